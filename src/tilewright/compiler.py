@@ -54,12 +54,12 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.kernels import registry
 from tilewright.machine import Machine
-from tilewright.plan.decisions.inlined_kernels import with_inlined_kernels
+from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.known_divisions import known_divisions
-from tilewright.plan.whole_model.partition import partition_with
+from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
 
@@ -120,11 +120,18 @@ def _forget_turns() -> None:
 os.register_at_fork(after_in_child=_forget_turns)
 
 
-def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> ModelPlan:
+def plan(
+    graph: Graph,
+    machine: Machine,
+    *,
+    fuse: bool | None = None,
+    precision: Precision = Precision.FLOAT32,
+    told: Told = lambda plans: None,
+) -> ModelPlan:
     """Decide how to compute a graph on a machine; no compiler is run.
 
     `fuse` of None lets the prices decide, True fuses all that can be, False nothing. `precision` says which algorithms may be
-    chosen. Raises PlanningError where no plan exists.
+    chosen. Plans of chains are `told` while others are not made yet. Raises PlanningError where no plan exists.
     """
     with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
@@ -137,7 +144,9 @@ def plan(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision:
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
         kernels = {kernel.name: kernel for kernel in registry.registered()}
-        model_plan = with_inlined_kernels(chosen.reported(partition_with(rest, known)), kernels)
+        model_plan = with_inlined_kernels(
+            chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)))), kernels
+        )
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
@@ -178,6 +187,15 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
         DeadCode(),
     )
     return rewrite(graph, steps)
+
+
+def plan_and_generate(
+    graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32
+) -> tuple[ModelPlan, Artifact]:
+    """The plan and the text of a graph, while the backend compiles ahead what it knows of them."""
+    with for_machine(machine).compiling_ahead() as told:
+        model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told)
+        return model_plan, generate(model_plan)
 
 
 def generate(model_plan: ModelPlan) -> Artifact:

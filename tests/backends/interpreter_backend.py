@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -16,7 +17,7 @@ from tilewright.graph.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.machine import Machine
-from tilewright.plan.types import ModelPlan
+from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.binding import bind
 from tilewright.runtime.pool import MemoryStats
 
@@ -97,6 +98,9 @@ class Interpreter:
         signature = Signature(tuple(symbols.values()), tuple(slots[: len(names)]), tuple(slots[len(names) :]))
         text = "\n".join(encode(chain, Graph).decode() for chain in program.chains)
         return Artifact("evaluate", text, (), DEVICE, frozenset(), signature, tuple(chain.name for chain in program.chains))
+
+    def compiling_ahead(self) -> AbstractContextManager[Callable[[Sequence[Plan]], None]]:
+        return nullcontext(lambda plans: None)
 
     def lacking(self, artifact: Artifact) -> tuple[str, ...]:
         return ()

@@ -101,7 +101,13 @@ class Lowered:
     def _generate(self) -> Artifact:
         from tilewright import compiler
 
-        return compiler.generate(self.model_plan)
+        if "model_plan" in self.__dict__:
+            return compiler.generate(self.model_plan)
+        model_plan, artifact = compiler.plan_and_generate(
+            self.traced.graph, self.machine, fuse=self.fuse, precision=self.precision
+        )
+        self.__dict__["model_plan"] = decided(model_plan)  # as `cached_property` does
+        return artifact
 
 
 @dataclass(frozen=True, slots=True, eq=False)

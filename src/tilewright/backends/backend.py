@@ -5,7 +5,8 @@ An artifact is data: it may be kept on disk, and loaded by a process that has ne
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -16,7 +17,7 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime.pool import MemoryStats
 
 if TYPE_CHECKING:
-    from tilewright.plan.types import ModelPlan
+    from tilewright.plan.types import ModelPlan, Plan
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -88,6 +89,13 @@ class Backend(Protocol[P]):
 
     def emit(self, program: P) -> Artifact:
         """The text of a program, and its arguments."""
+        ...
+
+    def compiling_ahead(self) -> AbstractContextManager[Callable[[Sequence[Plan]], None]]:
+        """While a graph is planned: told the plans of chains that are final, a backend may begin with what `load` will need.
+
+        Nothing may depend on it: other graphs are loaded without.
+        """
         ...
 
     def lacking(self, artifact: Artifact) -> tuple[str, ...]:

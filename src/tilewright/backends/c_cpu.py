@@ -6,7 +6,8 @@ imported where they are used.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from tilewright.runtime.executable import Executable
 
 if TYPE_CHECKING:
     from tilewright.codegen.program import Program
-    from tilewright.plan.types import ModelPlan
+    from tilewright.plan.types import ModelPlan, Plan
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,22 @@ class CForCpus:
         from tilewright.codegen.program import emit_program
 
         return emit_program(program)
+
+    @contextmanager
+    def compiling_ahead(self) -> Iterator[Callable[[Sequence[Plan]], None]]:
+        """Micro kernels of chains are compiled while others are planned."""
+        from tilewright.codegen.linked_kernels import linked_kernels
+        from tilewright.runtime.ahead import compiling_ahead
+
+        host = Machine.detect()
+
+        def planned(plans: Sequence[Plan]) -> None:
+            for linked in map(linked_kernels, plans):
+                if linked.architecture == host.architecture and linked.features <= host.features:
+                    ahead.begin(linked.units, linked.architecture, linked.features)
+
+        with compiling_ahead() as ahead:
+            yield planned
 
     def lacking(self, artifact: Artifact) -> tuple[str, ...]:
         """The architecture, or instructions of it."""

@@ -65,5 +65,16 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     return Recipe(replace(wanted, constants=tuple(pair for pair in wanted.constants if pair[0] not in elsewhere)), origins)
 
 
-def _place(array: Array) -> tuple[int, int, str]:
-    return array.ctypes.data, array.nbytes, array.dtype.str
+def _place(array: Array) -> tuple[int, str, tuple[tuple[int, int], ...]]:
+    """Where the elements lie in memory, and in which order: equal for arrays that differ in their shape alone, not for a
+    transposed view. Dimensions that one step walks (row-major neighbours) are one `(extent, stride in bytes)`.
+    """
+    walked: list[tuple[int, int]] = []
+    for extent, stride in zip(array.shape, array.strides, strict=True):
+        if extent == 1:
+            continue
+        if walked and walked[-1][1] == stride * extent:
+            walked[-1] = (walked[-1][0] * extent, stride)
+        else:
+            walked.append((extent, stride))
+    return array.ctypes.data, array.dtype.str, tuple(walked)

@@ -227,3 +227,10 @@ def test_a_session_computes_it_from_its_cache_too(verify: str, tmp_path: Path, m
     (exact,) = ort.InferenceSession(proto, precision="strict").run(None, {"x": x})
     np.testing.assert_array_equal(results[0], results[1])
     assert 0 < np.abs(results[0] - exact).max() < 1e-5 * np.abs(exact).max()
+
+
+def test_what_lost_is_told_of_the_operator() -> None:
+    """Its name is that of the product, which an expansion of many sums has among them."""
+    plans = compiler.plan(layer(), Machine.named("zen4"), precision=Precision.FAST).plans
+    lost = {one.alternative.algorithm for plan in plans for one in plan.rejected if isinstance(one.alternative, OtherAlgorithm)}
+    assert {"im2col", BOTH[0]} <= lost or {"im2col", BOTH[1]} <= lost

@@ -18,7 +18,7 @@ from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.precision import Precision
-from tilewright.runtime import artifacts, native
+from tilewright.runtime import artifacts
 from tilewright.runtime.constants import resident
 
 
@@ -67,12 +67,9 @@ def _artifact(graph: Graph, machine: Machine, precision: Precision) -> Artifact:
 
 
 def _generated(graph: Graph, machine: Machine, precision: Precision) -> Artifact:
-    """Planned and generated, while another core makes the C part of the runtime, whose errors `load` meets again."""
-    from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
-
-    with ThreadPoolExecutor(1) as beside:
-        beside.submit(native.library)
-        return compiler.generate(planned(graph, machine, precision))
+    model_plan, artifact = compiler.plan_and_generate(graph, machine, precision=precision)
+    decided(model_plan)
+    return artifact
 
 
 def _without_constants(graph: Graph) -> Graph:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.types import Access, Graph, Operator
+from tilewright.graph.types import Access, Graph, Operator, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 
@@ -16,8 +17,8 @@ from tilewright.plan.algorithms.definition import Algorithm, Problem
 def expanded(graph: Graph, chosen: Mapping[str, Algorithm], constants: frozenset[str], machine: Machine) -> Graph:
     """The graph in which each named operator is computed by its algorithm; all others stay.
 
-    The operators of an expansion have new names, but for the only reduction among them, which keeps the operator's. Constants are
-    added where an algorithm has them.
+    The operators of an expansion have new names, but for the largest reduction among them, which keeps the operator's. Constants
+    are added where an algorithm has them.
     """
     builder = Builder(graph.name)
     builder.tensors = {tensor.name: tensor for tensor in graph.tensors}
@@ -38,10 +39,14 @@ def _expand(problem: Problem, algorithm: Algorithm, builder: Builder) -> None:
     if (made.shape, made.dtype) != (wanted.shape, wanted.dtype):
         raise InternalError(f"{algorithm.name} makes {made} of {problem.operator.name}, not {wanted}")
     operators = builder.operators[start:]
-    reductions = [operator.name for operator in operators if operator.reduction is not None]
-    names = {reductions[0]: problem.operator.name} if len(reductions) == 1 else {}
+    reductions = [operator for operator in operators if operator.reduction is not None]
+    names = {max(reductions, key=_points).name: problem.operator.name} if reductions else {}
     tensors = {made.name: wanted.name}
     builder.operators[start:] = [_renamed(operator, names, tensors) for operator in operators]
+
+
+def _points(operator: Operator) -> int:
+    return prod(planned_extent(axis.extent) for axis in operator.axes)
 
 
 def _renamed(operator: Operator, names: Mapping[str, str], tensors: Mapping[str, str]) -> Operator:

@@ -12,10 +12,10 @@ rarely share it.
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import replace
 
-from tilewright.graph.types import planned_extent
+from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 
@@ -32,18 +32,28 @@ Place = tuple[int, str]
 
 def with_inlined_kernels(model_plan: ModelPlan, kernels: Mapping[str, MicroKernel]) -> ModelPlan:
     """The plan with the choice made anew. `kernels` are micro kernels by name."""
-    inlined = _inlined(model_plan, kernels)
-    plans = tuple(
+    return replace(model_plan, plans=_decided(model_plan.plans, kernels, model_plan.predicted_seconds))
+
+
+def guessed(plans: Sequence[Plan], graph: Graph, kernels: Mapping[str, MicroKernel]) -> tuple[Plan, ...]:
+    """Some plans of a graph with a guess, before the others stand: as if the whole took the time of its products at the peak."""
+    flops = (2 * math.prod(planned_extent(axis.extent) for axis in op.axes) for op in graph.operators if op.is_contraction())
+    return _decided(plans, kernels, sum(flops) / plans[0].machine.peak("float32")) if plans else ()
+
+
+def _decided(plans: Sequence[Plan], kernels: Mapping[str, MicroKernel], model_s: float) -> tuple[Plan, ...]:
+    """The plans with the choice made anew; `model_s` is the time of the whole model."""
+    inlined = _inlined(plans, kernels, model_s)
+    return tuple(
         replace(plan, operators=tuple(_marked(part, (number, part.operator) in inlined) for part in plan.operators))
-        for number, plan in enumerate(model_plan.plans)
+        for number, plan in enumerate(plans)
     )
-    return replace(model_plan, plans=plans)
 
 
-def _inlined(model_plan: ModelPlan, kernels: Mapping[str, MicroKernel]) -> frozenset[Place]:
-    least_s = max(LEAST_GAIN * model_plan.predicted_seconds, LEAST_GAIN_S)
+def _inlined(plans: Sequence[Plan], kernels: Mapping[str, MicroKernel], model_s: float) -> frozenset[Place]:
+    least_s = max(LEAST_GAIN * model_s, LEAST_GAIN_S)
     equal: dict[Hashable, list[tuple[Place, float]]] = {}
-    for number, plan in enumerate(model_plan.plans):
+    for number, plan in enumerate(plans):
         for part in plan.operators:
             if part.micro_kernel is not None and part.roles is not None:
                 kernel = kernels[part.micro_kernel]

@@ -71,7 +71,7 @@ def measure(context: CostContext, operator: Operator, tiles: Mapping[str, Count]
         work = arithmetic_work(context, operator, tiles)
         functions = epilogue_seconds(context, operator)
     elif not context.is_in_tiles(operator.name):
-        functions = function_seconds(context, operator)
+        functions = function_seconds(context, operator, tiles)
     return Block(tiles, footprints(context, operator, tiles), work.seconds, functions, work.calls)
 
 

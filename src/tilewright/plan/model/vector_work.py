@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
+from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
@@ -17,8 +18,8 @@ from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
 from tilewright.plan.regions.windows import window_taps
 
 
-def function_seconds(context: CostContext, operator: Operator) -> Quantity:
-    """The time of a map or row-wise reduction: its distinct scalar functions and its passes."""
+def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
+    """The time of a map or row-wise reduction in blocks of these tiles: its distinct scalar functions and its passes."""
     sliding = sliding_sum(operator)
     if sliding is not None:
         return sliding_seconds(context, operator, sliding)
@@ -26,7 +27,7 @@ def function_seconds(context: CostContext, operator: Operator) -> Quantity:
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
     computing = _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator))
-    return computing + transposing_seconds(context, operator)
+    return computing + transposing_seconds(context, operator, tiles)
 
 
 def sliding_seconds(context: CostContext, operator: Operator, sliding: SlidingSum) -> Quantity:
@@ -47,18 +48,34 @@ SLIDING_SHARE = {1: 0.85, 2: 0.6}
 """Of the peak, what multiply-adds of sliding sums reach, by the stride of columns."""
 
 
-def transposing_seconds(context: CostContext, operator: Operator) -> Quantity:
-    """The time in which a map transposes reads that lie along another axis than its write, tile by tile."""
+def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
+    """The time in which a map transposes reads that lie along another axis than its write, by squares as wide as vectors.
+
+    Squares end where blocks end, and a short square takes as long as a whole one.
+    """
     columns = operator.write.innermost()
     if not operator.is_map() or columns is None:
         return 0.0
-    lanes = context.lanes(operator)
-    tiles: Quantity = 0
-    for rows in (access.indices[-1] for access in operator.reads if access.is_affine() and columns in access.axes()):
+    squares: Quantity = 0
+    for rows in _transposed_rows(operator, columns):
+        around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (rows, columns))
+        along = (_vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns))
+        squares = squares + around * product(along)
+    return squares * context.coefficients.tile_transpose_cycles / context.machine.frequency_hz
+
+
+def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:
+    """For every read that lies along another axis of the result than its columns, that axis."""
+    for access in operator.reads:
+        is_moved = columns in access.axes() and not access.lookups and all(index.is_affine() for index in access.indices)
+        rows = Index(access.indices[-1].terms) if is_moved else Index()
         if rows.is_axis() and str(rows) != columns and str(rows) in operator.write.axes():
-            around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (str(rows), columns))
-            tiles = tiles + around * -(-context.sizes[str(rows)] // lanes) * -(-context.sizes[columns] // lanes)
-    return tiles * context.coefficients.tile_transpose_cycles / context.machine.frequency_hz
+            yield str(rows)
+
+
+def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:
+    """The vectors of an axis that blocks cut into tiles."""
+    return size // tile * -(-tile // lanes) + -(-(size % tile) // lanes)
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, log, prod
 
+from tilewright import progress
 from tilewright.graph.types import Graph, Operator, Tensor, element_bytes, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
@@ -57,7 +58,7 @@ def choose_algorithms(
     """
     machine = known.options.machine
     choice = _Choice(graph, machine, precision, AlgorithmPrices(graph, simplified, known))
-    for operator in graph.operators:
+    for operator in progress.counted(graph.operators, "choosing algorithms", len(graph.operators)):
         choice.choose(operator)
     if known.options.fuse is not False:
         choice.choose_pairs()

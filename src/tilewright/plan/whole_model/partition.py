@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+from tilewright import progress
 from tilewright.errors import InternalError
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
@@ -21,6 +23,9 @@ from tilewright.plan.whole_model.division import Division, options_for
 from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
 from tilewright.plan.whole_model.layouts import with_layouts
+
+Told: TypeAlias = Callable[[Sequence[Plan]], None]
+"""Who is told the plans of chains, in canonical names."""
 
 
 def partition(
@@ -40,11 +45,14 @@ def partition(
     return partition_with(graph, KnownDivisions(options_for(machine, fuse, kernels, coefficients)))
 
 
-def partition_with(graph: Graph, known: KnownDivisions) -> ModelPlan:
-    """As `partition`, with the options and the divisions that are known already."""
+def partition_with(graph: Graph, known: KnownDivisions, told: Told = lambda plans: None) -> ModelPlan:
+    """As `partition`, with the options and the divisions that are known already.
+
+    Plans of chains are `told` as soon as they are final, once for all chains that differ in names only.
+    """
     flow = DataFlow(graph)
     barriers = barriers_of(flow, known.options.fuse)
-    groups = tuple(divided_groups(flow, barriers, known))
+    groups = tuple(_told(divided_groups(flow, barriers, known), told))
     plans = [plan for group in groups for plan in _plans(flow, group)]
     plans.sort(key=lambda plan: flow.positions[plan.chain.operators[-1].name])
     cuts = _cuts(flow, barriers, groups)
@@ -70,7 +78,8 @@ def barriers_of(flow: DataFlow, fuse: bool | None) -> Mapping[str, CannotFuse]:
 
 def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: KnownDivisions) -> Iterator[DividedGroup]:
     """The groups of a graph with their divisions."""
-    for operators in fusible_groups(flow, barriers):
+    groups = tuple(fusible_groups(flow, barriers))
+    for operators in progress.counted(groups, "planning", len(groups)):
         chain = make_chain(flow.graph, operators)
         try:
             yield DividedGroup(operators, chain, known.division(chain))
@@ -80,6 +89,16 @@ def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: Kn
                 options = known.options
                 plan_chain(alone, options.machine, kernels=options.kernels, coefficients=options.coefficients)
             raise
+
+
+def _told(groups: Iterable[DividedGroup], told: Told) -> Iterator[DividedGroup]:
+    """The groups, whose plans are told."""
+    known: set[int] = set()
+    for group in groups:
+        if id(group.division) not in known:
+            known.add(id(group.division))
+            told(group.division.plans())
+        yield group
 
 
 def _plans(flow: DataFlow, group: DividedGroup) -> Iterator[Plan]:

@@ -1,0 +1,79 @@
+"""Vector loops of maps that transpose: squares of registers end where blocks end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.plan.cases import CASCADE_LAKE
+from tilewright.graph.index import axis, constant
+from tilewright.graph.scalar import Load
+from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Tensor
+from tilewright.plan.model.coefficients import coefficients_for
+from tilewright.plan.model.cost import measure
+from tilewright.plan.model.cost_context import CostContext, context_of
+from tilewright.plan.model.vector_work import transposing_seconds
+
+SIZES = {"y": 5, "x": 40, "c": 64}
+LANES = 16
+AXES = tuple(Axis(name, extent) for name, extent in SIZES.items())
+PLANES = Access("planes", (axis("c"), axis("y"), axis("x")))
+PIXELS = Access("pixels", (axis("y"), axis("x"), axis("c")))
+
+
+def context(read: Access) -> CostContext:
+    """Of a map that puts the channels of an image side by side."""
+    copy = Operator("copy", "copy", AXES, (read,), PIXELS, Load(0))
+    chain = Chain("copy", (Tensor("planes", (64, 5, 40)), Tensor("pixels", (5, 40, 64))), (copy,))
+    return context_of(chain, CASCADE_LAKE, {}, {}, coefficients_for(CASCADE_LAKE))
+
+
+def squares(read: Access, **tiles: int) -> float:
+    """The squares that a block structure turns, by the price of one."""
+    of = context(read)
+    (operator,) = of.chain.operators
+    square_s = of.coefficients.tile_transpose_cycles / CASCADE_LAKE.frequency_hz
+    return float(transposing_seconds(of, operator, SIZES | tiles)) / square_s
+
+
+def literal(x: int, c: int) -> int:
+    """All squares, one by one."""
+    found = 0
+    for x_begin in range(0, SIZES["x"], x):
+        for c_begin in range(0, SIZES["c"], c):
+            width, depth = min(x, SIZES["x"] - x_begin), min(c, SIZES["c"] - c_begin)
+            found += len(range(0, width, LANES)) * len(range(0, depth, LANES))
+    return SIZES["y"] * found
+
+
+@pytest.mark.parametrize("x", [1, 7, 16, 17, 40])
+@pytest.mark.parametrize("c", [4, 16, 30, 64])
+def test_squares_are_those_of_a_walk_over_all_blocks(x: int, c: int) -> None:
+    assert squares(PLANES, x=x, c=c) == pytest.approx(literal(x, c))
+
+
+def test_blocks_of_other_axes_cost_nothing() -> None:
+    assert squares(PLANES, y=1) == squares(PLANES)
+
+
+def test_guards_and_borders_change_nothing() -> None:
+    inside = Guard((axis("x") - 1,), 0.0)
+    shifted = Access("planes", (axis("c"), axis("y"), axis("x") - 1), inside)
+    assert squares(shifted) == squares(PLANES) == literal(40, 64)
+
+
+def test_what_lies_alike_is_not_transposed() -> None:
+    assert squares(replace(PIXELS, tensor="planes")) == 0
+    assert squares(Access("planes", (constant(0), constant(0), axis("x")))) == 0, "every channel has the same"
+    assert squares(Access("planes", (axis("c"), axis("y"), axis("x") * 2))) == 0, "no two columns lie side by side"
+    assert squares(Access("planes", (axis("c"), constant(0), axis("x") + axis("y")))) == 0, "a window lies along two axes"
+
+
+def test_tiles_may_be_arrays() -> None:
+    of = context(PLANES)
+    (operator,) = of.chain.operators
+    tiles = np.array([1, 7, 40])
+    found = measure(of, operator, SIZES | {"x": tiles}).functions_s
+    assert np.asarray(found).tolist() == [float(measure(of, operator, SIZES | {"x": int(tile)}).functions_s) for tile in tiles]
