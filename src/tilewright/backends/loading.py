@@ -8,6 +8,7 @@ from tilewright.codegen.artifact import Artifact
 from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
+from tilewright.runtime.constants import resident
 
 
 def check_runs_here(artifact: Artifact, machine: Machine) -> None:
@@ -20,13 +21,22 @@ def check_runs_here(artifact: Artifact, machine: Machine) -> None:
         )
 
 
-def load(artifact: Artifact, graph: Graph, machine: Machine, *, threads: int | None) -> tuple[Runnable, tuple[Array, ...]]:
+def load(
+    artifact: Artifact, graph: Graph, machine: Machine, *, threads: int | None, copies: bool = False
+) -> tuple[Runnable, tuple[Array, ...]]:
     """Something to call, and the constants that calls pass behind the graph's inputs, in their order.
 
-    `graph` is the graph that the artifact was generated from, or one like it with constants of the same shapes. Raises what the
-    backend raises.
+    `graph` is the graph that the artifact was generated from, or one like it with constants of the same shapes. With `copies`,
+    the constants are copied to where calls read them fastest, while compilers run. Raises what the backend raises.
     """
     values = artifact.recipe.values(graph.constants)
     constants = [values[slot.name] for slot in artifact.signature.constants]
-    executable = for_machine(machine).load(artifact, constants=constants, threads=threads)
-    return executable, tuple(values[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :])
+    read = tuple(values[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :])
+    backend = for_machine(machine)
+    if not (copies and read):
+        return backend.load(artifact, constants=constants, threads=threads), read
+    from concurrent.futures import ThreadPoolExecutor  # 1 ms: not for the path of every import
+
+    with ThreadPoolExecutor(1) as beside:
+        copied = beside.submit(lambda: tuple(map(resident, read)))
+        return backend.load(artifact, constants=constants, threads=threads), copied.result()

@@ -19,7 +19,6 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
-from tilewright.runtime.constants import resident
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,12 +50,13 @@ def planned(graph: Graph, machine: Machine, precision: Precision) -> ModelPlan:
 
 def compiled(graph: Graph, machine: Machine, precision: Precision, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-    executable, constants = loading.load(_artifact(graph, machine, precision), graph, machine, threads=threads)
+    artifact = _artifact(graph, machine, precision)
+    executable, constants = loading.load(artifact, graph, machine, threads=threads, copies=True)
     if settings.current().verify:
         from tilewright.verification import verify_results
 
         verify_results(graph, machine, precision=precision, threads=threads)
-    return Compiled(_without_constants(graph), executable, tuple(map(resident, constants)))
+    return Compiled(_without_constants(graph), executable, constants)
 
 
 def _artifact(graph: Graph, machine: Machine, precision: Precision) -> Artifact:
