@@ -254,3 +254,12 @@ def test_images_too_small_for_a_window_are_errors_beside_dynamic_kernels() -> No
         assert jitted(random(1, 3, size, size)).shape == (1, 4, size - 2, size - 2)
     with pytest.raises(tw.ShapeError, match="window"):
         jitted(random(1, 3, 2, 9))
+
+
+def test_depthwise_convolutions_are_compiled_for_every_size_and_any_batch() -> None:
+    w = random(6, 1, 3, 3)
+    jitted = tw.jit(lambda x: tw.conv2d(x, w, padding=1, groups=6))
+    for batch, size in ((2, 8), (3, 9), (4, 9), (5, 9)):
+        x = random(batch, 6, size, size)
+        np.testing.assert_allclose(jitted(x), tw.conv2d(x, w, padding=1, groups=6), rtol=1e-4, atol=1e-5)
+    assert len(jitted.kernels) == 2

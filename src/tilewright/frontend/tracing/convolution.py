@@ -234,6 +234,10 @@ def conv_transpose3d(
 
 
 def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> Any:
+    """One operator.
+
+    Depthwise convolutions need extents: with dynamic ones each is a product as deep as its taps, which took 15 times as long.
+    """
     filters, channels, *kernel = given.filters()
     _check(given, filters, channels * given.groups)
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
@@ -241,7 +245,8 @@ def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> An
     arguments = WindowArguments(given.what, tuple(kernel), steps, apart, padding)
     extents, layouts = given.extents()[2:], given.layouts
     window: Window | RunTimeWindow
-    if is_dynamic(extents):
+    is_depthwise = given.groups > 1 and channels == 1
+    if is_dynamic(extents) and not is_depthwise:
         (begins, ends), window = arguments.run_time_window(extents)
     else:
         begins, ends, window = (), (), arguments.window(extents)
