@@ -13,6 +13,7 @@ import tilewright as tw
 
 Array = Any
 WEIGHTS = np.random.default_rng(9).standard_normal((8, 5)).astype(np.float32)
+TABLE = np.random.default_rng(8).standard_normal((512, 4)).astype(np.float32)
 
 
 def _positions(x: Array, table: Array) -> Array:
@@ -31,6 +32,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Array], Callable[[int, int], tuple[tupl
     "last row": (lambda x: x[-1], lambda n, m: ((n, m),)),
     "differences": (lambda x: x[1:] - x[:-1], lambda n, m: ((n, m),)),
     "positions": (_positions, lambda n, m: ((n, 4), (512, 4))),
+    "positions of the module": (lambda x: x + TABLE[: x.shape[0]], lambda n, m: ((n, 4),)),
     "scale": (lambda x: x / x.shape[0] ** 0.5, lambda n, m: ((n, m),)),
     "average": (lambda x: (x * (1 / x.shape[0])).sum(axis=0), lambda n, m: ((n, m),)),
     "every second": (lambda x: x[::-2] * (x.shape[0] // 2 + 1), lambda n, m: ((n, m),)),
@@ -76,6 +78,24 @@ def test_values_outside_of_what_a_slice_leaves_have_the_error_or_the_range_of_th
         jitted(np.ones((rows, 4), np.float32), table)
     with pytest.raises(tw.ShapeError, match="do not broadcast"):
         jitted(np.ones((9, 4), np.float32), table)
+
+
+def test_a_table_that_is_closed_over_is_sliced_in_the_graph_and_too_long_calls_are_errors() -> None:
+    table = np.arange(12, dtype=np.float32).reshape(6, 2)
+    jitted = tw.jit(lambda x: x * table[1 : x.shape[0] + 1] + table.sum())
+    for rows in (2, 5, 3, 1, 4):
+        x = np.full((rows, 2), 2, np.float32)
+        np.testing.assert_allclose(jitted(x), x * table[1 : rows + 1] + table.sum())
+    assert len(jitted.kernels) == 2
+    with pytest.raises(tw.ShapeError, match="do not broadcast"):
+        jitted(np.ones((9, 2), np.float32))
+
+
+def test_an_array_that_only_numpy_understands_is_specialised() -> None:
+    table = np.arange(12, dtype=np.float32)
+    jitted = tw.jit(lambda x: x + np.cumsum(np.flip(table))[: x.shape[0]])
+    for rows in (2, 5, 3):
+        np.testing.assert_allclose(jitted(np.zeros(rows, np.float32)), np.cumsum(np.flip(table))[:rows])
 
 
 def test_comparisons_split_the_range_and_tell_once_why(caplog: pytest.LogCaptureFixture) -> None:

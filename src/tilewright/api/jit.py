@@ -20,6 +20,7 @@ from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import shorten
 from tilewright.collector import collector_waits
 from tilewright.errors import DTypeError, TilewrightError
+from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
@@ -280,7 +281,15 @@ class Jitted:
         call.check_statics()
         specs = call.specs() if extents is None else with_extents(call.specs(), extents)
         check_dtypes(specs, call.leaves)
-        return trace_call(self._function, call, specs, compiled=True)
+        try:
+            return trace_call(self._function, call, specs, compiled=True)
+        except NeedsValue:
+            from tilewright.frontend.tracing.closures import with_traced_arrays
+
+            same = with_traced_arrays(self._function)
+            if same is None:
+                raise
+        return trace_call(same, call, specs, compiled=True)
 
     def _lowered(self, traced: TracedCall) -> Lowered:
         logs.configure()

@@ -22,6 +22,10 @@ from tilewright.graph.scalar import Literal, Load, Scalar, apply, rewrite, scala
 from tilewright.graph.shapes import Shape
 
 
+class NeedsValue(UnsupportedOperation):
+    """Python asked for the value of an extent that is known at run time only, as it does to slice an array of NumPy."""
+
+
 class _Arithmetic:
     """Operators of numbers, whose results are extents where `_exact` has a function of them and all operands are whole."""
 
@@ -89,11 +93,8 @@ class _Arithmetic:
         raise _no_value(self, "int()", "n // 2 and other arithmetic need no value")
 
     def __index__(self) -> NoReturn:
-        raise _no_value(
-            self,
-            "a Python integer",
-            "loops, lists and slices of NumPy arrays need values: use tw.arange(n), and pass arrays that are sliced as arguments",
-        )
+        hint = "loops and lists need values: use tw.arange(n); arrays that are sliced may be arguments, or named by the function"
+        raise _no_value(self, "a Python integer", hint, NeedsValue)
 
 
 class RunTimeNumber(_Arithmetic):
@@ -239,6 +240,8 @@ def _difference(left: SymbolicExtent, right: Any) -> tuple[float, float]:
     return left.low - float(right), left.high - float(right)
 
 
-def _no_value(number: Any, use: str, hint: str = "") -> UnsupportedOperation:
+def _no_value(
+    number: Any, use: str, hint: str = "", kind: type[UnsupportedOperation] = UnsupportedOperation
+) -> UnsupportedOperation:
     why = "an extent that differs from call to call has no value while a function is traced"
-    return UnsupportedOperation(f"{use} of {number}", where=user_location(), why=why, hint=hint)
+    return kind(f"{use} of {number}", where=user_location(), why=why, hint=hint)

@@ -1,0 +1,49 @@
+"""Exported models with dynamic dimensions: one library, and bits that neither the order of calls nor threads change."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+onnxruntime = pytest.importorskip("onnxruntime")
+
+from benchmarks.studies.parts.exported_models import MODELS, encoder  # noqa: E402
+from tilewright.errors import ShapeError  # noqa: E402
+from tilewright.onnx import InferenceSession, SessionOptions  # noqa: E402
+
+VALUES = ((3, 17), (1, 1), (8, 5), (2, 40), (1, 33), (5, 2))
+
+
+def _session(octets: bytes, threads: int) -> InferenceSession:
+    options = SessionOptions()
+    options.intra_op_num_threads = threads
+    return InferenceSession(octets, options)
+
+
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize(
+    ("name", "dynamo"),
+    [("decoder", False), ("decoder", True), ("convolutions", False)],
+)
+def test_random_values_have_one_library_and_the_bits_of_a_fresh_session(name: str, *, dynamo: bool) -> None:
+    model = MODELS[name](dynamo=dynamo)
+    reference = onnxruntime.InferenceSession(model.octets, providers=["CPUExecutionProvider"])
+    session, reversed_order = _session(model.octets, 1), _session(model.octets, 2)
+    calls = [model.feeds(np.random.default_rng(number), values) for number, values in enumerate(VALUES)]
+    results = [session.run(None, feeds)[0] for feeds in calls]
+    for feeds, result in zip(calls[::-1], results[::-1], strict=True):
+        np.testing.assert_allclose(result, reference.run(None, feeds)[0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(reversed_order.run(None, feeds)[0], result)
+    assert session.compilation_count == 1
+    assert not session.numpy_operators
+
+
+def test_an_example_that_the_exporter_wrote_into_a_model_is_named_where_another_shape_does_not_fit() -> None:
+    """The TorchScript exporter reshapes in torch's encoder by the batch and length of its example: onnxruntime refuses, too."""
+    model = encoder(dynamo=False)
+    feeds = model.feeds(np.random.default_rng(0), (2, 7))
+    with pytest.raises(onnxruntime.capi.onnxruntime_pybind11_state.Fail, match="Reshape"):
+        onnxruntime.InferenceSession(model.octets, providers=["CPUExecutionProvider"]).run(None, feeds)
+    with pytest.raises(ShapeError, match="Reshape"):
+        InferenceSession(model.octets, SessionOptions()).run(None, feeds)
