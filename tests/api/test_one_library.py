@@ -80,6 +80,29 @@ def test_values_outside_of_what_a_slice_leaves_have_the_error_or_the_range_of_th
         jitted(np.ones((9, 4), np.float32), table)
 
 
+def test_rows_of_eight_elements_have_one_kernel_for_all_multiples_of_eight(caplog: pytest.LogCaptureFixture) -> None:
+    jitted = tw.jit(lambda x: x.reshape(-1, 8) @ WEIGHTS)
+    with caplog.at_level(logging.INFO, logger="tilewright.plan"):
+        for rows in (3, 5, 1, 40, 7, 2, 200, 16):
+            x = np.random.default_rng(rows).standard_normal(rows * 8).astype(np.float32)
+            np.testing.assert_allclose(jitted(x), x.reshape(-1, 8) @ WEIGHTS, rtol=2e-5, atol=2e-5)
+    assert len(jitted.kernels) == 2
+    told = [record.message for record in caplog.records if "extents are" in record.message]
+    assert len(told) == 1
+    assert "dynamic in multiples of 8, others are compiled on their own: cannot reshape (s0,) into (-1, 8)" in told[0]
+    with pytest.raises(tw.ShapeError, match="cannot reshape"):
+        jitted(np.ones(20, np.float32))
+    assert len(jitted.kernels) == 2
+
+
+def test_other_extents_than_multiples_are_specialised_where_the_function_takes_them() -> None:
+    jitted = tw.jit(lambda x: x.reshape(-1, 8) if x.shape[0] % 8 == 0 else x * 2)
+    for extent in (24, 40, 17, 8, 19, 64):
+        x = np.arange(extent, dtype=np.float32)
+        np.testing.assert_array_equal(jitted(x), x.reshape(-1, 8) if extent % 8 == 0 else x * 2)
+    assert len(jitted.kernels) == 4
+
+
 def test_a_table_that_is_closed_over_is_sliced_in_the_graph_and_too_long_calls_are_errors() -> None:
     table = np.arange(12, dtype=np.float32).reshape(6, 2)
     jitted = tw.jit(lambda x: x * table[1 : x.shape[0] + 1] + table.sum())

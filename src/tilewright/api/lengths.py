@@ -15,8 +15,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 
-from tilewright.graph.extents import Extent, SymbolicExtent
+from tilewright.graph.extents import Extent, SymbolicExtent, multiple_of
 
 LARGEST = 1 << 20
 """The end of the first range; longer extents have ranges of their own."""
@@ -24,6 +25,9 @@ MOST_CUTS = 8
 """Places where the range of an extent is split; with more, its values are specialised."""
 PLANNED = 128
 """The value that ranges are planned for, moved into them."""
+FACTORS = (2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 24, 32, 48, 64, 128)
+"""Of multiples that may share a kernel where other extents cannot: rows of so many elements, strides of images."""
+NO_FACTORS: Mapping[int, int] = MappingProxyType({})
 PLANNED_BATCH = 4
 """The same of batches, the first dimensions of arrays whose other dimensions make enough work: planned as few, so that there are
 blocks for all threads in each of them."""
@@ -51,6 +55,8 @@ class DynamicDimensions:
         """Names of dimensions that a caller says vary, by position."""
         self._cuts: dict[int, tuple[int, ...]] = {}
         """By position, where ranges begin."""
+        self._multiples: dict[tuple[int, int], int] = {}
+        """By position and beginning of a range: only multiples of this number share a kernel, other extents are specialised."""
         self._specialised: frozenset[tuple[int, int]] = frozenset()
         """Positions and the beginnings of ranges."""
         self._varying: tuple[tuple[int, tuple[int, ...]], ...] = ()
@@ -98,6 +104,10 @@ class DynamicDimensions:
         """Specialise these positions for every value in the ranges of a call."""
         self._specialised |= {(position, self.range_of(position, extents[position])[0]) for position in positions}
 
+    def multiply(self, positions: Sequence[int], extents: Extents, factor: int) -> None:
+        """Let the multiples of a number, of the ranges of a call at these positions, share a kernel."""
+        self._multiples |= {(position, self.range_of(position, extents[position])[0]): factor for position in positions}
+
     def split(self, positions: Sequence[int], begin: int) -> bool:
         """Let another range begin at an extent; False where one does already, or too many do."""
         changed = False
@@ -115,15 +125,23 @@ class DynamicDimensions:
         self._find_varying(len(self.seen[-1]) if self.seen else 0)
         return had_names
 
-    def described(self, key: Extents, extents: Extents, chosen: Collection[int]) -> list[Extent]:
-        """The extents to trace with: those of a call, where the dimensions that begin at these positions are symbols s0, ..."""
+    def described(
+        self, key: Extents, extents: Extents, chosen: Collection[int], factors: Mapping[int, int] = NO_FACTORS
+    ) -> list[Extent]:
+        """The extents to trace with: those of a call, where the dimensions that begin at these positions are symbols s0, ...
+
+        Those that begin at positions with a factor are described as its multiples.
+        """
         result: list[Extent] = list(extents)
         for number, (first, positions) in enumerate(symbols(key).items()):
             if first in chosen:
                 low, high = self.range_of(first, extents[first])
                 planned = max(PLANNED_BATCH if position in self._batches else PLANNED for position in positions)
+                dimension = SymbolicExtent(f"s{number}", low, high, min(max(planned, low), high))
+                factor = factors.get(first) or self._multiples.get((first, low), 1)
+                described = dimension if factor == 1 else multiple_of(dimension, factor)
                 for position in positions:
-                    result[position] = SymbolicExtent(f"s{number}", low, high, min(max(planned, low), high))
+                    result[position] = described
         return result
 
     def _begins(self, position: int) -> tuple[int, ...]:
@@ -138,7 +156,8 @@ class DynamicDimensions:
         if extent < 1 or (extent == 1 and any(extents[mate] != 1 for mate in mates)):
             return True
         low, high = self.range_of(position, extent)
-        return low == high or (position, low) in self._specialised
+        is_another = extent % self._multiples.get((position, low), 1) != 0
+        return low == high or is_another or (position, low) in self._specialised
 
     def _is_first_above_one(self, extents: Extents) -> bool:
         """Whether some position has its first extent above 1."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
-from tilewright.api.lengths import DynamicDimensions, Extents, symbols
+from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, symbols
 from tilewright.api.recent import Recent
-from tilewright.errors import CacheError, InternalError, ToolchainError, Undecided, bug, is_bug
+from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.graph.types import Extent
 
@@ -149,7 +149,7 @@ class Signatures(Generic[TracedT, MadeT]):
         except Exception as problem:
             if not lengths or isinstance(problem, self._passing):
                 raise
-            if self._narrowed(key, problem):
+            if self._narrowed(key, problem) or self._restricted(key, extents, maker, problem):
                 return None
             if self._must_be_symbolic:
                 raise
@@ -172,12 +172,41 @@ class Signatures(Generic[TracedT, MadeT]):
             self._tell("dynamic in ranges", problem)
         return any(changed)
 
+    def _restricted(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT], problem: Exception) -> bool:
+        """Whether dimensions were restricted to multiples of a number, with which shapes fit each other for all values."""
+        if not isinstance(problem, Undecided | ShapeError):
+            return False
+        lengths = symbols(key)
+        for factors in _restrictions([*lengths], extents):
+            if _can_trace(maker, self._lengths.described(key, extents, lengths, factors)):
+                with self._lock:
+                    for first, factor in factors.items():
+                        self._lengths.multiply(lengths[first], extents, factor)
+                told = ", ".join(f"{factor}" for factor in dict.fromkeys(factors.values()))
+                self._tell(f"dynamic in multiples of {told}, others are compiled on their own", problem)
+                return True
+        return False
+
     def _tell(self, what: str, problem: Exception) -> None:
         """Say once what becomes of extents and why."""
         text = f"extents are {what}: {problem}"
         if text not in self._told:
             self._told.add(text)
             _log.info("%s", text)
+
+
+def _restrictions(firsts: Sequence[int], extents: Extents) -> Iterator[dict[int, int]]:
+    """Factors of dimensions that divide the extents of a call: of one dimension, the last ones first, then of all of them.
+
+    >>> list(_restrictions([0, 1], (5, 10)))
+    [{1: 2}, {1: 5}, {1: 10}, {0: 5}, {0: 5, 1: 5}]
+    """
+    for first in reversed(firsts):
+        yield from ({first: factor} for factor in FACTORS if extents[first] % factor == 0)
+    for factor in FACTORS:
+        found = {first: factor for first in firsts if extents[first] % factor == 0}
+        if len(found) > 1:
+            yield found
 
 
 def extents_of(arrays: Sequence[Array]) -> Extents:

@@ -24,7 +24,7 @@ from tilewright.codegen.run_time_extents import extents_in, hints, value_of_form
 from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
 from tilewright.errors import DTypeError
-from tilewright.graph.extents import Extent, dimensions_of
+from tilewright.graph.extents import Extent, dimension_of_multiple, dimensions_of
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
@@ -241,8 +241,8 @@ def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
     known = {tensor.name: tensor for tensor in graph.tensors}
     tensors = [known[name] for name in _argument_names(model_plan)]
     symbols = _symbols([extent for tensor in tensors for extent in tensor.shape])
-    slots = [_slot(tensor, unit) for tensor in tensors]
-    inputs = len(slots) - len(graph.outputs)
+    inputs = len(tensors) - len(graph.outputs)
+    slots = [*(_slot(_by_dimensions(tensor), unit) for tensor in tensors[:inputs]), *(_slot(t, unit) for t in tensors[inputs:])]
     constants = tuple(_slot(graph.tensor(name), {}) for name in _packed_constants(model_plan))
     return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
 
@@ -252,6 +252,12 @@ def _symbols(extents: Sequence[Extent]) -> dict[str, Symbol]:
     formulas = {e.name: e for e in extents if isinstance(e, SymbolicExtent) and e.formula is not None}
     symbols = {name: Symbol(name, e.low, e.high) for name, e in dimensions_of(extents).items()}
     return symbols | {name: Symbol(name, e.low, e.high, e) for name, e in formulas.items()}
+
+
+def _by_dimensions(tensor: Tensor) -> Tensor:
+    """An input whose extents that are multiples of a number are given by the dimensions themselves."""
+    bound = ((isinstance(e, SymbolicExtent) and dimension_of_multiple(e)) or e for e in tensor.shape)
+    return replace(tensor, shape=tuple(bound))
 
 
 def _slot(tensor: Tensor, unit: Mapping[str, int]) -> TensorSlot:

@@ -220,6 +220,33 @@ def remainder(dividend: Extent, divisor: Extent) -> Extent:
     return minus(dividend, times(divisor, quotient(dividend, divisor)))
 
 
+def multiple_of(dimension: SymbolicExtent, factor: int) -> Extent:
+    """A dimension as `factor * floor(dimension / factor)`, so that quotients by divisors of the factor are exact.
+
+    Assumption: every value of the dimension is a multiple of the factor. Its range must hold one from the factor on.
+
+    >>> rows = multiple_of(SymbolicExtent("s", 1, 100, 50), 8)
+    >>> str(rows), range_of(rows), str(exact_quotient(times(rows, 3), 12))
+    ('8*(s//8)', (8, 96), '2*(s//8)')
+    """
+    low, high = -(-max(dimension.low, factor) // factor) * factor, dimension.high // factor * factor
+    hint = min(max(dimension.hint // factor * factor, low), high)
+    return times(factor, quotient(SymbolicExtent(dimension.name, low, high, hint), factor))
+
+
+def dimension_of_multiple(extent: SymbolicExtent) -> SymbolicExtent | None:
+    """The dimension that `multiple_of` was given, with the range of its multiples; None for other extents.
+
+    >>> s = SymbolicExtent("s", 1, 100, 50)
+    >>> str(dimension_of_multiple(multiple_of(s, 8))), dimension_of_multiple(times(s, 8))
+    ('s', None)
+    """
+    match extent.formula:
+        case Sum(terms=((factor, (SymbolicExtent(formula=Quotient(dividend=SymbolicExtent() as dimension, divisor=divisor)),)),)):
+            return dimension if factor == divisor and dimension.formula is None else None
+    return None
+
+
 def minimum(first: Extent, second: Extent) -> Extent:
     """The smaller one.
 

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 from tilewright.errors import PositionError, Undecided
 from tilewright.frontend.onnx.model import Node
+from tilewright.graph.extents import dimension_of_multiple
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 
 Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]
@@ -66,7 +67,7 @@ class Stage:
     def places(self) -> dict[str, tuple[str, int]]:
         """Of every symbol, a given value and a dimension of it that has this extent."""
         return {
-            extent.name: (name, dimension)
+            (dimension_of_multiple(extent) or extent).name: (name, dimension)
             for name, given in self.given.items()
             for dimension, extent in enumerate(given.shape)
             if isinstance(extent, SymbolicExtent)

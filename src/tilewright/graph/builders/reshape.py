@@ -75,7 +75,8 @@ def _complete(source: Shape, target: Shape) -> Shape:
     extent = None if 0 in known else exact_quotient(times(*source), times(*known))
     if extent is None:
         why = "no extent in place of -1 fits"
-        raise _undecided(source, target, why) if symbols_of((*source, *known)) else _mismatch(source, target, why)
+        problem = Undecided if symbols_of((*source, *known)) else ShapeError
+        raise problem(f"cannot reshape {shape_text(source)} into {shape_text(target)}", where="reshape", why=why)
     return (*target[: unknown[0]], extent, *target[unknown[0] + 1 :])
 
 
