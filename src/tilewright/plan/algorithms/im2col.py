@@ -34,15 +34,21 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     """Columns and filters as matrices, their product, and every sum in its place."""
     roles = roles_of(problem)
     assert roles is not None
-    columns, rows = builder.record(unfolded, roles, kind="unfold"), builder.record(_filters_in_rows, roles, kind="filters")
     q, p = roles.axis("q", points(roles.reduced), AxisKind.REDUCTION), roles.column()
-    depth = number(roles.group) * points(roles.reduced) + axis_index(q.name)
-    image = Access(columns.name, (*plain(roles.batch), depth, axis_index(p.name)))
+    rows = builder.record(_filters_in_rows, roles, kind="filters")
+    image = windows_in_columns(builder, roles, p, q)
     weights = Access(rows.name, (roles.channels, axis_index(q.name)))
     return product_in_place(builder, roles, image, weights, (p,), (q,), number(roles.outputs), "fold")
 
 
-def unfolded(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
+def windows_in_columns(builder: Builder, roles: ProductRoles, p: Axis, q: Axis) -> Access:
+    """The copy, read at an output by its number, and at all that is summed."""
+    columns = builder.record(_unfolded, roles, kind="unfold")
+    depth = number(roles.group) * points((q,)) + axis_index(q.name)
+    return Access(columns.name, (*plain(roles.batch), depth, axis_index(p.name)))
+
+
+def _unfolded(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """One column for every window: t[batch, (group, reduced), output]."""
     rows = (*roles.group, *parallel(roles.reduced))
     axes = (*roles.batch, *rows, *roles.outputs)

@@ -35,12 +35,17 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     """The points of the image in a row, the product, and every sum in its place."""
     roles = roles_of(problem)
     assert roles is not None
+    p = roles.column()
+    image = image_in_a_row(builder, roles, p)
+    return product_in_place(builder, roles, image, roles.weights, (p,), roles.reduced, number(roles.outputs), "reshape")
+
+
+def image_in_a_row(builder: Builder, roles: ProductRoles, p: Axis) -> Access:
+    """The image, read at an output by its number."""
     line = builder.record(_in_a_row, roles, kind="reshape")
     indices = [index for index in roles.image.indices if index not in plain(roles.outputs)]
     place = roles.image.indices.index(plain(roles.outputs)[0])
-    p = roles.column()
-    image = Access(line.name, (*indices[:place], axis_index(p.name), *indices[place:]))
-    return product_in_place(builder, roles, image, roles.weights, (p,), roles.reduced, number(roles.outputs), "reshape")
+    return Access(line.name, (*indices[:place], axis_index(p.name), *indices[place:]))
 
 
 def _in_a_row(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -34,21 +34,26 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     """The copy, the filters of every row of taps as a matrix, and the product."""
     sliding = sliding_product(problem)
     assert sliding is not None
-    roles, rows, tap = sliding.roles, sliding.slides[0], _row_tap(sliding)
-    windows = builder.record(_windows, sliding, kind="unfold")
+    roles, tap, p, q = sliding.roles, row_tap(sliding), sliding.roles.column(), summed_at_once(sliding)
     filters = builder.record(_filters, sliding, kind="filters")
-    q, p = roles.axis("q", points(_depth(sliding)), AxisKind.REDUCTION), roles.column()
-    depth = number(roles.group) * points((q,)) + axis_index(q.name)
-    seen = axis_index(p.name) + rows.tap_position() * points(_columns(sliding))
-    image = Access(windows.name, (*plain(roles.batch), depth, seen))
     weights = Access(filters.name, (axis_index(tap.name), roles.channels, axis_index(q.name)))
+    image = windows_of_pixels(builder, sliding, p, q)
     return product_in_place(builder, roles, image, weights, (p,), (tap, q), number(roles.outputs), "fold")
+
+
+def windows_of_pixels(builder: Builder, sliding: SlidingProduct, p: Axis, q: Axis) -> Access:
+    """The copy, read at an output pixel by its number, a row of taps, and what is summed of it."""
+    roles = sliding.roles
+    windows = builder.record(_windows, sliding, kind="unfold")
+    depth = number(roles.group) * points((q,)) + axis_index(q.name)
+    seen = axis_index(p.name) + sliding.slides[0].tap_position() * points(_columns(sliding))
+    return Access(windows.name, (*plain(roles.batch), depth, seen))
 
 
 def _windows(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """The copy: [batch, (group, channel, tap column), (row, output column)]."""
     roles, by_row = sliding.roles, replace(sliding, slides=sliding.slides[:1])
-    channels, pixels = (*roles.group, *parallel(_depth(sliding))), (*by_row.seen_axes(), *_columns(sliding))
+    channels, pixels = (*roles.group, *parallel(depth_axes(sliding))), (*by_row.seen_axes(), *_columns(sliding))
     axes = (*roles.batch, *channels, *pixels)
     written = (*plain(roles.batch), number(channels), number(pixels))
     shape = (*extents(roles.batch), points(channels), points(pixels))
@@ -57,23 +62,29 @@ def _windows(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operat
 
 def _filters(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """The filters as [tap row, (group, filter), (channel, tap column)]."""
-    roles, tap = sliding.roles, parallel((_row_tap(sliding),))
-    channels, depth = (*roles.group, *roles.filters), parallel(_depth(sliding))
+    roles, tap = sliding.roles, parallel((row_tap(sliding),))
+    channels, depth = (*roles.group, *roles.filters), parallel(depth_axes(sliding))
     axes = (*tap, *channels, *depth)
     written = (*plain(tap), number(channels), number(depth))
     shape = (points(tap), points(channels), points(depth))
     return moved(roles, axes, roles.weights, written, shape, "filters", name=name, result=result)
 
 
-def _row_tap(sliding: SlidingProduct) -> Axis:
+def row_tap(sliding: SlidingProduct) -> Axis:
+    """The axis of rows of taps."""
     tap = sliding.slides[0].tap
     assert tap is not None
     return tap
 
 
-def _depth(sliding: SlidingProduct) -> tuple[Axis, ...]:
+def depth_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:
     """What is summed for every row of taps: channels, and taps along columns."""
     return tuple(axis for axis in sliding.roles.reduced if axis != sliding.slides[0].tap)
+
+
+def summed_at_once(sliding: SlidingProduct) -> Axis:
+    """These axes as one."""
+    return sliding.roles.axis("q", points(depth_axes(sliding)), AxisKind.REDUCTION)
 
 
 def _columns(sliding: SlidingProduct) -> tuple[Axis, ...]:

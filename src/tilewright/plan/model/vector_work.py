@@ -10,6 +10,7 @@ from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressi
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.plan.arrays import Count, Quantity, either, product
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
@@ -61,7 +62,9 @@ def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping
         around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (rows, columns))
         along = (_vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns))
         squares = squares + around * product(along)
-    return squares * context.coefficients.tile_transpose_cycles / context.machine.frequency_hz
+    scattered = either(squares > 0, _lines_beyond(context, operator), 0)
+    cycles = squares * context.coefficients.tile_transpose_cycles + scattered * context.coefficients.scattered_line_cycles
+    return cycles / context.machine.frequency_hz
 
 
 def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:
@@ -76,6 +79,13 @@ def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:
 def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:
     """The vectors of an axis that blocks cut into tiles."""
     return size // tile * -(-tile // lanes) + -(-(size % tile) // lanes)
+
+
+def _lines_beyond(context: CostContext, operator: Operator) -> Quantity:
+    """Lines of a result that the level that blocks are fused for does not hold as a whole."""
+    size_bytes = held_bytes(context.chain, operator.write.tensor) * _points(context, operator)
+    lines = size_bytes / context.machine.levels[0].line_bytes
+    return either(size_bytes > context.capacity_bytes, lines, 0)
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
