@@ -163,12 +163,12 @@ def test_special_values_spread_over_their_tiles_alone(outputs: int, special: flo
 def layer(batch: Any = 1, *, is_constant: bool = True) -> Graph:
     """relu(conv(x, w) + bias) of a shape for which Winograd has the least price."""
     random, builder = np.random.default_rng(0), Builder("layer")
-    x = builder.input("x", (batch, 32, 30, 27), "float32")
-    taps = (random.standard_normal((48, 32, 3, 3)) / 17).astype(np.float32)
+    x = builder.input("x", (batch, 64, 30, 27), "float32")
+    taps = (random.standard_normal((64, 64, 3, 3)) / 24).astype(np.float32)
     w = builder.constant(taps) if is_constant else builder.input("w", taps.shape, "float32")
     window = window_of(x.shape[2:], w.shape[2:], where="Conv", **SAME)
     y = builder.record(convolution, x, w, window, 1, kind="conv")
-    y = builder.map("add", y, builder.constant(random.standard_normal((1, 48, 1, 1)).astype(np.float32)))
+    y = builder.map("add", y, builder.constant(random.standard_normal((1, 64, 1, 1)).astype(np.float32)))
     return builder.graph((builder.map("relu", y).name,))
 
 
@@ -191,7 +191,7 @@ def test_generated_code(outputs: int, is_constant: bool) -> None:
     random = np.random.default_rng(1)
     inputs = [random.standard_normal(graph.tensor(name).shape).astype(np.float32) for name in graph.inputs]
     if not is_constant:
-        inputs[1] /= 17
+        inputs[1] /= 24
     (exact,) = evaluate(layer(is_constant=is_constant), dict(zip(graph.inputs, inputs, strict=True)), dtype="float64").values()
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
     values = dict(zip(graph.inputs, inputs, strict=True)) | executable.artifact.recipe.values(graph.constants)
@@ -203,7 +203,7 @@ def test_generated_code(outputs: int, is_constant: bool) -> None:
 
 def test_batches_that_are_known_at_run_time() -> None:
     graph = layer(SymbolicExtent("s0", 1, 64, 4))
-    inputs = {"x": np.random.default_rng(1).standard_normal((3, 32, 30, 27)).astype(np.float32)}
+    inputs = {"x": np.random.default_rng(1).standard_normal((3, 64, 30, 27)).astype(np.float32)}
     (exact,) = evaluate(graph, inputs, dtype="float64").values()
     for algorithm in ALGORITHMS.values():
         (found,) = evaluate(computed_by(graph, algorithm.name), inputs).values()

@@ -8,8 +8,9 @@ from typing import Generic, TypeVar
 
 from tilewright.plan.whole_model.forms import Form
 
-NEAR = 0.7
-"""The largest distance (`Form.distance`) at which anything is taken over: one extent may be twice as large."""
+NEAR = 0.55
+"""The largest distance (`Form.distance`) at which anything is taken over: one extent may be 1.7 times as large. At 0.7
+one of eight random networks of convolutions lost 2.8%; ResNet-50, U-Net and MobileNetV2 take no more time to plan."""
 
 Known = TypeVar("Known")
 
