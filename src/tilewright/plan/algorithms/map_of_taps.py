@@ -9,6 +9,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, constant
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
+from tilewright.plan.algorithms import sliding_sums
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import points
@@ -18,7 +19,12 @@ LARGEST_BODY = 64
 
 
 def applies(problem: Problem) -> bool:
-    """Whether every sum is one of the taps of one channel, and they are few enough to be written out."""
+    """Whether every sum is one of the taps of one channel, and they are few enough to be written out.
+
+    Rows that can stream past load every vector once, not once for every tap: nothing is left to choose.
+    """
+    if sliding_sums.applies(problem):
+        return False
     sliding = sliding_product(problem)
     if sliding is None:
         return False
