@@ -1,11 +1,13 @@
 from __future__ import annotations
 
 import io
+import itertools
 import logging
 import sys
 
 import pytest
 
+import tilewright as tw
 from tilewright import progress
 
 
@@ -72,3 +74,13 @@ def test_steps_outside_of_preparations_show_nothing(clock: list[float], caplog: 
     caplog.set_level(logging.INFO, "tilewright.progress")
     progress.step("planning", 1, 2)
     assert not caplog.records
+
+
+def test_planning_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    seconds = itertools.count(0, 6)
+    monkeypatch.setattr(progress, "monotonic", lambda: next(seconds))
+    caplog.set_level(logging.INFO, "tilewright.progress")
+    with progress.preparing("layer"):
+        tw.jit(lambda x, w: x @ w, target="x86-64-v3").lower(tw.spec((32, 48)), tw.spec((48, 64)))
+    activities = [record.getMessage().split(": ")[1].split(",")[0] for record in caplog.records]
+    assert list(dict.fromkeys(activities)) == ["choosing algorithms", "planning"]
