@@ -14,11 +14,14 @@ from tilewright.codegen.emit_c.epilogues import kernel_epilogue
 from tilewright.codegen.emit_c.tile_loops import (
     by_kernel,
     function_declaration,
+    has_tables,
     inlined_declaration,
     may_inline,
     tile_shapes,
+    tiles_by_tables,
     tiles_functions,
 )
+from tilewright.codegen.emit_c.tile_tables import DECLARATIONS, loops_name, loops_signature, loops_source
 from tilewright.codegen.loop_nest import KernelCall
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
 from tilewright.kernels.shape_dispatch import Case, dispatch_text
@@ -37,13 +40,21 @@ def kernel_functions(file: File, calls: Sequence[KernelCall]) -> KernelFunctions
     text: list[str] = []
     tiles: list[str] = []
     linked: list[KernelSource] = []
+    loops: dict[str, tuple[MicroKernel, KernelCall]] = {}
     for name, of_kernel in by_kernel(calls).items():
         kernel = file.kernels[of_kernel[0].kernel]
         functions = _inlined(file, kernel, name, of_kernel) or _linked(kernel, name, of_kernel)
         text += functions.text
         linked += functions.linked
+        used = [call for call in of_kernel if call in calls]
+        by_tables = [call for call in used if functions.linked and has_tables(kernel, call)]
+        tiles += tiles_by_tables(kernel, by_tables)
+        loops |= {loops_name(kernel, call): (kernel, call) for call in by_tables}
         by_shape = not functions.linked or kernel.emit_shape is not None
-        tiles += tiles_functions(kernel, [call for call in of_kernel if call in calls], by_shape=by_shape)
+        tiles += tiles_functions(kernel, [call for call in used if call not in by_tables], by_shape=by_shape)
+    if loops:
+        text += [DECLARATIONS, *(f"extern {loops_signature(*named)};" for named in loops.values()), ""]
+        linked += [loops_source(*named) for named in loops.values()]
     return KernelFunctions((*text, *tiles), tuple(dict.fromkeys(linked)))
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from tilewright.codegen.emit_c.epilogues import kernel_name
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
+from tilewright.codegen.emit_c.tile_tables import loops_name, tables
 from tilewright.codegen.expressions import Value, pointer, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range
 from tilewright.kernels.contract import MicroKernel
@@ -22,9 +23,9 @@ from tilewright.kernels.helpers import Helper
 LINE_FLOATS = 16
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
-COPY_CHARACTERS, CALL_CHARACTERS = 5000, 200
-"""What an inlined tile costs a compiler, and the call of a linked one: as much as so many characters of vector loops (GCC 12,
-6 x 64: 30 ms)."""
+COPY_CHARACTERS, CALL_CHARACTERS, TABLE_CHARACTERS = 5000, 600, 200
+"""What an inlined tile costs a compiler, the call of a linked one, and tables of shapes: as much as so many characters of vector
+loops (GCC 12, 6 x 64: 30, 4 and 1 ms)."""
 OPERANDS = "a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row"
 """What a tile at row i and column j reads and writes."""
 POINTER = re.compile(r"[abc]|e\d+")
@@ -69,24 +70,39 @@ def tiles_call(call: KernelCall) -> str:
     return f"{tiles_name(call)}({', '.join(given)});"
 
 
+def has_tables(kernel: MicroKernel, call: KernelCall) -> bool:
+    """Whether a call of linked tiles goes by tables of its shapes: they are known, and no tile asks for the next panel."""
+    return call.shapes is not None and not call.prefetching and kernel.emit_shape is not None and kernel.reduction_loops == 1
+
+
+def tiles_by_tables(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterator[str]:
+    """The function of every way in which these calls use a kernel whose shapes are linked."""
+    for name, call in {tiles_name(call): call for call in calls}.items():
+        rows, columns = _sizes(call)
+        pieces = [(piece, _pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns)]
+        given = [argument for argument in _arguments(call) if argument not in ("m", "n", "k")]
+        fetches = f"{'fetches' if call.software_prefetches else 0}, {call.software_prefetches}"
+        arguments = ["panels, m, n, k", *given, fetches]
+        text = [*tables(kernel, kernel_name(call), pieces), f"{loops_name(kernel, call)}({', '.join(arguments)});"]
+        yield _function(name, call, text)
+
+
 def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shape: bool = False) -> Iterator[str]:
     """The function of every way in which these calls use a kernel; `by_shape` if those of its shapes are in the same file."""
     kernel = kernel if by_shape else replace(kernel, of_shape=None)
     for name, call in {tiles_name(call): call for call in calls}.items():
-        constants = _constants(call)
-        free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
-        free += ["struct tw_fetch *fetches"] if call.software_prefetches else []
-        known = [f"  const long {', '.join(f'{name} = {value}' for name, value in constants.items())};"] if constants else []
-        yield "\n".join(
-            [
-                f"/* Tiles of {kernel.rows} x {kernel.columns}: column panels outside, one stays in L1 while rows pass. */",
-                f"static __attribute__((noinline)) void {name}({', '.join(free)}) {{",
-                *known,
-                *(f"  {line}" for line in _columns(kernel, call)),
-                "}",
-                "",
-            ]
-        )
+        remark = f"/* Tiles of {kernel.rows} x {kernel.columns}: column panels outside, one stays in L1 while rows pass. */"
+        yield f"{remark}\n{_function(name, call, _columns(kernel, call))}"
+
+
+def _function(name: str, call: KernelCall, lines: Iterable[str]) -> str:
+    """The definition of a call's function: its constants, then these lines."""
+    constants = _constants(call)
+    free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
+    free += ["struct tw_fetch *fetches"] if call.software_prefetches else []
+    known = [f"  const long {', '.join(f'{name} = {value}' for name, value in constants.items())};"] if constants else []
+    head = f"static __attribute__((noinline)) void {name}({', '.join(free)}) {{"
+    return "\n".join([head, *known, *(f"  {line}" for line in lines), "}", ""])
 
 
 def tile_loop_helpers(call: KernelCall) -> list[Helper]:
@@ -98,11 +114,14 @@ def tile_loop_helpers(call: KernelCall) -> list[Helper]:
 def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall], *, links: bool) -> dict[str, int]:
     """What every function of these calls costs a compiler, in characters; `links` if kernels are linked unless inlined."""
     by_name = {tiles_name(call): call for kernel_calls in by_kernel(calls).values() for call in kernel_calls if call in calls}
-    return {
-        name: (CALL_CHARACTERS if links and not call.inlined else COPY_CHARACTERS)
-        * min(_copies(kernels[call.kernel], call), MOST_INLINED)
-        for name, call in by_name.items()
-    }
+    return {name: _weight(kernels[call.kernel], call, links=links) for name, call in by_name.items()}
+
+
+def _weight(kernel: MicroKernel, call: KernelCall, *, links: bool) -> int:
+    if links and not call.inlined and has_tables(kernel, call):
+        return TABLE_CHARACTERS
+    of_copy = CALL_CHARACTERS if links and not call.inlined else COPY_CHARACTERS
+    return of_copy * min(_copies(kernel, call), MOST_INLINED)
 
 
 def inlined_declaration(signature: str) -> str:
