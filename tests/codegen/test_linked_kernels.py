@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -85,13 +86,13 @@ def linking(model_plan: ModelPlan) -> ModelPlan:
 
 
 def test_texts_of_kernels_are_of_kernels_alone() -> None:
-    """Chains of other extents call the same functions; each defines one function that others may call."""
+    """Chains of other extents call the same functions, loops over tiles included; each text defines one of them."""
     first = artifact_of([attention_plan("x86-64-v4", "relu", {**SIZES, "m": 24, "l": 64, "n": 64})])
     second = artifact_of([attention_plan("x86-64-v4", "relu", {**SIZES, "m": 48, "l": 128, "n": 128, "k": 23})])
     assert first.text != second.text
     assert set(first.kernels) == set(second.kernels)
     for kernel in first.kernels:
-        assert str(kernel.content).count("\nTW_VARIANT void ") == 1
+        assert len(re.findall(r"^(?:TW_VARIANT )?void \w+\(", str(kernel.content), re.MULTILINE)) == 1
         assert str(kernel.content) not in first.text
 
 

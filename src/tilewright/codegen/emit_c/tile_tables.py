@@ -1,8 +1,8 @@
-"""C text of loops over linked micro tiles: one function for all calls whose kernels take like arguments, and tables of their shapes.
+"""C text of loops over linked micro tiles: one function for all calls whose kernels take like arguments, and tables of shapes.
 
-The function of a call names the functions of its tile shapes in tables, and passes these on with its extents and strides. The loops
-know no numbers: they are a translation unit of their own, and all libraries of a machine share what is compiled of it. Loops for
-every call would cost a compiler 10 to 30 ms each (GCC 12); an indirect call costs a machine as much as a direct one.
+The function of a call names the functions of its tile shapes in tables, and passes these on with its extents and strides. The
+loops know no numbers: they are a translation unit of their own, and all libraries of a machine share what is compiled of it.
+Loops for every call would cost a compiler 10 to 30 ms each (GCC 12); an indirect call costs a machine as much as a direct one.
 """
 
 from __future__ import annotations
