@@ -1,4 +1,4 @@
-"""Compilers that fail, hang or are killed leave functions that work later; a fork while a compiler runs leaves two such processes."""
+"""Compilers that fail, hang or are killed, and forks while a compiler runs: functions work when the compiler does."""
 
 from __future__ import annotations
 
