@@ -95,6 +95,14 @@ def test_rows_of_eight_elements_have_one_kernel_for_all_multiples_of_eight(caplo
     assert len(jitted.kernels) == 2
 
 
+def test_rows_of_multiples_are_looked_up_where_they_part() -> None:
+    jitted = tw.jit(lambda x: x.reshape(-1, 8) * 2)
+    for extent in (24, 32, 8, 160, 16):
+        x = np.arange(3 * extent, dtype=np.float32).reshape(3, extent)
+        np.testing.assert_array_equal(jitted(x), x.reshape(-1, 8) * 2)
+    assert len(jitted.kernels) == 2
+
+
 def test_other_extents_than_multiples_are_specialised_where_the_function_takes_them() -> None:
     jitted = tw.jit(lambda x: x.reshape(-1, 8) if x.shape[0] % 8 == 0 else x * 2)
     for extent in (24, 40, 17, 8, 19, 64):

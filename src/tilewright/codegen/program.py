@@ -240,9 +240,10 @@ def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
     graph = model_plan.graph
     known = {tensor.name: tensor for tensor in graph.tensors}
     tensors = [known[name] for name in _argument_names(model_plan)]
-    symbols = _symbols([extent for tensor in tensors for extent in tensor.shape])
     inputs = len(tensors) - len(graph.outputs)
-    slots = [*(_slot(_by_dimensions(tensor), unit) for tensor in tensors[:inputs]), *(_slot(t, unit) for t in tensors[inputs:])]
+    tensors[:inputs] = map(_by_dimensions, tensors[:inputs])
+    symbols = _symbols([extent for tensor in tensors for extent in tensor.shape])
+    slots = [_slot(tensor, unit) for tensor in tensors]
     constants = tuple(_slot(graph.tensor(name), {}) for name in _packed_constants(model_plan))
     return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
 
