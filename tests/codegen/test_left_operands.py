@@ -21,8 +21,8 @@ def exchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     """Roles are exchanged wherever they can be, whatever it costs."""
     applicable = algorithm_choice.applicable
 
-    def preferred(problem):  # type: ignore[no-untyped-def]
-        found = applicable(problem)
+    def preferred(problem, precision):  # type: ignore[no-untyped-def]
+        found = applicable(problem, precision)
         return tuple(one for one in found if one.name == EXCHANGED) or found
 
     monkeypatch.setattr(algorithm_choice, "applicable", preferred)

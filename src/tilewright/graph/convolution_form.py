@@ -183,6 +183,7 @@ class ConvolutionForm:
 
         >>> from tilewright.graph.builders.convolution import convolution
         >>> from tilewright.graph.builders.windows import Window
+        >>> from tilewright.graph.types import Tensor
         >>> window = Window((5,), (3,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
         >>> x, w = Tensor("x", (1, 8, 5)), Tensor("w", (4, 8, 3))
         >>> form = ConvolutionForm.of(convolution(x, w, window, 1, name="conv", result="y")[0])

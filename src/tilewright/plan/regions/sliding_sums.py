@@ -21,6 +21,8 @@ MOST_ROWS = 12
 """Rows of sums that wait in registers."""
 TEMPORARIES = 6
 """Registers for what is loaded, and for spare."""
+FEW_TAPS = 9
+"""Weights that wait in registers; more are loaded where they are used."""
 MOST_VECTORS = 8
 """Side by side: the text grows with them."""
 
@@ -79,14 +81,20 @@ class SlidingSum:
         """Of a window."""
         return self.columns.taps * (self.rows.taps if self.rows is not None else 1)
 
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether all weights of a window wait in registers."""
+        return self.taps <= FEW_TAPS
+
     def vectors(self, width: int | None, lanes: int) -> int:
         """Vectors side by side whose sums are in registers: as many as these hold, or fewer, in equal blocks of the width.
 
         Registers: 32 of 16 lanes, of which as many as taps may hold weights; 16 of fewer lanes.
         """
         registers = (32 if lanes == 16 else 16) - TEMPORARIES
-        held = min(self.waiting + 1, 2) if self.taps <= 9 and lanes == 16 else self.waiting + 1
-        weights = self.taps if self.taps <= 9 and lanes == 16 else 0
+        has_registers_for_weights = self.keeps_weights and lanes == 16
+        held = min(self.waiting + 1, 2) if has_registers_for_weights else self.waiting + 1
+        weights = self.taps if has_registers_for_weights else 0
         most = max(1, min(MOST_VECTORS, (registers - weights) // held))
         if width is None:
             return most

@@ -28,9 +28,7 @@ from tilewright.kernels.helpers import Helper
 from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
 
 MOST_BLOCKS = 4
-"""Blocks of columns whose text is written out, each with what it lacks of the image."""
-FEW_TAPS = 9
-"""Weights that wait in registers; more are loaded where they are used."""
+"""Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
 
 WINDOW = """\
 TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwise) {
@@ -144,7 +142,7 @@ class _Emitter(VectorStatements):
 
     def kept_weights(self) -> Lines:
         """All weights in registers, if they are few."""
-        if self.form.taps > FEW_TAPS:
+        if not self.form.keeps_weights:
             return []
         rows = self.form.rows.taps if self.form.rows is not None else 1
         places = ((row, column) for row in range(rows) for column in range(self.form.columns.taps))
@@ -216,7 +214,7 @@ class _Emitter(VectorStatements):
         lines += [f"const long is_inside = {inside};"] if inside else []
         columns = list(range(self.form.columns.taps))
         all_vectors = list(range(block.vectors))
-        parts = [[vector] for vector in all_vectors] if self.form.taps <= FEW_TAPS else [all_vectors]
+        parts = [[vector] for vector in all_vectors] if self.form.keeps_weights else [all_vectors]
         for vectors in parts:
             for group in self.column_groups(columns):
                 lines += ["{", *indent(self.products(block, taps, vectors, group, bool(inside))), "}"]
@@ -262,7 +260,7 @@ class _Emitter(VectorStatements):
         for column in group:
             for age, tap in taps.sums:
                 weight = f"weight_{tap}_{column}"
-                if self.form.taps > FEW_TAPS:
+                if not self.form.keeps_weights:
                     lines += [f"tw_vec {weight} = {self.weight(tap, column)};", f"TW_KEEP({weight});"]
                 for vector in vectors:
                     total = f"sum_{age}_{vector}"
