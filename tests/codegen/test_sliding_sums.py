@@ -10,6 +10,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import tilewright as tw
 from tests.codegen.test_convolutions import at_end
 from tests.support.algorithms import computed_by
 from tests.support.guarded import in_child
@@ -133,6 +134,33 @@ def test_any_windows(data: st.DataObject) -> None:
     attributes = {"strides": strides, "dilations": dilations, "pads": pads}
     graph = depthwise((batch, channels, *size), filters, kernel, data.draw(st.booleans()), **attributes)
     check_in_child(graph, operands(graph, sum(size)), attributes)
+
+
+@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 0, 0, 0), (2, 1, 0, 3)])
+@pytest.mark.parametrize(("strides", "dilations"), [((1, 1), (1, 1)), ((2, 2), (1, 1)), ((2, 1), (2, 1)), ((1, 1), (2, 3))])
+def test_images_whose_pixels_are_one_dimension(
+    strides: tuple[int, int], dilations: tuple[int, int], pads: tuple[int, int, int, int]
+) -> None:
+    """Between products over all pixels, a sliding sum reads and writes rows and columns in one dimension."""
+    random = np.random.default_rng(5)
+    wide, weights, narrow = (
+        random.standard_normal(shape).astype(np.float32) for shape in ((24, 8, 1, 1), (24, 1, 3, 3), (8, 24, 1, 1))
+    )
+    top, left, bottom, right = pads
+
+    def separable(x: Any) -> Any:
+        around = tw.relu(tw.conv2d(x, wide))
+        padding = ((top, bottom), (left, right))
+        moved = tw.conv2d(around, weights, stride=strides, dilation=dilations, padding=padding, groups=24)
+        return tw.conv2d(tw.relu(moved), narrow)
+
+    x = random.standard_normal((1, 8, 24, 28)).astype(np.float32)
+    compiled_twice = [tw.jit(separable, threads=threads) for threads in (1, 2)]
+    first, second = (function(x) for function in compiled_twice)
+    if pads == (1, 1, 1, 1):  # the price may choose another algorithm for others
+        assert "tw_window" in compiled_twice[0].kernels[0].source
+    assert first.tobytes() == second.tobytes()
+    np.testing.assert_allclose(first, compiled_twice[0](x, interpret=True), rtol=1e-4, atol=1e-3)
 
 
 SPECIAL = {"infinity": np.inf, "not a number": np.nan}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from math import gcd
 
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Load, Point, State, apply
@@ -117,10 +118,11 @@ def sliding_sum(operator: Operator) -> SlidingSum | None:
     affine = not image.lookups and all(index.is_affine() for index in (*image.indices, *_limits(operator)))
     if not affine or not weights.is_affine() or operator.accumulator != "float32":
         return None
-    slides = [_slide(operator, index) for index in image.indices if index.axes() - outputs]
-    if None in slides or not 1 <= len(slides) <= 2 or not image.indices[-1].axes() - outputs:
+    moving = [_slides(operator, index) for index in image.indices if index.axes() - outputs]
+    slides = [slide for found in moving for slide in found]
+    if not all(moving) or not 1 <= len(slides) <= 2 or not image.indices[-1].axes() - outputs:
         return None
-    *rows, columns = (slide for slide in slides if slide is not None)
+    *rows, columns = slides
     found = _with_limits(operator, rows[0] if rows else None, columns)
     return found if found is not None and _is_plain(operator, found) else None
 
@@ -130,14 +132,25 @@ def _limits(operator: Operator) -> tuple[Index, ...]:
     return guard.constraints if guard is not None else ()
 
 
-def _slide(operator: Operator, index: Index) -> Slide | None:
-    """Windows of one output axis and one tap."""
+def _slides(operator: Operator, index: Index) -> tuple[Slide, ...]:
+    """Windows of one output axis and one tap; rows, then columns, where an index walks both (images whose pixels are one
+    dimension). Empty where it is neither.
+
+    Rows are told by their larger steps. Steps of rows have their greatest common divisor as the unit of positions: limits of a
+    guard are multiples of the same positions.
+    """
     terms = {str(atom): coefficient for atom, coefficient in index.terms}
-    taps = [axis for axis in operator.reduction_axes() if axis.name in terms]
-    outputs = [name for name in terms if name not in {axis.name for axis in taps}]
-    if len(taps) != 1 or len(outputs) != 1 or min(terms.values()) < 1 or not isinstance(taps[0].extent, int):
-        return None
-    return Slide(outputs[0], taps[0].name, taps[0].extent, terms[outputs[0]], terms[taps[0].name])
+    taps = sorted((axis for axis in operator.reduction_axes() if axis.name in terms), key=lambda axis: -terms[axis.name])
+    outputs = sorted(terms.keys() - {axis.name for axis in taps}, key=lambda name: -terms[name])
+    if len(taps) != len(outputs) or not 1 <= len(taps) <= 2 or min(terms.values()) < 1:
+        return ()
+    found = []
+    for number, (tap, output) in enumerate(zip(taps, outputs, strict=True)):
+        if not isinstance(tap.extent, int):
+            return ()
+        unit = gcd(terms[output], terms[tap.name]) if number < len(taps) - 1 else 1
+        found.append(Slide(output, tap.name, tap.extent, terms[output] // unit, terms[tap.name] // unit))
+    return tuple(found)
 
 
 def _with_limits(operator: Operator, rows: Slide | None, columns: Slide) -> SlidingSum | None:
@@ -165,6 +178,7 @@ def _is_plain(operator: Operator, found: SlidingSum) -> bool:
     in_order = reduced == [slide.tap for slide in reversed(slides)]
     others = operator.reads[0].indices
     once = all(sum(slide.output in index.axes() for index in others) == 1 for slide in slides)
-    is_last = str(operator.write.indices[-1]) == found.columns.output
+    last = operator.write.indices[-1]
+    is_last = last.is_affine() and last.coefficient(found.columns.output) == 1
     side_by_side = found.columns.stride <= MOST_STRIDE and 1 in (found.columns.stride, found.columns.dilation)
     return in_order and once and is_last and not own and side_by_side and found.waiting < MOST_ROWS
