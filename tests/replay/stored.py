@@ -1,4 +1,7 @@
-"""The digests in the repository, of one machine: a line a graph."""
+"""The digests in the repository, of one machine: a line a graph, by name.
+
+Between lines are empty ones: git merges changes of neighbouring lines only if something unchanged lies between them.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +23,13 @@ def read() -> dict[str, str]:
 
 def write(lines: Mapping[str, str]) -> None:
     """Replace the file."""
-    FILE.write_text(
-        "\n".join(["# graph, machine, digest of the plan, digest of the C text", f"# {versions()}", *lines.values()]) + "\n"
-    )
+    FILE.write_text(text(lines))
+
+
+def text(lines: Mapping[str, str]) -> str:
+    """Of the file, from the lines by graph."""
+    heading = f"# graph, machine, digest of the plan, digest of the C text\n# {versions()}"
+    return "\n\n".join([heading, *(lines[graph] for graph in sorted(lines))]) + "\n"
 
 
 def versions() -> str:

@@ -50,7 +50,8 @@ from tilewright.plan.space.schedule_space import thinned_axes
 from tilewright.plan.types import Floor, Plan, Price, Rejected
 
 MOST_CHAINS = 512
-"""Canonical chains whose schedules a process remembers: some 50 KB each; layers of a model share few of them."""
+"""Canonical chains whose schedules a process remembers: 20 to 25 kB each (tracemalloc, before and after these were forgotten, of
+426 chains of seven models, 113 of layers and 174 of attention); layers of a model share few of them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -71,7 +71,7 @@ class TermKind(StrEnum):
     FUNCTIONS = "functions"
     ARITHMETIC_AND_FUNCTIONS = "arithmetic and functions"
     TRAFFIC = "traffic"
-    SCALAR_LOOP = "exact loops"
+    SCALAR_LOOP = "scalar loops"
     PREFETCHES = "prefetches"
     PACKING = "packing and pages"
     BLOCKS = "blocks and tile ends"

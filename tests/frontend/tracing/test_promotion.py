@@ -264,3 +264,32 @@ def test_refusals_name_the_types_that_were_met():
         tw.jit(lambda n: n + -1).lower(tw.spec((4,), "uint8"))
     with pytest.raises(DTypeError, match="complex64"):
         tw.jit(lambda x: x)(np.ones(2, np.complex64), interpret=True)
+
+
+@pytest.mark.parametrize("compiled", [True, False], ids=["compiled", "interpreted"])
+@pytest.mark.parametrize(
+    "choices", [(1.0, 2.0), (1, 2), (1, 2.5), (True, False), (np.float64(1), 2.0), (1.0, np.ones(3, np.float32))], ids=str
+)
+def test_known_conditions_choose_the_type_of_traced_conditions(choices: tuple[Any, Any], compiled: bool) -> None:
+    """The array API asks for an array among the choices; of numbers alone the default type is float32, known or traced."""
+    condition = np.array([True, False, True])
+
+    def of_traced(c: Any) -> Any:
+        chosen = tw.where(c, *choices)
+        types.append(chosen.dtype)
+        return chosen.astype(np.float32)
+
+    def of_known(c: Any) -> Any:
+        chosen = tw.where(condition, *choices)
+        types.append(chosen.dtype)
+        return tw.where(c, chosen, chosen).astype(np.float32)
+
+    types: list[np.dtype[Any]] = []
+    found = [tw.jit(function)(condition, interpret=not compiled) for function in (of_traced, of_known)]
+    assert len(set(types)) == 1
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], np.where(condition, *choices).astype(np.float32))
+
+
+def test_outside_of_traces_numpy_chooses() -> None:
+    assert tw.where(np.array([True, False]), 1.0, 2.0).dtype == np.float64

@@ -9,7 +9,8 @@ import numpy as np
 
 from tilewright.frontend.tracing.location import unsupported
 from tilewright.frontend.tracing.maps import apply_map, record_map
-from tilewright.frontend.tracing.promotion import kind_of, power_type
+from tilewright.frontend.tracing.promotion import kind_of, map_type, power_type
+from tilewright.frontend.tracing.recorder import current_recorder
 from tilewright.frontend.tracing.registration import traceable
 from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
@@ -122,9 +123,18 @@ def pow(x: Any, exponent: Any) -> Any:
     )
 
 
-@traceable("where")
+def _numpy_where(condition: Any, x: Any, y: Any) -> Any:
+    """NumPy's choice; while a function is traced, in the type that a traced condition gives."""
+    chosen = np.where(condition, x, y)
+    return chosen if current_recorder() is None else chosen.astype(map_type("where", (True, x, y)), copy=False)
+
+
+@traceable(_numpy_where)
 def where(condition: Any, x: Any, y: Any) -> Any:
-    """`x` where `condition` is true, else `y`, with broadcasting.
+    """`x` where `condition` is true, else `y`, with broadcasting; numbers take the type of the array beside them.
+
+    The array API (2024.12) asks for an array among `x` and `y`. Between two numbers, a traced function chooses float32 or int64
+    elements, whether or not it knows the condition; outside of traced functions NumPy chooses.
 
     >>> import numpy as np
     >>> where(np.array([True, False]), 1.0, 2.0).tolist()
