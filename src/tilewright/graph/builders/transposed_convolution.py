@@ -49,7 +49,9 @@ class Spread:
         return tuple(slice(at, at + n, s) for at, n, s in zip(starts, lengths, self.strides, strict=True))
 
     def is_side_by_side(self) -> bool:
-        """Whether every output has one input and one tap."""
+        """Whether every output has one input and one tap: taps are neighbours, and windows follow each other."""
+        if any(dilation != 1 and taps != 1 for dilation, taps in zip(self.dilations, self.kernel, strict=True)):
+            return False
         every = zip(self.extents, self.strides, self.outputs, strict=True)
         return self.kernel == self.strides and not any(self.begins) and all(o == e * s for e, s, o in every)
 
