@@ -157,3 +157,25 @@ def test_a_name_counts_before_a_denotation() -> None:
 def test_extents_that_are_none_are_refused(value: Any) -> None:
     with pytest.raises(TilewrightError, match="the dimension 'batch' cannot have the extent"):
         ort.SessionOptions().add_free_dimension_override_by_name("batch", value)
+
+
+def test_values_beside_multiples_are_prepared_too() -> None:
+    function = tw.jit(lambda x: x.reshape(-1, 4).sum(axis=1) if x.shape[0] % 4 == 0 else x * 3)
+    function.prepare(tw.spec((tw.Dim("n", 4, 12),)))
+    kernels = set(function.kernels)
+    for count in range(4, 13):
+        function(np.ones(count, np.float32))
+    assert set(function.kernels) == kernels
+
+
+def test_what_is_specialised_has_no_ranges() -> None:
+    with pytest.raises(TilewrightError, match=r"dimensions cannot vary\n  where: prepare\n  why: dynamic=False"):
+        tw.jit(lambda x: x * 2, dynamic=False).prepare(tw.spec((tw.Dim("n", 1, 9),)))
+
+
+def test_arguments_that_vary_with_a_dimension_join_it() -> None:
+    function = tw.jit(lambda x, y: x + y)
+    function.prepare(tw.spec((tw.Dim("n", 1, 64), 4)), np.ones((1, 4), np.float32))
+    for count in (3, 7, 9, 12, 31):
+        function(rows(count), rows(count))
+    assert len(function.kernels) <= 4

@@ -27,7 +27,7 @@ def computed_by(graph: Graph, *names: str) -> Graph:
     """The graph in which every operator is computed by the first of some algorithms that applies; others stay."""
     chosen = {}
     for problem in problems(graph):
-        by_name = {algorithm.name: algorithm for algorithm in applicable(problem)}
+        by_name = {algorithm.name: algorithm for algorithm in applicable(problem, Precision.FAST)}
         if found := next((by_name[name] for name in names if name in by_name), None):
             chosen[problem.operator.name] = found
     return expanded(graph, chosen, frozenset(name for name, _ in graph.constants), MACHINE)

@@ -18,7 +18,8 @@ MOST_PREPARED = 64
 
 def prepare_all(ranges: Mapping[str, range], make: Callable[[Mapping[str, int]], object]) -> None:
     """Call `make` with values of all ranges until each of its results is made: equal results at all corners of a box of values
-    are those of the whole box, as kernels serve ranges; other boxes are halved along their longest side.
+    and beside the lowest ones are those of the whole box, as kernels serve ranges or multiples of a number in them; other boxes
+    are halved along their longest side.
 
     Raises `ShapeError` for an empty range and for values that are compiled on their own.
 
@@ -35,7 +36,8 @@ def prepare_all(ranges: Mapping[str, range], make: Callable[[Mapping[str, int]],
     kept: list[object] = []
     while boxes:
         box = boxes.pop()
-        corners = [make(dict(zip(box, values, strict=True))) for values in product(*({r[0], r[-1]} for r in box.values()))]
+        ends = (sorted({r[0], min(r[0] + 1, r[-1]), r[-1]}) for r in box.values())
+        corners = [make(dict(zip(box, values, strict=True))) for values in product(*ends)]
         kept += [found for found in corners if id(found) not in made]
         made |= set(map(id, corners))
         if len(made) > MOST_PREPARED:

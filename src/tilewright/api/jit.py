@@ -218,6 +218,9 @@ class Jitted:
         extents = [extent for described in specs for extent in described.shape]
         dimensions = {extent.name: extent for extent in extents if isinstance(extent, SymbolicExtent)}
         names = {number: extent.name for number, extent in enumerate(extents) if isinstance(extent, SymbolicExtent)}
+        if names and self._dynamic is False:
+            hint = "leave out dynamic=False, or prepare every shape by a call of its own"
+            raise TilewrightError("dimensions cannot vary", where="prepare", why="dynamic=False specialises them", hint=hint)
 
         def make(values: Mapping[str, int]) -> object:
             chosen = call._replace(leaves=tuple(stand_in(described, values) for described in specs))

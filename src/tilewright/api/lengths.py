@@ -183,7 +183,8 @@ class DynamicDimensions:
 
     def _are_mates(self, first: int, second: int) -> bool:
         names = [self._name(position) for position in (first, second)]
-        if any(names):
+        is_told = first in self._told or second in self._told
+        if all(names) or (any(names) and not is_told):
             return names[0] == names[1]
         return all(extents[first] == extents[second] or min(extents[first], extents[second]) <= 1 for extents in self.seen)
 

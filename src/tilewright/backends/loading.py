@@ -8,6 +8,7 @@ from tilewright.codegen.artifact import Artifact
 from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
+from tilewright.runtime import workers
 from tilewright.runtime.constants import resident
 
 
@@ -35,8 +36,6 @@ def load(
     backend = for_machine(machine)
     if not (copies and read):
         return backend.load(artifact, constants=constants, threads=threads), read
-    from concurrent.futures import ThreadPoolExecutor  # 1 ms: not for the path of every import
-
-    with ThreadPoolExecutor(1) as beside:
+    with workers.pool(1) as beside:
         copied = beside.submit(lambda: tuple(map(resident, read)))
         return backend.load(artifact, constants=constants, threads=threads), copied.result()

@@ -17,6 +17,7 @@ from tilewright import progress, settings
 from tilewright.errors import ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.machine.cores import usable_cores
+from tilewright.runtime import workers
 from tilewright.runtime.processes import Processes, TimeIsUp
 
 ERROR_LINES = 12
@@ -96,9 +97,7 @@ class Compilation:
 
     def _run_all(self, commands: Sequence[_Command], sources: Sequence[KernelSource]) -> None:
         """Raises `ToolchainError` for the first command that fails, and stores nothing of it."""
-        from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
-
-        with ThreadPoolExecutor(usable_cores()) as pool:
+        with workers.pool(usable_cores()) as pool:
             try:
                 failures = list(progress.counted(pool.map(self._run, commands), "compiling", len(commands)))
             except BaseException:

@@ -21,7 +21,7 @@ from tilewright import progress
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import ShapeError
 from tilewright.graph.constant_values import can_change, same_values, sample
-from tilewright.runtime import libraries
+from tilewright.runtime import libraries, workers
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
 
@@ -117,9 +117,7 @@ def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
     if threads == 1 or sum(slot.size_bytes for slot in signature.packed) < LEAST_PARALLEL_BYTES:
         yield from map(pack_constant, range(len(constants)))
         return
-    from concurrent.futures import ThreadPoolExecutor  # 5 ms: not for the path of every import
-
-    with ThreadPoolExecutor(threads) as pool:
+    with workers.pool(threads) as pool:
         yield from pool.map(pack_constant, range(len(constants)))
 
 

@@ -16,7 +16,7 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -76,10 +76,17 @@ class Toolchain:
         with self._compilation(objects, architecture, features) as compilation:
             return compilation.library((KernelSource(SourceKind.C, text), *linked, *kernels))
 
-    def keep_object(self, source: KernelSource, objects: ObjectStore, architecture: str, features: frozenset[str]) -> None:
-        """Have `objects` keep the object of a source. Raises as `compile`."""
+    def keep_object(
+        self,
+        source: KernelSource,
+        objects: ObjectStore,
+        architecture: str,
+        features: frozenset[str],
+        processes: Processes,
+    ) -> None:
+        """Have `objects` keep the object of a source; its compiler is one of `processes`. Raises as `compile`."""
         with self._compilation(objects, architecture, features) as compilation:
-            compilation.object(source)
+            replace(compilation, processes=processes).object(source)
 
     @contextlib.contextmanager
     def _compilation(self, objects: ObjectStore | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:

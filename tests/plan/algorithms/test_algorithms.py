@@ -32,7 +32,7 @@ def convolved(x: tuple[int, ...], w: tuple[int, ...], group: int = 1, dtype: str
 
 
 def names(graph: Graph) -> list[str]:
-    return [algorithm.name for algorithm in applicable(*problems(graph))]
+    return [algorithm.name for algorithm in applicable(*problems(graph), Precision.FAST)]
 
 
 def computed(graph: Graph, algorithm: Algorithm) -> Iterator[Graph]:

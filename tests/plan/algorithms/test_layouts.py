@@ -17,6 +17,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.plan.algorithms.registry import applicable
+from tilewright.precision import Precision
 
 
 def laid_out(case: Case, layouts: Layouts) -> Graph:
@@ -41,7 +42,7 @@ def test_every_algorithm_takes_every_layout(data: st.DataObject, case: Case) -> 
     random = np.random.default_rng(0)
     inputs = {name: random.integers(-8, 9, graph.tensor(name).shape).astype(np.float32) for name in graph.inputs}
     (wanted,) = evaluate(graph, inputs).values()
-    for algorithm in applicable(*problems(graph)):
+    for algorithm in applicable(*problems(graph), Precision.FAST):
         expanded = computed_by(graph, algorithm.name)
         for by_it in (expanded, compiler._simplified(expanded, frozenset((*graph.inputs, *graph.outputs)))):
             verify(by_it)

@@ -20,6 +20,7 @@ from tilewright.plan.algorithms import registry
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.reasons import Defeat, OtherAlgorithm
 from tilewright.plan.whole_model import algorithm_prices
+from tilewright.precision import Precision
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("x86-64-v3")
@@ -119,7 +120,7 @@ def chosen_for(graph: Graph, operator: str, machine: Machine) -> str:
     problem = next(one for one in problems(rewritten) if one.operator.name == operator)
     rejected = compiler.choose(rewritten, machine).rejected[operator]
     lost = {one.alternative.algorithm for one in rejected}
-    (found,) = {algorithm.name for algorithm in registry.applicable(problem)} - lost
+    (found,) = {algorithm.name for algorithm in registry.applicable(problem, Precision.FAST)} - lost
     return found
 
 

@@ -12,7 +12,7 @@ from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.precision import Precision
 
 
-def applicable(problem: Problem, precision: Precision = Precision.FAST) -> tuple[Algorithm, ...]:
+def applicable(problem: Problem, precision: Precision = Precision.FLOAT32) -> tuple[Algorithm, ...]:
     """The algorithms that can compute an operator with a precision, in the order of their names."""
     allowed = (algorithm for algorithm in registered() if precision.allows(algorithm.accuracy.precision))
     return tuple(algorithm for algorithm in allowed if algorithm.applies(problem))
