@@ -22,7 +22,7 @@ from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.plan.algorithms import winograd_f2, winograd_f4

@@ -17,7 +17,7 @@ from tests.support.guarded import in_child
 from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import single
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.builders.einsum import einsum
-from tilewright.graph.builders.windows import Window
 from tilewright.graph.convolution_form import ConvolutionForm
 from tilewright.graph.index import axis, constant, floordiv
 from tilewright.graph.interpreter import evaluate

@@ -13,7 +13,7 @@ from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.canonical import canonical_form

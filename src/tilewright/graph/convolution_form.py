@@ -181,8 +181,8 @@ class ConvolutionForm:
         whose constraints are not limits of one window each, two windows along one dimension or one tap in two, lookups, and
         extents of channels, filters or taps that are known at run time only.
 
-        >>> from tilewright.graph.builders.convolution import convolution
-        >>> from tilewright.graph.builders.windows import Window
+        >>> from tilewright.graph.builders.convolutions.convolution import convolution
+        >>> from tilewright.graph.builders.convolutions.windows import Window
         >>> from tilewright.graph.types import Tensor
         >>> window = Window((5,), (3,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
         >>> x, w = Tensor("x", (1, 8, 5)), Tensor("w", (4, 8, 3))

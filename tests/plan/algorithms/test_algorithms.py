@@ -14,7 +14,7 @@ from tests.support.algorithms import computed_by, problems
 from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify

@@ -11,7 +11,7 @@ from tests.support.convolutions import Case, cases
 from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import Layouts, convolution
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.convolution_form import ConvolutionForm
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph

@@ -18,7 +18,7 @@ from tests.support.onnx_models import info, model
 from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import Layouts, convolution
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.extents import SymbolicExtent
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph

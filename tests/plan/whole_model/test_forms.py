@@ -10,7 +10,7 @@ import pytest
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.types import Graph
 from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import make_chain

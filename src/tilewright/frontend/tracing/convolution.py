@@ -26,10 +26,10 @@ from tilewright.frontend.tracing.window_arguments import (
     space,
 )
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import Layouts, convolution
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
+from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
 from tilewright.graph.builders.pad_lengths import padded_along
-from tilewright.graph.builders.transposed_convolution import Spread, transposed_convolution
-from tilewright.graph.builders.windows import RunTimeWindow, Window
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 

@@ -28,10 +28,10 @@ from tilewright.frontend.tracing.window_arguments import (
     space,
 )
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.window_means import run_time_mean, windowed_mean
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, windowed
 from tilewright.graph.builders.pad_lengths import padded_along
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.builders.window_means import run_time_mean, windowed_mean
-from tilewright.graph.builders.windows import RunTimeWindow, Window, windowed
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.frontend.tracing.location import located, user_location
-from tilewright.graph.builders.windows import RunTimeWindow, Window, run_time_window, same_padding, window_count
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, run_time_window, same_padding, window_count
 from tilewright.graph.extents import planned_extent, plus
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import SymbolicExtent

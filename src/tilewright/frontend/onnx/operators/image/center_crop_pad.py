@@ -13,8 +13,8 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.windows import inside
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.windows import inside
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import Load

@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.window_means import element_counts, windowed_mean
+from tilewright.graph.builders.convolutions.window_means import element_counts, windowed_mean
 from tilewright.graph.types import Tensor
 
 

@@ -12,8 +12,8 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding, window_of, windows
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolution
-from tilewright.graph.builders.windows import Window
+from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 

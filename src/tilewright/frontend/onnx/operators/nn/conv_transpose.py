@@ -14,7 +14,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.transposed_convolution import Spread, transposed_convolution
+from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor, planned_extent
 

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
-from tilewright.graph.builders.windows import Window
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.shapes import shape_text
 
 

@@ -10,8 +10,8 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.windows import windowed
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.builders.windows import windowed
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
 

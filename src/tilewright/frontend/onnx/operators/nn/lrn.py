@@ -15,8 +15,8 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.builders.windows import Window, window_reduction
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor

@@ -17,8 +17,8 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.windows import Window, inside, position, windowed
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.builders.windows import Window, inside, position, windowed
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
-from tilewright.graph.builders.windows import Window, same_padding, window_count
+from tilewright.graph.builders.convolutions.windows import Window, same_padding, window_count
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, SymbolicExtent
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.windows import Window
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, windowed
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.builders.windows import RunTimeWindow, Window, windowed
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, inside, position
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.windows import RunTimeWindow, Window, inside, position
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor

@@ -1,0 +1,1 @@
+"""Builders of convolutions and pools: windows, products over them, means, and their transposed relatives."""
