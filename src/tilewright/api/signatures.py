@@ -166,11 +166,12 @@ class Signatures(Generic[TracedT, MadeT]):
         firsts = {f"s{number}": positions for number, positions in enumerate(symbols(key).values())}
         with self._lock:
             cuts = problem.cuts if isinstance(problem, Undecided) else ()
-            changed = [self._lengths.split(firsts[name], begin) for name, begin in cuts if name in firsts]
-            changed = changed or [self._lengths.forget_names()]
-        if any(changed):
+            split = [self._lengths.split(firsts[name], begin) for name, begin in cuts if name in firsts]
+            is_split = any(split)
+            is_narrowed = is_split or self._lengths.forget_names()
+        if is_split:
             self._tell("dynamic in ranges", problem)
-        return any(changed)
+        return is_narrowed
 
     def _restricted(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT], problem: Exception) -> bool:
         """Whether dimensions were restricted to multiples of a number, with which shapes fit each other for all values."""

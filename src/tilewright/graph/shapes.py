@@ -82,3 +82,8 @@ def normalize_axes(axes: int | Sequence[int] | None, rank: int, where: str = "")
 def symbols_of(shape: Sequence[Extent]) -> tuple[SymbolicExtent, ...]:
     """The symbolic extents of a shape, in order."""
     return tuple(extent for extent in shape if isinstance(extent, SymbolicExtent))
+
+
+def are_known(extents: Sequence[Extent]) -> bool:
+    """Whether no extent is symbolic."""
+    return not symbols_of(tuple(extents))

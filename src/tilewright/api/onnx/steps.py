@@ -26,6 +26,7 @@ from tilewright.errors import (
     InvalidModel,
     PlanningError,
     PositionError,
+    TilewrightError,
     Undecided,
     UnsupportedOperation,
 )
@@ -88,11 +89,11 @@ class SessionContext:
         """A graph of the session, to be run."""
         return compiled(graph, self.chosen_machine(), self.precision, self.threads)
 
-    def report_numpy(self, node: Node) -> None:
+    def report_numpy(self, node: Node, reason: TilewrightError | None) -> None:
         """Warn, once for each operator, that it runs as NumPy."""
         if node.operator not in self.reported:
             self.reported[node.operator] = node.label
-            _log.warning("%s runs as NumPy: it is not compiled", node.label)
+            _log.warning("%s runs as NumPy: %s", node.label, reason or "it is not compiled")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,8 +252,9 @@ class _Maker:
         if any(isinstance(extent, SymbolicExtent) for extent in extents):
             fixed = import_stage(self._import_request(), obstacle)
             if _apart(stage) > _apart(fixed) and not _only_joins(stage):
-                cuts = tuple(cut for problem in stage.undecided for cut in problem.cuts)
-                why = "; ".join(dict.fromkeys(problem.message for problem in stage.undecided))
+                refused = stage.refused.values()
+                cuts = tuple(cut for problem in refused if isinstance(problem, Undecided) for cut in problem.cuts)
+                why = "; ".join(dict.fromkeys(problem.message for problem in refused))
                 raise Undecided(f"{self.remaining.name} is not compiled as a whole with lengths", why=why).with_cuts(cuts)
         return stage
 
@@ -309,7 +311,7 @@ class Step:
             RemainingSubgraph(remaining.name, stage.rest, known, _left(remaining.wanted, stage), context) if stage.rest else None
         )
         for node in stage.as_numpy:
-            context.report_numpy(node)
+            context.report_numpy(node, stage.refused.get(node.label))
 
     def run(self, values: Values, clock: Clock | None = None) -> None:
         """Add the values that are left to those that are given. A `clock` is told what every part took."""

@@ -7,7 +7,6 @@ graph computes, waits for the next stage.
 
 from __future__ import annotations
 
-import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,8 +41,6 @@ MOST_FOLDED = 1 << 16
 """Elements of the largest operands and results that are computed while a model is imported; larger ones become operators."""
 MOST_SAMPLED = 1 << 22
 """Elements of the operands with which a node is tried whose lowering failed."""
-
-_log = logging.getLogger("tilewright.plan")
 
 
 def import_stage(import_request: ImportRequest, obstacle: Obstacle) -> Stage:
@@ -89,8 +86,8 @@ class _Traversal:
     """By operator that reads at positions that data gives, the label of its node."""
     operator_names: dict[str, str] = field(default_factory=dict)
     """By operator, the name that the file gives to its node."""
-    undecided: list[Undecided] = field(default_factory=list)
-    """Questions about run-time extents that had no answer: nodes run as NumPy, or wait, because of them."""
+    refused: dict[str, TilewrightError] = field(default_factory=dict)
+    """Why nodes run as NumPy, or wait, by label."""
 
     def __post_init__(self) -> None:
         self.builder = Builder(self.import_request.name)
@@ -162,7 +159,7 @@ class _Traversal:
         try:
             result = extents.fold(node, inputs)
         except Undecided as problem:
-            self.undecided.append(problem)
+            self.refused[node.label] = problem
             return False
         if result is not None:
             self.known[node.outputs[0]] = result
@@ -239,9 +236,7 @@ class _Traversal:
         return np.broadcast_to(np.zeros((), getattr(ml_dtypes, tensor.dtype, tensor.dtype)), shape)
 
     def _refused(self, node: Node, problem: TilewrightError) -> None:
-        if isinstance(problem, Undecided):
-            self.undecided.append(problem)
-        _log.info("%s runs as NumPy: %s", node.label, problem)
+        self.refused[node.label] = problem
         self._as_numpy(node)
 
     def _has_strings(self, node: Node) -> bool:
@@ -313,7 +308,7 @@ class _Traversal:
             self.looking_up,
             self.operator_names,
             {tensor.name: name for name, tensor in reversed((self.constants | self.tensors).items())},
-            tuple(self.undecided),
+            self.refused,
         )
 
     def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:

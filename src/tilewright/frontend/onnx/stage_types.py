@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tilewright.errors import PositionError, Undecided
+from tilewright.errors import PositionError, TilewrightError
 from tilewright.frontend.onnx.model import Node
 from tilewright.graph.extents import dimension_of_multiple
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
@@ -56,8 +56,8 @@ class Stage:
     tensor_names: Mapping[str, str] = field(default_factory=dict)
     """The names that the file gives to tensors of the graph: those of values."""
 
-    undecided: tuple[Undecided, ...] = ()
-    """Questions about run-time extents that had no answer."""
+    refused: Mapping[str, TilewrightError] = field(default_factory=dict)
+    """Why nodes are not part of the graph that could be, by label: questions about run-time extents without an answer, too."""
 
     def placed(self, problem: PositionError) -> PositionError:
         """The same error of a run of the graph, told to be at the node and not at an operator."""

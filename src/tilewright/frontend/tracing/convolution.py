@@ -11,7 +11,7 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.tracing import functions as tw
 from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import wholes
-from tilewright.frontend.tracing.location import user_location
+from tilewright.frontend.tracing.location import located, user_location
 from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import contracted_type
 from tilewright.frontend.tracing.recorded import recorded
@@ -19,7 +19,6 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.frontend.tracing.window_arguments import (
     WindowArguments,
     explicit_padding,
-    is_dynamic,
     known_extents,
     numbers,
     places,
@@ -27,10 +26,9 @@ from tilewright.frontend.tracing.window_arguments import (
 )
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
+from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
-from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
-from tilewright.graph.builders.pad_lengths import padded_along
-from tilewright.graph.shapes import Shape, shape_text
+from tilewright.graph.shapes import Shape, are_known, shape_text
 from tilewright.graph.types import Tensor
 
 
@@ -234,26 +232,18 @@ def conv_transpose3d(
 
 
 def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> Any:
-    """One operator.
-
-    Depthwise convolutions need extents: with dynamic ones each is a product as deep as its taps, which took 15 times as long.
-    """
+    """One operator, behind a padded copy of images of run-time extents."""
     filters, channels, *kernel = given.filters()
     _check(given, filters, channels * given.groups)
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
     _check_taps(given, tuple(kernel))
     arguments = WindowArguments(given.what, tuple(kernel), steps, apart, padding)
     extents, layouts = given.extents()[2:], given.layouts
-    window: Window | RunTimeWindow
-    is_depthwise = given.groups > 1 and channels == 1
-    if is_dynamic(extents) and not is_depthwise:
-        (begins, ends), window = arguments.run_time_window(extents)
-    else:
-        begins, ends, window = (), (), arguments.window(extents)
+    padded = None if are_known(extents) else arguments.padded_window(extents)
+    window = arguments.window(extents) if padded is None else padded.window
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
-        if any((*begins, *ends)):
-            x = padded_along(builder, x, layouts.image[2:], begins, ends, 0.0)
+        x = x if padded is None else padded.padded(builder, x, layouts.image[2:], 0.0)
         y = builder.record(convolution, x, w, window, given.groups, given.layouts, kind="conv")
         return _with_bias(builder, y, bias, given.layouts.result[1])
 
@@ -283,13 +273,12 @@ def _spread(given: _Operands, taps: tuple[int, ...], stride: Any, padding: Any, 
         why = "it is less than the stride or the dilation: it tells apart the shapes that a stride maps to one"
         hint = "pad the result instead"
         raise ShapeError(f"{what} with output_padding={output_padding!r}", where=user_location(), why=why, hint=hint)
-    extents = known_extents(given.extents()[2:], what)
-    each = zip(steps, extents, apart, taps, more, begins, ends, strict=True)
-    outputs = tuple(max(s * (e - 1) + d * (k - 1) + 1, 0) + m - b - f for s, e, d, k, m, b, f in each)
-    if min(outputs) < 1:
-        why = f"the padding cuts off more than there is: extents of {shape_text(outputs)} would be left"
-        raise ShapeError(f"{what} with padding={padding!r}", where=user_location(), why=why, hint="use less padding")
-    return Spread(extents, taps, steps, apart, begins, outputs)
+    try:
+        return Spread.cut(given.extents()[2:], Taps(taps, steps, apart), more, begins, ends)
+    except ShapeError as error:
+        error.why = f"the padding cuts off more than there is: {error.message}"
+        error.message, error.hint = f"{what} with padding={padding!r}", "use less padding"
+        raise located(error) from None
 
 
 def _operands(

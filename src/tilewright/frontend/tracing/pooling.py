@@ -21,23 +21,20 @@ from tilewright.frontend.tracing.window_arguments import (
     SPACE,
     Pads,
     WindowArguments,
-    is_dynamic,
-    known_extents,
+    explicit_padding,
     numbers,
     places,
     space,
 )
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.window_means import run_time_mean, windowed_mean
-from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, windowed
-from tilewright.graph.builders.pad_lengths import padded_along
+from tilewright.graph.builders.convolutions.windows import Window, windowed
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.shapes import shape_text
+from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Tensor
 
-Padded = tuple[Pads, RunTimeWindow]
-"""Padding of dimensions known at run time, and the windows over them with their padding."""
-Record = Callable[[Builder, Tensor, Window | Padded, int], Tensor]
+Record = Callable[[Builder, Tensor, Window | PaddedWindow, int], Tensor]
 """The pool of a tensor whose windows move along dimensions from a number on."""
 Rule = Callable[[Sequence[Kind]], np.dtype[Any]]
 """The type that a pool computes in, by that of its operand."""
@@ -69,15 +66,12 @@ def max_pool(
     [[[1.0, 3.0, 5.0]]]
     """
 
-    def record(builder: Builder, x: Tensor, given: Window | Padded, first: int) -> Tensor:
+    def record(builder: Builder, x: Tensor, given: Window | PaddedWindow, first: int) -> Tensor:
         lowest = _lowest(x.dtype)
         if isinstance(given, Window):
             return windowed(builder, x, given, REDUCTIONS["max"], lowest, first)
-        (begins, ends), window = given
-        dimensions = range(first, first + window.rank)
-        return windowed(
-            builder, padded_along(builder, x, dimensions, begins, ends, lowest), window, REDUCTIONS["max"], lowest, first
-        )
+        x = given.padded(builder, x, range(first, first + given.window.rank), lowest)
+        return windowed(builder, x, given.window, REDUCTIONS["max"], lowest, first)
 
     return _pooled(
         "max_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(reduced_type, "max"), record
@@ -106,14 +100,10 @@ def avg_pool(
     ([[[0.5, 2.5, 2.0]]], [[[1.0, 2.5, 4.0]]])
     """
 
-    def record(builder: Builder, x: Tensor, given: Window | Padded, first: int) -> Tensor:
+    def record(builder: Builder, x: Tensor, given: Window | PaddedWindow, first: int) -> Tensor:
         if isinstance(given, Window):
             return windowed_mean(builder, x, given, with_padding=bool(count_include_pad), first=first)
-        (begins, ends), window = given
-        if not count_include_pad and any((*begins, *ends)):
-            known_extents(x.shape[first : first + window.rank], "avg_pool without count_include_pad")
-        dimensions = range(first, first + window.rank)
-        return run_time_mean(builder, padded_along(builder, x, dimensions, begins, ends, 0.0), window, first)
+        return run_time_mean(builder, x, given, with_padding=bool(count_include_pad), first=first)
 
     return _pooled(
         "avg_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(float_type, "avg_pool"), record
@@ -152,14 +142,13 @@ def _pooled(
     arguments = WindowArguments(what, kernel, steps, numbers("dilation", dilation, rank, what), padding)
     extents = wholes(x.shape)[first : first + rank]
     x = converted(x, rule([x.dtype]))
-    if is_dynamic(extents):
-        pads, windows = arguments.run_time_window(extents, ceil_mode=bool(ceil_mode))
-        _check_windows_see_elements(what, padding, pads, arguments.spans())
-        return recorded(name, lambda builder, tensor: record(builder, tensor, (pads, windows), first), (x,))
-    window = arguments.window(extents, ceil_mode=bool(ceil_mode))
     if 0 in extents:
+        arguments.window(extents, ceil_mode=bool(ceil_mode))
         raise _no_elements(what, padding, space(rank)[extents.index(0)], arguments.spans()[extents.index(0)])
-    _check_windows_see_elements(what, padding, (window.begins, window.ends), arguments.spans())
+    choose = arguments.window if are_known(extents) else arguments.padded_window
+    window = choose(extents, ceil_mode=bool(ceil_mode))
+    if not isinstance(padding, str):
+        _check_windows_see_elements(what, padding, explicit_padding(padding, rank, what), arguments.spans())
     return recorded(name, lambda builder, tensor: record(builder, tensor, window, first), (x,))
 
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.frontend.tracing.location import located, user_location
-from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, run_time_window, same_padding, window_count
-from tilewright.graph.extents import planned_extent, plus
+from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Taps, explicitly_padded, same_padded
+from tilewright.graph.builders.convolutions.windows import Window, same_padding, window_count
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import SymbolicExtent
 
@@ -93,31 +93,35 @@ class WindowArguments:
                 raise self._too_large(d, sizes[d], begins[d] + ends[d])
         return Window(sizes, self.kernel, self.strides, self.dilations, begins, ends, outputs)
 
-    def run_time_window(self, extents: Shape, *, ceil_mode: bool = False) -> tuple[Pads, RunTimeWindow]:
-        """(padding, windows over the padded dimensions), where an extent is known at run time.
+    def padded_window(self, extents: Shape, *, ceil_mode: bool = False) -> PaddedWindow:
+        """Padding and windows, where an extent is known at run time.
 
-        Raises `ShapeError` where no window fits, and `Undecided` where that, or the padding, depends on the value.
+        Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value.
         """
-        if ceil_mode or (isinstance(self.padding, str) and self.padding.lower() != "valid" and set(self.strides) != {1}):
-            known_extents(extents, self.what)
-        pads = self._pads(tuple(map(planned_extent, extents)))
-        padded = tuple(plus(extent, before, behind) for extent, before, behind in zip(extents, *pads, strict=True))
+        taps = Taps(self.kernel, self.strides, self.dilations)
         try:
-            return pads, run_time_window(padded, self.kernel, self.strides, self.dilations)
+            if self._is_same():
+                return same_padded(extents, taps, is_upper=self.padding.lower() != "same_lower")
+            return explicitly_padded(extents, taps, *self._explicit(), ceil_mode=ceil_mode)
         except ShapeError as error:
             error.message = f"{self.what}: {error.message}"
             raise located(error) from None
 
     def _pads(self, sizes: Sequence[int]) -> Pads:
-        if isinstance(self.padding, str):
-            name = self.padding.lower()
-            if name not in PADDINGS:
-                hint = f"use one of {', '.join(PADDINGS)}, or numbers of elements"
-                raise ShapeError(f"{self.what} with padding={self.padding!r}", where=user_location(), hint=hint)
-            if name == "valid":
-                return (0,) * self.rank, (0,) * self.rank
-            return same_padding(sizes, self.spans(), self.strides, is_upper=name != "same_lower")
-        return explicit_padding(self.padding, self.rank, self.what)
+        if self._is_same():
+            return same_padding(sizes, self.spans(), self.strides, is_upper=self.padding.lower() != "same_lower")
+        return self._explicit()
+
+    def _is_same(self) -> bool:
+        return isinstance(self.padding, str) and self.padding.lower().startswith("same") and self.padding.lower() in PADDINGS
+
+    def _explicit(self) -> Pads:
+        if not isinstance(self.padding, str):
+            return explicit_padding(self.padding, self.rank, self.what)
+        if self.padding.lower() == "valid":
+            return (0,) * self.rank, (0,) * self.rank
+        hint = f"use one of {', '.join(PADDINGS)}, or numbers of elements"
+        raise ShapeError(f"{self.what} with padding={self.padding!r}", where=user_location(), hint=hint)
 
     def _too_large(self, d: int, extent: int, padding: int) -> ShapeError:
         span, letter = self.spans()[d], space(self.rank)[d]
@@ -144,11 +148,6 @@ def explicit_padding(padding: Any, rank: int, what: str) -> Pads:
         why, hint = "padding adds elements: it is 0 or more", "cut elements off by a slice: x[..., 1:-1]"
         raise ShapeError(f"{what} with padding={padding!r}", where=user_location(), why=why, hint=hint)
     return tuple(pair[0] for pair in found), tuple(pair[1] for pair in found)
-
-
-def is_dynamic(extents: Shape) -> bool:
-    """Whether an extent is known at run time only."""
-    return any(isinstance(extent, SymbolicExtent) for extent in extents)
 
 
 def known_extents(extents: Shape, what: str) -> tuple[int, ...]:

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
+from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
-from tilewright.graph.builders.convolutions.windows import Window
+from tilewright.graph.builders.convolutions.run_time_windows import Taps
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.pad_lengths import pad_lengths
+from tilewright.graph.extents import cuts_between, largest_extent, least_extent, maximum, minus, plus, quotient, times
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
+from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor, planned_extent
 
 
@@ -24,36 +30,61 @@ from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
 class Spread:
     """Where the windows of a transposed convolution lie along every spatial dimension."""
 
-    extents: tuple[int, ...]
+    extents: tuple[Extent, ...]
     """Of the input."""
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    begins: tuple[int, ...]
+    taps: Taps
+    begins: tuple[Extent, ...]
     """What is cut off before the first element."""
-    outputs: tuple[int, ...]
+    outputs: tuple[Extent, ...]
 
-    def span(self, dimension: int) -> int:
-        """Elements from the first to the last of a window."""
-        return (self.kernel[dimension] - 1) * self.dilations[dimension] + 1
+    @classmethod
+    def cut(
+        cls, extents: Sequence[Extent], taps: Taps, more: Sequence[int], begins: Sequence[int], ends: Sequence[int]
+    ) -> Spread:
+        """With `more` elements behind what the windows write, less those that are cut off.
 
-    def reach(self) -> tuple[int, ...]:
-        """Extents of what all windows write, and of what is kept of it."""
-        written = (s * (e - 1) + self.span(d) for d, (s, e) in enumerate(zip(self.strides, self.extents, strict=True)))
-        return tuple(max(r, begin + o) for r, begin, o in zip(written, self.begins, self.outputs, strict=True))
+        Raises `ShapeError` where nothing is left, and `Undecided` where that depends on the value of an extent.
 
-    def places(self, tap: Sequence[int]) -> tuple[slice, ...]:
-        """Where the windows write a tap."""
-        starts = [k * dilation for k, dilation in zip(tap, self.dilations, strict=True)]
-        lengths = [(e - 1) * s + 1 for e, s in zip(self.extents, self.strides, strict=True)]
-        return tuple(slice(at, at + n, s) for at, n, s in zip(starts, lengths, self.strides, strict=True))
+        >>> Spread.cut((4,), Taps((3,), (2,), (1,)), (0,), (1,), (0,)).outputs
+        (8,)
+        """
+        each = zip(written(extents, taps), more, begins, ends, strict=True)
+        outputs = tuple(plus(extent, extra - begin - end) for extent, extra, begin, end in each)
+        return cls(tuple(extents), taps, tuple(begins), outputs)._checked()
+
+    @classmethod
+    def to(
+        cls, extents: Sequence[Extent], taps: Taps, more: Sequence[int], outputs: Sequence[Extent], *, is_upper: bool
+    ) -> Spread:
+        """With results of these extents: what is too much is cut off on both sides, an odd element behind if `is_upper`."""
+        spare = [minus(plus(w, extra), o) for w, extra, o in zip(written(extents, taps), more, outputs, strict=True)]
+        begins = tuple(maximum(quotient(s if is_upper else plus(s, 1), 2), 0) for s in spare)
+        return cls(tuple(extents), taps, begins, tuple(outputs))._checked()
+
+    def _checked(self) -> Spread:
+        text = f"extents of {shape_text(self.outputs)} would be left"
+        for extent in self.outputs:
+            if largest_extent(extent) < 1:
+                raise ShapeError(text)
+            if least_extent(extent) < 1:
+                raise Undecided(text).with_cuts(cuts_between(extent, 0, "<="))
+        return self
 
     def is_side_by_side(self) -> bool:
         """Whether every output has one input and one tap: taps are neighbours, and windows follow each other."""
-        if any(dilation != 1 and taps != 1 for dilation, taps in zip(self.dilations, self.kernel, strict=True)):
+        kernel, strides = self.taps.kernel, self.taps.strides
+        if any(dilation != 1 and taps != 1 for dilation, taps in zip(self.taps.dilations, kernel, strict=True)):
             return False
-        every = zip(self.extents, self.strides, self.outputs, strict=True)
-        return self.kernel == self.strides and not any(self.begins) and all(o == e * s for e, s, o in every)
+        is_whole = all(o == times(e, s) for e, s, o in zip(self.extents, strides, self.outputs, strict=True))
+        return kernel == strides and all(begin == 0 for begin in self.begins) and is_whole
+
+
+def written(extents: Sequence[Extent], taps: Taps) -> list[Extent]:
+    """How many elements windows write: (extent - 1) * stride + dilation (kernel - 1) + 1 along each dimension."""
+    return [
+        plus(times(minus(extent, 1), stride), span)
+        for extent, stride, span in zip(extents, taps.strides, taps.spans(), strict=True)
+    ]
 
 
 def transposed_convolution(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) -> Tensor:
@@ -61,7 +92,7 @@ def transposed_convolution(builder: Builder, x: Tensor, w: Tensor, found: Spread
 
     >>> builder = Builder("f")
     >>> x, w = builder.input("x", (1, 2, 4), "float32"), builder.input("w", (2, 3, 3), "float32")
-    >>> transposed_convolution(builder, x, w, Spread((4,), (3,), (2,), (1,), (1,), (8,)), 1).shape
+    >>> transposed_convolution(builder, x, w, Spread.cut((4,), Taps((3,), (2,), (1,)), (0,), (1,), (0,)), 1).shape
     (1, 3, 8)
     """
     is_product = group == 1 and found.is_side_by_side()
@@ -69,30 +100,42 @@ def transposed_convolution(builder: Builder, x: Tensor, w: Tensor, found: Spread
 
 
 def _side_by_side(builder: Builder, x: Tensor, w: Tensor, found: Spread) -> Tensor:
+    """Dimensions of run-time extents stay apart: no index map says where an element of them lies among all pixels."""
     rows = prod(extent for extent in w.shape[1:] if isinstance(extent, int))
     filters = builder.transpose(builder.reshape(w, (w.shape[0], rows)), (1, 0))
-    pixels = builder.reshape(x, (*x.shape[:2], prod(found.extents)))
-    return builder.record(_put_apart, builder.einsum("ncp,mc->nmp", pixels, filters), found, w.shape[1], kind="spread")
+    extents = tuple(extent for extent in found.extents if isinstance(extent, int))
+    is_known = len(extents) == len(found.extents)
+    letters = "p" if is_known else "pqr"[: len(found.extents)]
+    pixels = builder.reshape(x, (*x.shape[:2], prod(extents))) if is_known else x
+    sums = builder.einsum(f"nc{letters},mc->nm{letters}", pixels, filters)
+    return builder.record(_put_apart, sums, found, w.shape[1], kind="spread")
 
 
 def _put_apart(sums: Tensor, found: Spread, filters: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """y[n, m, i * stride + k] = sums[n, (m, k), i]."""
     assert isinstance(filters, int)
-    rank = len(found.kernel)
-    sizes = {
+    kernel, strides = found.taps.kernel, found.taps.strides
+    sizes: dict[str, Extent] = {
         "m": filters,
-        **{f"k{d}": k for d, k in enumerate(found.kernel)},
+        **{f"k{d}": k for d, k in enumerate(kernel)},
         **{f"i{d}": e for d, e in enumerate(found.extents)},
     }
-    place = {axis: axis_index(axis) if extent > 1 else constant(0) for axis, extent in sizes.items()}
-    row, pixel = place["m"], constant(0)
-    for d in range(rank):
-        row = row * found.kernel[d] + place[f"k{d}"]
-        pixel = pixel * found.extents[d] + place[f"i{d}"]
-    written = tuple(place[f"i{d}"] * found.strides[d] + place[f"k{d}"] for d in range(rank))
-    axes = (Axis("n", sums.shape[0]), *(Axis(axis, extent) for axis, extent in sizes.items() if extent > 1))
-    read = Access(sums.name, (axis_index("n"), row, pixel))
-    write = Access(result, (axis_index("n"), place["m"], *written))
+    place = {axis: axis_index(axis) if extent != 1 else constant(0) for axis, extent in sizes.items()}
+    row, pixels = place["m"], [place[f"i{d}"] for d in range(len(kernel))]
+    for d, count in enumerate(kernel):
+        row = row * count + place[f"k{d}"]
+    if len(sums.shape) == 3:
+        pixels = [
+            reduce(
+                lambda pixel, along: pixel * planned_extent(along[0]) + along[1],
+                zip(found.extents, pixels, strict=True),
+                constant(0),
+            )
+        ]
+    put = tuple(place[f"i{d}"] * strides[d] + place[f"k{d}"] for d in range(len(kernel)))
+    axes = (Axis("n", sums.shape[0]), *(Axis(axis, extent) for axis, extent in sizes.items() if extent != 1))
+    read = Access(sums.name, (axis_index("n"), row, *pixels))
+    write = Access(result, (axis_index("n"), place["m"], *put))
     shape = (sums.shape[0], filters, *found.outputs)
     return Operator(name, "spread", axes, (read,), write, Load(0), accumulator=accumulator_of(sums.dtype)), Tensor(
         result, shape, sums.dtype
@@ -100,29 +143,36 @@ def _put_apart(sums: Tensor, found: Spread, filters: Extent, *, name: str, resul
 
 
 def _stuffed(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) -> Tensor:
-    stuffed = x if set(found.strides) == {1} else builder.record(_with_zeros, x, found, kind="stuff")
-    extents = tuple(e * s for e, s in zip(found.extents, found.strides, strict=True))
-    strides = (1,) * len(extents)
-    begins = tuple(found.span(d) - 1 - begin for d, begin in enumerate(found.begins))
-    window = Window(extents, found.kernel, strides, found.dilations, begins, begins, found.outputs)
+    """Windows of the reversed filters move over x with zeros between its elements, by one and over `begins` of padding."""
+    taps = Taps(found.taps.kernel, (1,) * len(found.extents), found.taps.dilations)
+    stuffed = x if set(found.taps.strides) == {1} else builder.record(_with_zeros, x, found, kind="stuff")
+    begins = tuple(minus(span - 1, begin) for span, begin in zip(taps.spans(), found.begins, strict=True))
     backwards = builder.record(_reversed, w, group, kind="reverse")
+    window: Window | RunTimeWindow = taps.window(found.outputs)
+    if are_known((*found.extents, *found.outputs)):
+        extents, outputs, pads = (tuple(map(planned_extent, each)) for each in (stuffed.shape[2:], found.outputs, begins))
+        window = Window(extents, taps.kernel, taps.strides, taps.dilations, pads, pads, outputs)
+    else:
+        seen = (plus(o, span - 1) for o, span in zip(found.outputs, taps.spans(), strict=True))
+        ends = tuple(minus(s, plus(e, b)) for s, e, b in zip(seen, stuffed.shape[2:], begins, strict=True))
+        stuffed = pad_lengths(builder, stuffed, ((0, 0), (0, 0), *zip(begins, ends, strict=True)), 0.0)
     return builder.record(convolution, stuffed, backwards, window, group, kind="conv")
 
 
 def _with_zeros(x: Tensor, found: Spread, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """Every element and stride - 1 zeros behind it, along every dimension."""
-    axes, written, constraints = [Axis("n", x.shape[0]), Axis("c", x.shape[1])], [], []
+    axes, put, constraints = [Axis("n", x.shape[0]), Axis("c", x.shape[1])], [], []
     read = [axis_index("n"), axis_index("c")]
-    for d, (extent, stride) in enumerate(zip(found.extents, found.strides, strict=True)):
-        element, zero = (axis_index(f"i{d}") if extent > 1 else constant(0)), axis_index(f"z{d}")
-        axes += [Axis(f"i{d}", extent)] if extent > 1 else []
+    for d, (extent, stride) in enumerate(zip(found.extents, found.taps.strides, strict=True)):
+        element, zero = (axis_index(f"i{d}") if extent != 1 else constant(0)), axis_index(f"z{d}")
+        axes += [Axis(f"i{d}", extent)] if extent != 1 else []
         axes += [Axis(f"z{d}", stride)] if stride > 1 else []
-        written.append(element * stride + zero if stride > 1 else element)
+        put.append(element * stride + zero if stride > 1 else element)
         read.append(element)
         constraints += [zero * -1] if stride > 1 else []
-    shape = (*x.shape[:2], *(e * s for e, s in zip(found.extents, found.strides, strict=True)))
+    shape = (*x.shape[:2], *(times(e, s) for e, s in zip(found.extents, found.taps.strides, strict=True)))
     source = Access(x.name, tuple(read), Guard(tuple(constraints), 0.0))
-    write = Access(result, (axis_index("n"), axis_index("c"), *written))
+    write = Access(result, (axis_index("n"), axis_index("c"), *put))
     return Operator(name, "stuff", tuple(axes), (source,), write, Load(0), accumulator=accumulator_of(x.dtype)), Tensor(
         result, shape, x.dtype
     )

@@ -1,6 +1,7 @@
 """Means of windows: over the elements inside of the image, or over those of image and padding.
 
-Sums are taken dimension by dimension; how many elements a window has is known for every position.
+Sums are taken dimension by dimension; how many elements a window has is known for every position, or, where extents are known at
+run time only, counted for every position.
 """
 
 from __future__ import annotations
@@ -12,10 +13,14 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, windowed
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.scalar import Literal, Load, apply
-from tilewright.graph.types import Tensor
+from tilewright.graph.extents import Extent, largest_extent, least_extent, minus, plus, times
+from tilewright.graph.index import axis
+from tilewright.graph.scalar import AxisValue, Literal, Load, apply, scalar_of
+from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
 
 
 def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: bool, first: int | None = None) -> Tensor:
@@ -35,10 +40,56 @@ def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: 
     return builder.map("multiply", sums, builder.constant(inverse, "inverse_counts"))
 
 
-def run_time_mean(builder: Builder, x: Tensor, window: RunTimeWindow, first: int) -> Tensor:
-    """The mean of windows that all lie inside of dimensions known at run time only."""
-    sums = windowed(builder, x, window, REDUCTIONS["sum"], 0.0, first)
-    return builder.body(apply("multiply", Load(0), Literal(1.0 / prod(window.kernel))), sums, kind="mean")
+def run_time_mean(builder: Builder, x: Tensor, given: PaddedWindow, *, with_padding: bool, first: int) -> Tensor:
+    """The same over dimensions known at run time; what stands out behind the padding never counts.
+
+    Windows that lie inside of what counts have as many elements as taps.
+    """
+    window = given.window
+    dimensions = range(first, first + window.rank)
+    sums = windowed(builder, given.padded(builder, x, dimensions, 0.0), window, REDUCTIONS["sum"], 0.0, first)
+    limits = [_limits(given, d, with_padding=with_padding) for d in range(window.rank)]
+    taps = prod(k for k, found in zip(window.kernel, limits, strict=True) if found is None)
+    if not any(limits):
+        return builder.body(apply("multiply", Load(0), Literal(1.0 / taps)), sums, kind="mean")
+    counts = [
+        builder.reshape(
+            builder.record(_run_time_counts, window, d, found, x.dtype, kind="counts"),
+            (window.outputs[d], *(1,) * (len(x.shape) - 1 - first - d)),
+        )
+        for d, found in enumerate(limits)
+        if found is not None
+    ]
+    count = reduce(lambda left, right: builder.map("multiply", left, right), counts)
+    elements = apply("maximum", apply("multiply", Load(0), Literal(float(taps))), Literal(1.0))
+    inverse = builder.body(apply("divide", Literal(1.0), elements), count, kind="inverse_counts")
+    return builder.map("multiply", sums, inverse)
+
+
+def _limits(given: PaddedWindow, d: int, *, with_padding: bool) -> tuple[Extent, Extent] | None:
+    """From which element of the padded image on, and up to which, elements count; None where all that windows see do."""
+    begin, behind = given.begins[d], given.asked[d] if with_padding else 0
+    low, high = 0 if with_padding else begin, plus(given.extents[d], begin, behind)
+    window = given.window
+    seen = plus(times(minus(window.outputs[d], 1), window.strides[d]), (window.kernel[d] - 1) * window.dilations[d] + 1)
+    return None if largest_extent(low) <= 0 and least_extent(minus(high, seen)) >= 0 else (low, high)
+
+
+def _run_time_counts(
+    window: RunTimeWindow, d: int, limits: tuple[Extent, Extent], dtype: str, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """How many of its elements every window has within the limits along a dimension."""
+    axes = (Axis("d0", window.outputs[d]), Axis("k", window.kernel[d], AxisKind.REDUCTION))
+    steps = (("d0", window.strides[d]), ("k", window.dilations[d]))
+    along = [apply("multiply", AxisValue(name), Literal(float(step))) for name, step in steps]
+    place = apply("add", *along)
+    is_inside = apply(
+        "logical_and", apply("greater_equal", place, scalar_of(limits[0])), apply("less", place, scalar_of(limits[1]))
+    )
+    body = apply("where", is_inside, Literal(1.0), Literal(0.0))
+    write, accumulator = Access(result, (axis("d0"),)), accumulator_of(dtype)
+    operator = Operator(name, "counts", axes, (), write, body, REDUCTIONS["sum"], accumulator)
+    return operator, Tensor(result, (window.outputs[d],), dtype)
 
 
 def element_counts(window: Window, *, with_padding: bool) -> Any:

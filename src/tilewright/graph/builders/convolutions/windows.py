@@ -10,10 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.extents import cuts_between, largest_extent, least_extent, minus, plus, quotient
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
@@ -78,39 +76,20 @@ class RunTimeWindow:
         return {*self.kernel, *self.strides} == {1}
 
 
-def run_time_window(
-    extents: Sequence[Extent], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
-) -> RunTimeWindow:
-    """The windows over extents that have the padding in them: (extent - dilation (kernel - 1) - 1) // stride + 1 outputs.
-
-    Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of an extent.
-
-    >>> from tilewright.graph.extents import SymbolicExtent
-    >>> [str(count) for count in run_time_window((SymbolicExtent("s", 5, 64, 32), 9), (3, 3), (2, 1), (1, 2)).outputs]
-    ['((s + 1)//2) - 1', '5']
-    """
-    spans = [(k - 1) * d + 1 for k, d in zip(kernel, dilations, strict=True)]
-    outputs = tuple(
-        plus(quotient(minus(extent, span), stride), 1) for extent, span, stride in zip(extents, spans, strides, strict=True)
-    )
-    for extent, span, count in zip(extents, spans, outputs, strict=True):
-        text = f"a window of {span} in {extent} elements, padding included"
-        if largest_extent(count) < 1:
-            raise ShapeError(text)
-        if least_extent(count) < 1:
-            raise Undecided(text, why="no window fits into the shortest of them").with_cuts(cuts_between(count, 0, "<="))
-    return RunTimeWindow(tuple(kernel), tuple(strides), tuple(dilations), outputs)
-
-
 def same_padding(
     extents: Sequence[int], spans: Sequence[int], strides: Sequence[int], *, is_upper: bool
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """(before, behind): the padding with which there are ceil(extent / stride) windows; an odd element is behind if `is_upper`.
 
-    SAME_UPPER and SAME_LOWER of the ONNX operator Conv.
+    SAME_UPPER and SAME_LOWER of the ONNX operator Conv. No padding is less than 0: where a stride is longer than its window, and
+    the last window ends before the last element, no element is cut off, and there are (extent - span) // stride + 1 windows as
+    elsewhere. Let extent = q stride + r with 0 <= r < stride, and span <= stride. For r = 0 and for r >= span nothing is padded,
+    and these are q + (r > 0) windows; for 0 < r < span the padding is span - r.
 
     >>> same_padding((5, 6), (3, 4), (2, 1), is_upper=True)
     ((1, 1), (1, 2))
+    >>> same_padding((5,), (1,), (3,), is_upper=True), window_count(5, 1, 3, 0, 0)
+    (((0,), (0,)), 2)
     """
     totals = [max((-(-e // s) - 1) * s + span - e, 0) for e, s, span in zip(extents, strides, spans, strict=True)]
     small, large = tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)

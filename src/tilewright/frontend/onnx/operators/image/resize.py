@@ -13,9 +13,11 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling
 from tilewright.frontend.onnx.operators.image.resampling import lowered, resized
+from tilewright.frontend.onnx.operators.image.run_time_resampling import RunTimeResampling, run_time_lowered
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.extents import SymbolicExtent, least_extent
+from tilewright.graph.shapes import are_known, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 
 
@@ -47,7 +49,7 @@ class Resize:
     ) -> Tensor:
         """Index changes and look-ups where the nearest elements are wanted, else one map of the taps per axis."""
         how = self._mode()
-        known = (
+        factors, extents = (
             None if operand is None else builder.constant_value(operand).reshape(-1).tolist() or None
             for operand in (scales, sizes)
         )
@@ -55,7 +57,7 @@ class Resize:
             raise UnsupportedOperation(
                 "Resize of a part of a tensor", where="Resize", why="elements outside have a value of their own"
             )
-        return lowered(builder, x, resamplings(x.shape, self.axes, (*known, None), self.keep_aspect_ratio_policy, how), how)
+        return resampled(builder, x, self.axes, (factors, extents), self.keep_aspect_ratio_policy, how)
 
     def _mode(self) -> Mode:
         return Mode(
@@ -68,20 +70,47 @@ class Resize:
         )
 
 
-def resamplings(
-    shape: Sequence[Any], axes: Sequence[int] | None, given: tuple[Any, ...], policy: str, how: Mode
-) -> dict[int, Resampling]:
-    """How every axis is resized that is named, by `given` scales or sizes, and regions; raises `ShapeError`."""
-    scales, sizes, roi = given
+def resampled(builder: Builder, x: Tensor, axes: Sequence[int] | None, given: tuple[Any, Any], policy: str, how: Mode) -> Tensor:
+    """The tensor resized along axes by given scales or sizes: first along those of known extents and sizes."""
+    along, wanted = _along(x.shape, axes, *given)
+    known = [place for place, d in enumerate(along) if are_known((x.shape[d], wanted[place]))]
+    if len(known) == len(along):
+        return lowered(builder, x, resamplings(x.shape, axes, (*given, None), policy, how), how)
+    if policy != "stretch":
+        raise UnsupportedOperation(f"Resize of {shape_text(x.shape)} with the policy {policy!r}", where="Resize")
+    is_scaled = given[0] is not None
+    fixed = [wanted[place] for place in known]
+    chosen = (fixed, None, None) if is_scaled else (None, fixed, None)
+    y = lowered(builder, x, resamplings(x.shape, [along[place] for place in known], chosen, policy, how), how)
+    dynamic = {d: wanted[place] for place, d in enumerate(along) if place not in known}
+    found = {
+        d: RunTimeResampling.by(x.shape[d], size) if is_scaled else RunTimeResampling(x.shape[d], size)
+        for d, size in dynamic.items()
+    }
+    return run_time_lowered(builder, y, found, how)
+
+
+def _along(shape: Sequence[Any], axes: Sequence[int] | None, scales: Any, sizes: Any) -> tuple[list[int], Any]:
+    """The axes, and the scale or size of each. Raises `ShapeError` where they do not fit."""
     rank = len(shape)
     along = list(range(rank)) if axes is None else [normalize_axis(axis, rank, where="Resize") for axis in axes]
     wanted = sizes if scales is None else scales
     text = f"Resize of {shape_text(shape)} to {wanted}"
     if wanted is None or len(wanted) != len(along) or (scales is not None and sizes is not None):
         raise ShapeError(text, where="Resize", why="either scales or sizes are given, one for every axis")
-    if not all(isinstance(shape[d], int) for d in along):
-        raise UnsupportedOperation(f"{text}: extents are known at run time only", where="Resize")
-    if not all(number > 0 for number in wanted) or any(shape[d] < 1 for d in along):
+    if not all(least_extent(n) > 0 if isinstance(n, SymbolicExtent) else n > 0 for n in wanted):
+        raise ShapeError(text, where="Resize", why="scales, sizes and extents are positive")
+    return along, wanted
+
+
+def resamplings(
+    shape: Sequence[Any], axes: Sequence[int] | None, given: tuple[Any, ...], policy: str, how: Mode
+) -> dict[int, Resampling]:
+    """How every axis is resized that is named, by `given` scales or sizes, and regions; raises `ShapeError`."""
+    scales, sizes, roi = given
+    along, wanted = _along(shape, axes, scales, sizes)
+    text = f"Resize of {shape_text(shape)} to {wanted}"
+    if any(shape[d] < 1 for d in along):
         raise ShapeError(text, where="Resize", why="scales, sizes and extents are positive")
     extents = [int(shape[d]) for d in along]
     factors, outputs = _factors(extents, scales, sizes, policy)

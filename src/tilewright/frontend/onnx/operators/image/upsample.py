@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling
-from tilewright.frontend.onnx.operators.image.resampling import lowered, resized
-from tilewright.frontend.onnx.operators.image.resize import resamplings
+from tilewright.frontend.onnx.operators.image.interpolation import Mode
+from tilewright.frontend.onnx.operators.image.resampling import resized
+from tilewright.frontend.onnx.operators.image.resize import resampled, resamplings
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.shapes import Shape
 from tilewright.graph.types import Tensor
 
 
@@ -39,16 +38,14 @@ class UpsampleBefore9:
     scales: Sequence[float]
 
     def reference(self, x: Any) -> Any:
-        return resized(x, self._resamplings(x.shape), self._mode(), 0.0)
+        found = resamplings(x.shape, None, (list(self.scales), None, None), "stretch", self._mode())
+        return resized(x, found, self._mode(), 0.0)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return lowered(builder, x, self._resamplings(x.shape), self._mode())
+        return resampled(builder, x, None, (list(self.scales), None), "stretch", self._mode())
 
     def _mode(self) -> Mode:
         return Mode(self.mode, "asymmetric", "floor")
-
-    def _resamplings(self, shape: Shape) -> dict[int, Resampling]:
-        return resamplings(shape, None, (list(self.scales), None, None), "stretch", self._mode())
 
 
 define("Resize", ResizeBefore11, since=10)

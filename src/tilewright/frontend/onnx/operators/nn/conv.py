@@ -10,11 +10,11 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.nn.sliding import Sliding, window_of, windows
+from tilewright.frontend.onnx.operators.nn.sliding import Sliding, padded_window_of, window_of, windows
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.convolutions.windows import Window
-from tilewright.graph.shapes import shape_text
+from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Extent, Tensor
 
 
@@ -37,11 +37,19 @@ class Convolution(Sliding):
         return sums.reshape(x.shape[0], w.shape[0], *window.outputs)
 
     def lowered_sums(self, builder: Builder, x: Tensor, w: Tensor) -> Tensor:
-        """One operator: planning chooses how it is computed."""
-        return builder.record(convolution, x, w, self.window(x.shape, w.shape), self.group, kind="conv")
+        """One operator, behind a padded copy of images of run-time extents: planning chooses how it is computed."""
+        if are_known(x.shape[2:]):
+            return builder.record(convolution, x, w, self.window(x.shape, w.shape), self.group, kind="conv")
+        padded = padded_window_of(x.shape[2:], self._kernel(x.shape, w.shape), **self.rules("Conv"))
+        image = padded.padded(builder, x, range(2, len(x.shape)), 0.0)
+        return builder.record(convolution, image, w, padded.window, self.group, kind="conv")
 
     def window(self, x: Sequence[Extent], w: Sequence[Extent]) -> Window:
         """The windows; raises `ShapeError` where shapes and attributes do not fit each other."""
+        return window_of(x[2:], self._kernel(x, w), **self.rules("Conv"))
+
+    def _kernel(self, x: Sequence[Extent], w: Sequence[Extent]) -> tuple[int, ...]:
+        """Raises `ShapeError` where shapes and attributes do not fit each other."""
         shapes, group = f"Conv of {shape_text(x)} by {shape_text(w)}", self.group
         if len(x) < 3 or len(w) != len(x):
             raise ShapeError(shapes, where="Conv", why="both have a dimension each for batch and channels, and as many for space")
@@ -50,15 +58,7 @@ class Convolution(Sliding):
         if not fits or len(kernel) != len(w) - 2 or (self.kernel_shape is not None and tuple(self.kernel_shape) != kernel):
             why = f"with {group} groups the filters need {group} times their input channels, and a multiple of {group} of them"
             raise ShapeError(shapes, where="Conv", why=why)
-        return window_of(
-            x[2:],
-            kernel,
-            where="Conv",
-            auto_pad=self.auto_pad,
-            pads=self.pads,
-            strides=self.strides,
-            dilations=self.dilations,
-        )
+        return kernel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

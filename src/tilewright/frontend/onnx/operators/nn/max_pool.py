@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
+from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import Window, inside, position, windowed
 from tilewright.graph.builders.reduce import REDUCTIONS
@@ -45,10 +45,12 @@ class MaxPool(Pooling):
 
     def lower(self, builder: Builder, x: Tensor) -> Any:
         """A reduction for every dimension; positions are the first ones where these are found again."""
-        window = self._window(x.shape)
-        largest = windowed(builder, x, window, REDUCTIONS["max"], float(_lowest(np.dtype(x.dtype))))
+        lowest = float(_lowest(np.dtype(x.dtype)))
         if self.output_count == 1:
-            return largest
+            self._check(x.shape)
+            return self.reduced(builder, x, "max", lowest, "MaxPool")
+        window = self._window(x.shape)
+        largest = windowed(builder, x, window, REDUCTIONS["max"], lowest)
         channels = x.shape[1]
         if prod(window.extents) > LARGEST_WHOLE or not isinstance(channels, int):
             raise UnsupportedOperation(f"MaxPool with positions in {channels} images of {window.extents}", where="MaxPool")
@@ -56,11 +58,17 @@ class MaxPool(Pooling):
         return largest, builder.body(_numbered(window, channels, self.storage_order), place, kind="positions")
 
     def _window(self, shape: Sequence[Extent]) -> Window:
-        window = self.window(shape, "MaxPool")
-        if any(begin >= window.span(d) for d, begin in enumerate(window.begins)) or 0 in window.extents:
+        self._check(shape)
+        return self.window(shape, "MaxPool")
+
+    def _check(self, shape: Sequence[Extent]) -> None:
+        """Raises `ShapeError` where a window sees padding only."""
+        rank = len(shape) - 2
+        begins = tuple(self.pads or ())[:rank] if self.auto_pad == "NOTSET" else ()
+        spans = taps_of(rank, self.kernel_shape, self.strides, self.dilations, "MaxPool").spans()
+        if any(begin >= span for begin, span in zip(begins, spans, strict=False)) or 0 in shape[2:]:
             text = f"MaxPool of {shape_text(shape)} with pads {self.pads}"
             raise ShapeError(text, where="MaxPool", why="a window sees padding only")
-        return window
 
 
 def _lowest(dtype: np.dtype[Any]) -> float:

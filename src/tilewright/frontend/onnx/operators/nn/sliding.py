@@ -12,11 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
-from tilewright.graph.builders.convolutions.windows import Window, same_padding, window_count
-from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Extent, SymbolicExtent
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Taps, explicitly_padded, same_padded
+from tilewright.graph.builders.convolutions.windows import Window, same_padding, window_count, windowed
+from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.extents import cuts_between, least_extent, plus
+from tilewright.graph.shapes import are_known, shape_text
+from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,6 +33,11 @@ class Sliding:
     pads: Sequence[int] | None = None
     strides: Sequence[int] | None = None
 
+    def rules(self, where: str) -> dict[str, Any]:
+        """The arguments of `window_of` that these attributes are."""
+        taken = {"auto_pad": self.auto_pad, "pads": self.pads, "strides": self.strides, "dilations": self.dilations}
+        return {"where": where, **taken}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooling(Sliding):
@@ -39,19 +48,24 @@ class Pooling(Sliding):
 
     def window(self, shape: Sequence[Extent], where: str) -> Window:
         """The windows over a tensor. Raises `ShapeError` where the window has other dimensions than the tensor."""
+        return window_of(shape[2:], self.kernel_shape, **self._rules(shape, where))
+
+    def padded_window(self, shape: Sequence[Extent], where: str) -> PaddedWindow:
+        """The same where an extent is known at run time."""
+        return padded_window_of(shape[2:], self.kernel_shape, **self._rules(shape, where))
+
+    def reduced(self, builder: Builder, x: Tensor, function: str, otherwise: float, where: str) -> Tensor:
+        """A reduction of every window, dimension by dimension; padding is `otherwise`."""
+        if are_known(x.shape[2:]):
+            return windowed(builder, x, self.window(x.shape, where), REDUCTIONS[function], otherwise)
+        padded = self.padded_window(x.shape, where)
+        image = padded.padded(builder, x, range(2, len(x.shape)), otherwise)
+        return windowed(builder, image, padded.window, REDUCTIONS[function], otherwise)
+
+    def _rules(self, shape: Sequence[Extent], where: str) -> dict[str, Any]:
         if len(shape) < 3 or len(self.kernel_shape) != len(shape) - 2:
             raise ShapeError(f"{where} of {shape_text(shape)} with kernel_shape {tuple(self.kernel_shape)}", where=where)
-        return window_of(
-            shape[2:],
-            self.kernel_shape,
-            where=where,
-            auto_pad=self.auto_pad,
-            pads=self.pads,
-            strides=self.strides,
-            dilations=self.dilations,
-            ceil_mode=bool(self.ceil_mode),
-            may_stand_out=True,
-        )
+        return {**self.rules(where), "ceil_mode": bool(self.ceil_mode), "may_stand_out": True}
 
 
 def window_of(
@@ -77,18 +91,74 @@ def window_of(
     sizes = tuple(extent for extent in extents if not isinstance(extent, SymbolicExtent))
     if len(sizes) < rank:
         raise UnsupportedOperation(f"{where} over a spatial dimension that is known at run time only", where=where)
-    steps = _attribute("strides", strides, rank, 1, where)
-    apart = _attribute("dilations", dilations, rank, 1, where)
-    size = _attribute("kernel_shape", kernel, rank, 1, where)
-    spans = tuple((k - 1) * d + 1 for k, d in zip(size, apart, strict=True))
-    begins, ends = _padding(sizes, spans, steps, auto_pad, pads, where)
+    taps = taps_of(rank, kernel, strides, dilations, where)
+    spans = taps.spans()
+    if is_same(auto_pad, where):
+        begins, ends = same_padding(sizes, spans, taps.strides, is_upper=auto_pad == "SAME_UPPER")
+    else:
+        begins, ends = _explicit_padding(rank, auto_pad, pads, where)
     outputs = []
-    for extent, span, step, begin, end in zip(sizes, spans, steps, begins, ends, strict=True):
+    for extent, span, step, begin, end in zip(sizes, spans, taps.strides, begins, ends, strict=True):
         count = _pool_count if may_stand_out and extent else _count
         outputs.append(count(extent, span, step, begin, end, ceil_mode, where))
     if prod(extent + begin + end for extent, begin, end in zip(sizes, begins, ends, strict=True)) > MOST_ELEMENTS:
         raise UnsupportedOperation(f"{where} with padding {(*begins, *ends)} of {sizes}", where=where, why="it is absurdly large")
-    return Window(sizes, size, steps, apart, begins, ends, tuple(outputs))
+    return Window(sizes, taps.kernel, taps.strides, taps.dilations, begins, ends, tuple(outputs))
+
+
+def padded_window_of(
+    extents: Sequence[Extent],
+    kernel: Sequence[int],
+    *,
+    where: str,
+    auto_pad: str = "NOTSET",
+    pads: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    dilations: Sequence[int] | None = None,
+    ceil_mode: bool = False,
+    may_stand_out: bool = False,
+) -> PaddedWindow:
+    """The same windows where an extent is known at run time.
+
+    Raises `Undecided` where no window fits into some of the images, and where windows of pools stand out of them.
+
+    >>> images = (SymbolicExtent("s", 1, 64, 32), 5)
+    >>> [str(n) for n in padded_window_of(images, (3, 3), where="Conv", auto_pad="SAME_UPPER", strides=(2, 2)).window.outputs]
+    ['(s + 1)//2', '3']
+    """
+    taps = taps_of(len(extents), kernel, strides, dilations, where)
+    try:
+        if is_same(auto_pad, where):
+            return same_padded(extents, taps, is_upper=auto_pad == "SAME_UPPER")
+        begins, ends = _explicit_padding(len(extents), auto_pad, pads, where)
+        if may_stand_out:
+            _check_stands_inside(extents, taps, begins, ends)
+        return explicitly_padded(extents, taps, begins, ends, ceil_mode=ceil_mode)
+    except ShapeError as error:
+        error.where = where
+        raise
+
+
+def _check_stands_inside(extents: Sequence[Extent], taps: Taps, begins: Sequence[int], ends: Sequence[int]) -> None:
+    """Raises `Undecided` where the first window of a pool may be larger than the image and its padding: see `_pool_count`."""
+    for extent, span, begin, end in zip(extents, taps.spans(), begins, ends, strict=True):
+        padded = plus(extent, begin + end)
+        if least_extent(padded) < span:
+            raise Undecided(f"whether a window of {span} fits into {padded} elements").with_cuts(cuts_between(padded, span, "<"))
+
+
+def taps_of(rank: int, kernel: Sequence[int], strides: Sequence[int] | None, dilations: Sequence[int] | None, where: str) -> Taps:
+    """Kernel, strides and dilations of every spatial dimension. Raises `ShapeError` for attributes that do not fit."""
+    steps = _attribute("strides", strides, rank, 1, where)
+    apart = _attribute("dilations", dilations, rank, 1, where)
+    return Taps(_attribute("kernel_shape", kernel, rank, 1, where), steps, apart)
+
+
+def is_same(auto_pad: str, where: str) -> bool:
+    """Whether `auto_pad` is SAME_UPPER or SAME_LOWER. Raises `ShapeError` for names that there are not."""
+    if auto_pad not in ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"):
+        raise ShapeError(f"{where} with auto_pad {auto_pad!r}", where=where, hint="NOTSET, SAME_UPPER, SAME_LOWER or VALID")
+    return auto_pad.startswith("SAME")
 
 
 def _attribute(name: str, values: Sequence[int] | None, rank: int, least: int, where: str) -> tuple[int, ...]:
@@ -102,14 +172,9 @@ def _attribute(name: str, values: Sequence[int] | None, rank: int, least: int, w
     return found
 
 
-def _padding(
-    sizes: Sequence[int], spans: Sequence[int], steps: Sequence[int], auto_pad: str, pads: Sequence[int] | None, where: str
+def _explicit_padding(
+    rank: int, auto_pad: str, pads: Sequence[int] | None, where: str
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    rank = len(sizes)
-    if auto_pad in ("SAME_UPPER", "SAME_LOWER"):
-        return same_padding(sizes, spans, steps, is_upper=auto_pad == "SAME_UPPER")
-    if auto_pad not in ("NOTSET", "VALID"):
-        raise ShapeError(f"{where} with auto_pad {auto_pad!r}", where=where, hint="NOTSET, SAME_UPPER, SAME_LOWER or VALID")
     chosen = (0,) * (2 * rank) if pads is None or auto_pad == "VALID" else tuple(int(pad) for pad in pads)
     if len(chosen) != 2 * rank or any(pad < 0 for pad in chosen):
         raise ShapeError(f"{where} with pads {chosen}", where=where, why=f"{2 * rank} numbers from 0 on are needed")

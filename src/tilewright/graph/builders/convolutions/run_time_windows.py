@@ -1,0 +1,141 @@
+"""Windows over images whose extents are known at run time: padding first, then windows that all lie inside.
+
+Guards compare positions with integers, and where a dimension of run-time extent ends is none. So the image is copied into a
+padded one. Windows are as many as over a fixed image of the same extents, and see the same elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tilewright.errors import ShapeError, Undecided
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow
+from tilewright.graph.builders.pad_lengths import pad_lengths
+from tilewright.graph.extents import (
+    Extent,
+    ceil_quotient,
+    cuts_between,
+    largest_extent,
+    least_extent,
+    maximum,
+    minimum,
+    minus,
+    plus,
+    quotient,
+    remainder,
+)
+from tilewright.graph.types import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedWindow:
+    """Padding of every spatial dimension, and the windows over the padded image."""
+
+    extents: tuple[Extent, ...]
+    """Of the image."""
+    begins: tuple[Extent, ...]
+    """Padding before the first element."""
+    ends: tuple[Extent, ...]
+    """Padding behind the last element: what windows see, or more."""
+    asked: tuple[Extent, ...]
+    """The padding behind that means take for elements: as it was asked for, or as the name of the padding says."""
+    window: RunTimeWindow
+
+    @property
+    def is_padded(self) -> bool:
+        """Whether there is any padding."""
+        return any(pad != 0 for pad in (*self.begins, *self.ends))
+
+    def padded(self, builder: Builder, x: Tensor, dimensions: Sequence[int], value: float) -> Tensor:
+        """`x` with `value` around these dimensions."""
+        sides = dict(zip(dimensions, zip(self.begins, self.ends, strict=True), strict=True))
+        return pad_lengths(builder, x, tuple(sides.get(d, (0, 0)) for d in range(len(x.shape))), value)
+
+
+@dataclass(frozen=True, slots=True)
+class Taps:
+    """What every window is made of, along each spatial dimension."""
+
+    kernel: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilations: tuple[int, ...]
+
+    def spans(self) -> tuple[int, ...]:
+        """Elements from the first to the last of a window."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+
+    def window(self, outputs: Sequence[Extent]) -> RunTimeWindow:
+        """So many of them, from the first element on."""
+        return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs))
+
+
+def explicitly_padded(
+    extents: Sequence[Extent], taps: Taps, begins: Sequence[int], ends: Sequence[int], *, ceil_mode: bool = False
+) -> PaddedWindow:
+    """Windows over an image with so many elements of padding; with `ceil_mode` as `window_count` says.
+
+    Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of an extent.
+
+    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> found = explicitly_padded((SymbolicExtent("s", 5, 64, 32), 9), Taps((3, 3), (2, 1), (1, 2)), (0, 0), (0, 0))
+    >>> [str(count) for count in found.window.outputs]
+    ['((s + 1)//2) - 1', '5']
+    """
+    each = list(zip(extents, taps.spans(), taps.strides, begins, ends, strict=True))
+    count = _rounded_up_count if ceil_mode else _count
+    outputs = tuple(count(*along) for along in each)
+    for (extent, span, _, begin, end), number in zip(each, outputs, strict=True):
+        _check_fits(span, plus(extent, begin, end), number)
+    overhang = tuple(stride - 1 if ceil_mode else 0 for stride in taps.strides)
+    behind = tuple(end + more for end, more in zip(ends, overhang, strict=True))
+    return PaddedWindow(tuple(extents), tuple(begins), behind, tuple(ends), taps.window(outputs))
+
+
+def same_padded(extents: Sequence[Extent], taps: Taps, *, is_upper: bool) -> PaddedWindow:
+    """ceil(extent / stride) windows, with the padding before the first element of `windows.same_padding`.
+
+    With m = (extent - 1) mod stride the padding is max(span - 1 - m, 0), as (ceil(extent / stride) - 1) stride is
+    extent - 1 - m. As much as m = 0 needs is put behind.
+
+    >>> from tilewright.graph.extents import SymbolicExtent, multiple_of
+    >>> s = SymbolicExtent("s", 1, 64, 32)
+    >>> found = same_padded((s, multiple_of(s, 2)), Taps((3, 3), (2, 2), (1, 1)), is_upper=False)
+    >>> [str(count) for count in found.window.outputs], str(found.begins[1]), found.ends
+    (['(s + 1)//2', '(s//2)'], '1', (1, 1))
+    """
+    outputs = tuple(ceil_quotient(extent, stride) for extent, stride in zip(extents, taps.strides, strict=True))
+    begins, ends, asked = [], [], []
+    for extent, span, stride in zip(extents, taps.spans(), taps.strides, strict=True):
+        seen = minus(span - 1, remainder(minus(extent, 1), stride))
+        total = minimum(maximum(seen, 0), span - 1)
+        begins.append(quotient(total if is_upper else plus(total, 1), 2))
+        asked.append(minus(total, begins[-1]))
+        ends.append((span if is_upper else span - 1) // 2)
+    return PaddedWindow(tuple(extents), tuple(begins), tuple(ends), tuple(asked), taps.window(outputs))
+
+
+def _count(extent: Extent, span: int, stride: int, begin: int, end: int) -> Extent:
+    """(extent + padding - span) // stride + 1."""
+    return plus(quotient(plus(extent, begin + end - span), stride), 1)
+
+
+def _rounded_up_count(extent: Extent, span: int, stride: int, begin: int, end: int) -> Extent:
+    """The same rounded up, but for a last window that begins behind the image and the padding before it.
+
+    Let n be the number rounded up and c = ceil((extent + begin) / stride) that of the windows that begin before. For
+    span - end >= stride n <= c holds; for 0 <= span - end < stride c <= n <= c + 1; for span < end n > c: one window is left out.
+    """
+    rounded = plus(ceil_quotient(plus(extent, begin + end - span), stride), 1)
+    if span - end >= stride:
+        return rounded
+    return ceil_quotient(plus(extent, begin), stride) if span >= end else minus(rounded, 1)
+
+
+def _check_fits(span: int, extent: Extent, count: Extent) -> None:
+    text = f"a window of {span} in {extent} elements, padding included"
+    if largest_extent(count) < 1:
+        raise ShapeError(text)
+    if least_extent(count) < 1:
+        raise Undecided(text, why="no window fits into the shortest of them").with_cuts(cuts_between(count, 0, "<="))
