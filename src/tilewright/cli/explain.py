@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report import explain as report
+
+if TYPE_CHECKING:
+    from tilewright.api.kernel import Lowered
 
 FUSE = {"prices": None, "always": True, "never": False}
 
@@ -51,6 +54,7 @@ FUSE = {"prices": None, "always": True, "never": False}
 )
 @click.option("--full", is_flag=True, help="Every chain with all of its reasons, however many there are; equal chains once.")
 @click.option("--source", is_flag=True, help="Print the generated C instead.")
+@click.option("--slicing", is_flag=True, help="Print the SConv paper's analysis of a function's convolutions instead.")
 def explain(
     subject: str,
     softmax: bool,
@@ -62,12 +66,15 @@ def explain(
     terms: tuple[str, ...],
     full: bool,
     source: bool,
+    slicing: bool,
 ) -> None:
     """Say how WHAT will run, and why: MODEL.onnx, a Table IV chain (G1 to G12), or FILE.py:FUNCTION or MODULE:FUNCTION
     with --arg's."""
     import tilewright as tw
 
     if subject.endswith(".onnx"):
+        if slicing:
+            raise click.UsageError("--slicing is for functions of a file or a module")
         click.echo(_model(subject, shapes, target, precision, full))
         return
     function, operands = _chain(subject, softmax, arguments) if _is_chain(subject) else _function(subject, softmax, arguments)
@@ -75,6 +82,9 @@ def explain(
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
         lowered = tw.jit(function, target=target, fuse=FUSE[fuse], precision=precision).lower(*specs)
+        if slicing:
+            click.echo(_slicing(lowered))
+            return
         model_plan = _without(terms, lowered.model_plan, FUSE[fuse]) if terms and lowered.model_plan.plans else lowered.model_plan
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
@@ -94,6 +104,12 @@ def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> M
     machine = planned.plans[0].machine
     coefficients = reduce(Coefficients.without, terms, coefficients_for(machine))
     return partition(planned.graph, machine, fuse=fuse, coefficients=coefficients)
+
+
+def _slicing(lowered: Lowered) -> str:
+    from tilewright.report.slicing import explain_slicing
+
+    return explain_slicing(lowered.graph, lowered.machine)
 
 
 def _is_chain(subject: str) -> bool:

@@ -5,8 +5,9 @@
     text_recompute        the reading of Chimera's text: the producer runs again for every block of the consumer's private loops
     halved_tiles          SConv's heuristic: tiles start at the full extents and are halved until they fit
 
-The Lagrange solution of Equation 1 is in `lagrange`, the blog's model of two levels in `two_level`. The corrections
-that the planner makes to all of them are listed in `plan.model.movement`. Counts are elements.
+The Lagrange solution of Equation 1 is in `lagrange`, the blog's model of two levels in `two_level`, SConv's Convolution Slicing
+Analysis in `slicing`. The corrections that the planner makes to the first of them are listed in `plan.model.movement`. Counts are
+elements.
 """
 
 from __future__ import annotations
