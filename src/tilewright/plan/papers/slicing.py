@@ -77,8 +77,10 @@ class SlicingMachine:
     line_bytes: int = 64
 
     @classmethod
-    def of(cls, machine: Machine, tile_windows: int, tile_filters: int, share: float = 1.0) -> SlicingMachine:
+    def of(cls, machine: Machine, tile_windows: int, tile_filters: int, share: float | None = None) -> SlicingMachine:
         """A machine's nearest three caches, and the cycles that its bandwidths take for a line.
+
+        Tiles take `share` of each cache (default: what the planner takes to be usable).
 
         Raises `PlanningError` for machines with fewer caches.
         """
@@ -88,7 +90,7 @@ class SlicingMachine:
                 f"convolution slicing needs three caches, and {machine.name} has {len(caches)}",
                 hint="name a machine with an L3 as the target",
             )
-        sizes = [share * cache.size_bytes for cache in caches[:3]]
+        sizes = [cache.usable_bytes if share is None else share * cache.size_bytes for cache in caches[:3]]
         line = caches[0].line_bytes
         cycles = [line * machine.frequency_hz / level.bandwidth_bytes_per_s for level in (caches[1], caches[2], memory)]
         return cls((sizes[0], sizes[1], sizes[2]), (cycles[0], cycles[1], cycles[2]), tile_windows, tile_filters, line)
