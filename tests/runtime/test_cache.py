@@ -107,10 +107,10 @@ import os, sys, time
 from pathlib import Path
 from tilewright.runtime import directories
 from tilewright.runtime.cache import KernelCache
-def stuck(descriptor):
+def stuck(*paths):
     print("writing", flush=True)
     time.sleep(60)
-directories.os.fsync = stuck
+directories.os.rename = stuck
 KernelCache(Path(sys.argv[1])).get_or_build(sys.argv[2], lambda: b"half of a library")
 """
     writer = start(script, cache.directory, KEY)
@@ -118,9 +118,27 @@ KernelCache(Path(sys.argv[1])).get_or_build(sys.argv[2], lambda: b"half of a lib
     assert writer.stdout.readline() == "writing\n"
     writer.send_signal(signal.SIGKILL)
     writer.wait(timeout=20)
-    assert [path.suffix for path in cache.directory.glob(".*")] == [".tmp"]
+    [leftover] = cache.directory.glob(".*")
+    assert leftover.suffix == ".tmp"
+    an_hour_ago = time.time() - 3600
+    os.utime(leftover, (an_hour_ago, an_hour_ago))
     assert library_in(cache.get_or_build(KEY, lambda: LIBRARY)) == LIBRARY
     assert list(cache.directory.glob(".*")) == []
+
+
+def test_object_that_is_being_written_is_no_leftover(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = os.rename
+
+    def build_between(temporary: Path, path: Path) -> None:
+        monkeypatch.setattr(directories.os, "rename", original)
+        cache.get_or_build(KEY, lambda: LIBRARY)
+        original(temporary, path)
+
+    assert cache.find(f"{KEY}.o") is None
+    monkeypatch.setattr(directories.os, "rename", build_between)
+    cache.keep(f"{KEY}.o", b"an object")
+    assert cache.find(f"{KEY}.o") == b"an object"
+    assert (cache.directory / f"{KEY}.o").exists()
 
 
 def test_two_processes_build_once(cache: KernelCache, tmp_path: Path) -> None:
@@ -165,7 +183,7 @@ def test_without_locks_work_is_repeated_not_lost(cache: KernelCache, monkeypatch
     assert library_in(cache.get_or_build(KEY, lambda: LIBRARY)) == LIBRARY
 
 
-@pytest.mark.parametrize("function", ["write", "fsync", "rename"])
+@pytest.mark.parametrize("function", ["write", "rename"])
 def test_full_disk_falls_back_with_one_warning(
     cache: KernelCache, function: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -222,10 +240,10 @@ def test_read_only_directory_still_serves_what_it_holds(
 
 
 def test_nowhere_to_store_is_an_error(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    def full(descriptor: int) -> None:
+    def full(descriptor: int, content: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(directories.os, "fsync", full)
+    monkeypatch.setattr(directories.os, "write", full)
     with pytest.raises(CacheError, match="stored nowhere") as caught:
         cache.get_or_build(KEY, lambda: LIBRARY)
     assert "No space left" in caught.value.why

@@ -15,6 +15,7 @@ import logging
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -29,6 +30,8 @@ from tilewright.runtime.directories import TEMPORARY_SUFFIX, check_private, writ
 LOGGER = logging.getLogger("tilewright.cache")
 MAGIC = b"tilewright-sha256:"
 TRAILER_BYTES = len(MAGIC) + 64
+LEFTOVER_S = 600
+"""A temporary file lives for milliseconds; its age is known as well as the clocks of the machines that share a directory agree."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +193,12 @@ class KernelCache:
             lock.release()
 
     def _remove_leftovers(self, prefix: str) -> None:
-        """Whoever holds the lock is the only writer of these names, so that a temporary file is a killed writer's."""
+        """Objects are written without the lock: only the age of a temporary file tells that its writer was killed."""
         for path in self._files(f".{prefix}*{TEMPORARY_SUFFIX}"):
-            LOGGER.info("removing %s, left by a writer that was killed", path.name)
             with contextlib.suppress(OSError):
-                path.unlink()
+                if time.time() - path.stat().st_mtime > LEFTOVER_S:
+                    LOGGER.info("removing %s, left by a writer that was killed", path.name)
+                    path.unlink()
 
 
 def default() -> KernelCache:

@@ -36,13 +36,15 @@ def check_private(directory: Path) -> None:
 
 
 def write_atomically(path: Path, content: bytes, check: Callable[[Path], None] = lambda path: None) -> None:
-    """Write a whole file or none: temporary name in the same directory, fsync, `check` of the temporary file, rename."""
+    """Write a whole file or none: temporary name in the same directory, `check` of the temporary file, rename.
+
+    The disk is not waited for: readers find out by a checksum what a crash of the machine has cut off.
+    """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
         try:
             _write_all(descriptor, content)
-            os.fsync(descriptor)
         finally:
             os.close(descriptor)
         check(temporary)
