@@ -16,8 +16,10 @@ MOST_ELEMENTS = 30_000
 LARGEST = 1e3
 MOST_SPREAD = 2e-4
 """Of a value's twins, relative to its largest element."""
-TYPES = ("float64", "float32", "float32")
-"""Of the exact values and of their twins; the inputs and all results of the last twin have noise."""
+NOISY_TWINS = 3
+"""A single twin may come close by chance where terms cancel."""
+TYPES = ("float64", "float32", *["float32"] * NOISY_TWINS)
+"""Of the exact values and of their twins; the inputs and all results of the noisy twins have noise."""
 ROUNDING_NOISE = 3e-7
 """Relative: functions of many steps promise 1e-6."""
 
@@ -31,6 +33,7 @@ class Growing:
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)
+        self.noise = np.random.default_rng((seed, 1))
         self.seed = seed
         self.values: dict[str, Value] = {}
         self.lines: list[Line] = []
@@ -42,10 +45,10 @@ class Growing:
         name = f"{'c' if is_constant else 'x'}{len(self.values)}"
         if array.dtype.kind == "f":
             exact = array.astype(np.float32).astype(np.float64)
-            noise = 1 + ROUNDING_NOISE * self.random.standard_normal(array.shape)
-            self.values[name] = Value(exact, (exact.astype(np.float32), (exact * noise).astype(np.float32)))
+            noisy = (exact * self._noise(array.shape) for _ in range(NOISY_TWINS))
+            self.values[name] = Value(exact, tuple(twin.astype(np.float32) for twin in (exact, *noisy)))
         else:
-            self.values[name] = Value(array, (array, array))
+            self.values[name] = Value(array, (array,) * (1 + NOISY_TWINS))
         if is_constant:
             self.constants.add(name)
         elif layout:
@@ -62,8 +65,8 @@ class Growing:
             except (ValueError, IndexError, TypeError) as problem:
                 raise Unfit(str(problem)) from problem
             if result.dtype.kind == "f":
-                changes = ROUNDING_NOISE * self.random.standard_normal(result.shape) if number == len(TYPES) - 1 else 0
-                result = (result * (1 + changes)).astype(dtype)
+                is_noisy = number >= len(TYPES) - NOISY_TWINS
+                result = (result * self._noise(result.shape) if is_noisy else result).astype(dtype)
             instances.append(result)
         value = Value(instances[0], tuple(instances[1:]))
         _check(value)
@@ -71,6 +74,10 @@ class Growing:
         self.values[name] = value
         self.lines.append(Line(name, text, tuple(dict.fromkeys(reads))))
         return name
+
+    def _noise(self, shape: tuple[int, ...]) -> np.ndarray:
+        """Factors near 1."""
+        return 1 + ROUNDING_NOISE * self.noise.standard_normal(shape)
 
     def shape(self, name: str) -> tuple[int, ...]:
         return self.values[name].exact.shape
