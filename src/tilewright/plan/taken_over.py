@@ -1,4 +1,4 @@
-"""Schedules taken over: a chain gets the loops of a chain of the same form, resized, at its price, if it loses little by that.
+"""Schedules taken over: a chain gets the loops of a chain of the same form, resized, if it loses little by that.
 
 Micro kernels are chosen, blocks are cut for L1, operands are packed and prefetched as for any chain: only the search of the
 fusion level is left out. What is lost against a search is not known. The stated limit is relative: the chain may be by
@@ -7,7 +7,7 @@ fusion level is left out. What is lost against a search is not known. The stated
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from tilewright.graph.types import Chain
@@ -17,7 +17,7 @@ from tilewright.plan.memory import remembered
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
+from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance
 from tilewright.plan.planner import MOST_CHAINS, PricedChain, Searched, checked_chain, refined
 from tilewright.plan.reasons import TakenOver
 from tilewright.plan.regions.gathered_reads import without_lookups
@@ -44,19 +44,21 @@ def taken_over(chain: Chain, source: PricedChain) -> PricedChain | None:
     context, ranked = chain_context(without_lookups(chain), machine, searched.available, coefficients)
     if not _has_same_tiles(context, searched):
         return None
-    candidate = resized(searched.blocking.candidate, searched.context.chain, context)
+    candidate = _resized(searched.blocking.candidate, searched.context.chain, context)
     if why_not_executable(context.chain, candidate.schedule(context)):
         return None
     found = refined(context, ranked, (candidate,), searched.available)
-    if found.split is not None or _has_few_blocks(found):
+    if found.split is not None or _lacks_blocks(found, source):
         return None
     priced = checked_chain(chain, found)
     return priced if efficiency(priced) * MOST_LOSS >= efficiency(source) else None
 
 
-def _has_few_blocks(found: Searched) -> bool:
-    """Whether a search would look for more blocks for threads."""
-    return found.price.blocks < ENOUGH_BLOCKS and found.price.seconds > LEAST_PARALLEL_S
+def _lacks_blocks(found: Searched, source: PricedChain) -> bool:
+    """Whether a search would look for more blocks for threads: some cores get fewer, or the other chain has more."""
+    blocks = found.price.blocks
+    is_even = imbalance(blocks, found.context.machine.cores) == 1.0 and blocks >= source.price.blocks
+    return blocks < ENOUGH_BLOCKS and not is_even and found.price.seconds > LEAST_PARALLEL_S
 
 
 def reason_of(priced: PricedChain, source: PricedChain, name: str) -> TakenOver:
@@ -64,18 +66,25 @@ def reason_of(priced: PricedChain, source: PricedChain, name: str) -> TakenOver:
     return TakenOver(name, efficiency(priced), efficiency(source))
 
 
-def resized(candidate: Candidate, source: Chain, context: CostContext) -> Candidate:
-    """The loops of a chain with tiles for another of its form: as many blocks along every axis, of points one by one no more.
+def _resized(candidate: Candidate, source: Chain, context: CostContext) -> Candidate:
+    """The loops of a chain with tiles for another of its form.
 
-    Its figures stay those of the chain that it was found for.
+    Tiles stay as large as they are along axes with guards, where they end with the parts of a concatenation; they give as many
+    blocks along others, where they are made to fill the cores. Figures of the candidate stay those of the chain that it was found
+    for.
     """
     sizes = planned_sizes(source)
+    guarded = frozenset(_guarded_axes(context.chain))
     tensors = dict(zip(source.intermediates, context.chain.intermediates, strict=True))
 
+    def tile_of(axis: str, tile: int) -> int:
+        size, new_size = sizes[axis], int(context.sizes[axis])
+        if axis in guarded and tile < size:
+            return min(tile, new_size)
+        return _tile(tile, size, new_size, axis_multiple(context, axis))
+
     def tiles(of: Mapping[str, int]) -> dict[str, int]:
-        return {
-            axis: _tile(tile, sizes[axis], int(context.sizes[axis]), axis_multiple(context, axis)) for axis, tile in of.items()
-        }
+        return {axis: tile_of(axis, tile) for axis, tile in of.items()}
 
     return replace(
         candidate,
@@ -85,8 +94,16 @@ def resized(candidate: Candidate, source: Chain, context: CostContext) -> Candid
     )
 
 
+def _guarded_axes(chain: Chain) -> Iterator[str]:
+    """Axes along which some operator reads a tensor for a part of its points only."""
+    for operator in chain.operators:
+        for access in operator.reads:
+            for index in access.guard.constraints if access.guard else ():
+                yield from index.axes()
+
+
 def _tile(tile: int, size: int, new_size: int, multiple: int) -> int:
-    """The smallest whole multiple that gives as many blocks.
+    """The smallest whole multiple that gives as many blocks; single points stay single.
 
     >>> _tile(96, 384, 416, 8), _tile(1, 12, 16, 1), _tile(384, 384, 416, 1)
     (104, 1, 416)

@@ -31,7 +31,7 @@ LOGGER = logging.getLogger("tilewright.cache")
 MAGIC = b"tilewright-sha256:"
 TRAILER_BYTES = len(MAGIC) + 64
 LEFTOVER_S = 600
-"""A temporary file lives for milliseconds; its age is known as well as the clocks of the machines that share a directory agree."""
+"""A temporary file lives for milliseconds; its age is as good as the clocks of machines that share a directory."""
 
 
 @dataclass(frozen=True, slots=True)
