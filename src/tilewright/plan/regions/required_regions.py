@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
-from tilewright.plan.arrays import Count, maximum, minimum, product
+from tilewright.plan.arrays import Count, as_integer, maximum, minimum, product
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
@@ -314,11 +314,10 @@ def _positive(start: Count, moves: Sequence[_Steps]) -> Count:
     if not longer:
         return _positive_in_row(start, inner)
     outer, *more = longer
-    found: Count = 0
-    for i in range(int(np.max(outer.trips))):
-        at = start + outer.step * i - outer.short * (i == outer.trips - 1)
-        found = found + _positive(at, [*more, inner]) * (i < outer.trips)
-    return found
+    rank = max(np.ndim(figure) for move in (outer, *more, inner) for figure in (start, move.step, move.trips, move.short))
+    trip = np.arange(int(np.max(outer.trips))).reshape(-1, *(1,) * rank)
+    at = start + outer.step * trip - outer.short * (trip == outer.trips - 1)
+    return as_integer(np.sum(_positive(at, [*more, inner]) * (trip < outer.trips), axis=0))
 
 
 def _positive_in_row(start: Count, move: _Steps) -> Count:
