@@ -53,8 +53,6 @@ class _Loops:
 
     loops: tuple[tuple[str, int], ...]
     around_pack: int
-    cuts_depth: str
-    """The depth, where a loop cuts it."""
 
 
 def stationary_plan(
@@ -113,8 +111,7 @@ def _blocking(context: CostContext, operator: Operator, stays: Stays, packs_on_d
     is_packed = may_pack(context, operator) if packs_on_demand is None else packs_on_demand
     is_conflicting = not is_packed and not is_ahead and may_stay(context, operator)
     conflicts = {name: set_conflict(context, operator, context.cache_levels[0])} if is_conflicting else {}
-    whole = _schedule(context.chain, loops.loops, loops.cuts_depth)
-    outer = _schedule(context.chain, loops.loops[: loops.around_pack], loops.cuts_depth)
+    whole, outer = (_schedule(context.chain, loops.loops[:count]) for count in (len(loops.loops), loops.around_pack))
     packs = {name: loops.around_pack} if is_packed and not is_ahead else {}
     schedule = with_packs(context, whole, packs, (name,) if is_ahead else ())
     axes = tuple(axis for axis, _ in loops.loops[: loops.around_pack])
@@ -139,14 +136,20 @@ def _loops(context: CostContext, operator: Operator, stays: Stays) -> _Loops:
     outer = [(axis, size) for axis, size in sets if size < sizes[axis]]
     stationary_tiles = [(still, tile)] if tile < min(in_l3, sizes[still]) else []
     around_pack = len(outer) + (len(stationary_tiles) if stays is Stays.COLUMNS else 0)
-    return _Loops((*outer, *stationary_tiles), around_pack, depth if slicing.channel_sets > 1 else "")
+    return _Loops((*outer, *stationary_tiles), around_pack)
 
 
-def _schedule(chain: Chain, loops: Sequence[tuple[str, int]], cuts_depth: str) -> Schedule:
-    """The nest around all operators. Maps run when all of a depth that is cut is summed."""
+def _schedule(chain: Chain, loops: Sequence[tuple[str, int]]) -> Schedule:
+    """The nest around all operators. A map runs when all is computed along the axes that it does not have: the depth, and pixels
+    that it walks as rows and columns."""
     first, *behind = chain.operators
-    when = (When(cuts_depth, Trip.LAST),) if cuts_depth else ()
-    body: tuple[Node, ...] = (Compute(first.name), *(Compute(operator.name, when) for operator in behind))
+    body: tuple[Node, ...] = (Compute(first.name), *(Compute(operator.name, _last(operator, loops)) for operator in behind))
     for axis, tile in reversed(loops):
         body = (Loop(axis, tile, body),)
     return Schedule(body, tuple((tensor, Storage.KEEP) for tensor in chain.intermediates))
+
+
+def _last(operator: Operator, loops: Sequence[tuple[str, int]]) -> tuple[When, ...]:
+    """At the last block of every loop over an axis that an operator does not have."""
+    axes = {axis.name for axis in operator.axes}
+    return tuple(When(axis, Trip.LAST) for axis in dict.fromkeys(axis for axis, _ in loops) if axis not in axes)
