@@ -18,9 +18,10 @@ A message says what went wrong; `where` says at which place of the user's input,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 _PACKAGE = str(Path(__file__).parent)
 
@@ -63,13 +64,20 @@ class Undecided(ShapeError, UnsupportedOperation):
     """A question about extents known at run time that has different answers inside of their ranges.
 
     `cuts` are the dimensions and values from which on the answer is another one: ranges that end and begin there decide it.
+    `equal` are pairs of extents that are equal for some values, as those of multiples of a number may be.
     """
 
     cuts: tuple[tuple[str, int], ...] = ()
+    equal: tuple[tuple[Any, Any], ...] = ()
 
     def with_cuts(self, cuts: tuple[tuple[str, int], ...]) -> Undecided:
         """The same error, with what would decide the question."""
         self.cuts = cuts
+        return self
+
+    def with_equal(self, pairs: Iterable[tuple[Any, Any]]) -> Undecided:
+        """The same error, with extents that would have to be equal."""
+        self.equal = tuple(pairs)
         return self
 
 

@@ -109,6 +109,74 @@ class Convolutions(nn.Module):  # type: ignore[misc]
         return self.classifier(torch.flatten(nn.functional.adaptive_avg_pool2d(x, 1), 1))
 
 
+class _Block(nn.Sequential):  # type: ignore[misc]
+    """A convolution, a normalisation that exporters fold into it, and SiLU."""
+
+    def __init__(self, channels: int, filters: int, kernel: int = 1, stride: int = 1) -> None:
+        convolution = nn.Conv2d(channels, filters, kernel, stride, (kernel - 1) // 2, bias=False)
+        super().__init__(convolution, nn.BatchNorm2d(filters), nn.SiLU())
+
+
+class _Residuals(nn.Module):  # type: ignore[misc]
+    """Half of the channels through residual blocks, beside the other half (a CSP bottleneck as in the YOLO family)."""
+
+    def __init__(self, channels: int, filters: int, depth: int, *, with_skip: bool = True) -> None:
+        super().__init__()
+        half = filters // 2
+        self.through, self.beside, self.joined = _Block(channels, half), _Block(channels, half), _Block(filters, filters)
+        self.blocks = nn.ModuleList(nn.Sequential(_Block(half, half), _Block(half, half, 3)) for _ in range(depth))
+        self.with_skip = with_skip
+
+    def forward(self, x: Any) -> Any:
+        """Of the same height and width."""
+        y = self.through(x)
+        for block in self.blocks:
+            y = y + block(y) if self.with_skip else block(y)
+        return self.joined(torch.cat((y, self.beside(x)), dim=1))
+
+
+class Detector(nn.Module):  # type: ignore[misc]
+    """A detector in the form of the YOLO family: five strided convolutions, pools of three sizes, a neck that goes up and down
+    again, and a head for each of three sizes; `width` filters in the first layer. Heights and widths are multiples of 32."""
+
+    def __init__(self, width: int, depth: int, classes: int = 4) -> None:
+        super().__init__()
+        w = width
+        self.stem = nn.Sequential(_Block(3, w, 6, 2), _Block(w, 2 * w, 3, 2), _Residuals(2 * w, 2 * w, depth))
+        self.third = nn.Sequential(_Block(2 * w, 4 * w, 3, 2), _Residuals(4 * w, 4 * w, depth))
+        self.fourth = nn.Sequential(_Block(4 * w, 8 * w, 3, 2), _Residuals(8 * w, 8 * w, depth))
+        self.fifth = nn.Sequential(_Block(8 * w, 16 * w, 3, 2), _Residuals(16 * w, 16 * w, depth), _Block(16 * w, 8 * w))
+        self.pool, self.pooled = nn.MaxPool2d(5, 1, 2), _Block(32 * w, 16 * w)
+        self.narrow, self.narrower = _Block(16 * w, 8 * w), _Block(8 * w, 4 * w)
+        self.up, self.upper = (_Residuals(n * w, n // 2 * w, depth, with_skip=False) for n in (16, 8))
+        self.down, self.downer = _Block(4 * w, 4 * w, 3, 2), _Block(8 * w, 8 * w, 3, 2)
+        self.middle, self.low = (_Residuals(n * w, n * w, depth, with_skip=False) for n in (8, 16))
+        self.heads = nn.ModuleList(nn.Conv2d(n * w, 3 * (5 + classes), 1) for n in (4, 8, 16))
+
+    def forward(self, x: Any) -> Any:
+        """Boxes and scores of all places of three sizes, behind each other: (batch, places, 5 + classes)."""
+        third = self.third(self.stem(x))
+        fourth = self.fourth(third)
+        pooled = [self.fifth(fourth)]
+        for _ in range(3):
+            pooled.append(self.pool(pooled[-1]))
+        fifth = self.narrow(self.pooled(torch.cat(pooled, dim=1)))
+        wider = self.narrower(self.up(torch.cat((_doubled(fifth), fourth), dim=1)))
+        small = self.upper(torch.cat((_doubled(wider), third), dim=1))
+        medium = self.middle(torch.cat((self.down(small), wider), dim=1))
+        large = self.low(torch.cat((self.downer(medium), fifth), dim=1))
+        found = []
+        for head, level in zip(self.heads, (small, medium, large), strict=True):
+            y = head(level)
+            places = y.view(y.shape[0], 3, y.shape[1] // 3, y.shape[2], y.shape[3]).permute(0, 1, 3, 4, 2)
+            found.append(torch.sigmoid(places.reshape(y.shape[0], -1, y.shape[1] // 3)))
+        return torch.cat(found, dim=1)
+
+
+def _doubled(x: Any) -> Any:
+    return nn.functional.interpolate(x, scale_factor=2.0, mode="nearest")
+
+
 class Decoder(nn.Module):  # type: ignore[misc]
     """A step of GPT-2 behind a cache: the embedding of words is the last layer's weight, too."""
 
@@ -160,6 +228,21 @@ def convolutions(*, dynamo: bool = False) -> ExportedModel:
     return ExportedModel(octets, lambda generator, values: {"x": generator.standard_normal((values[0], 3, 32, 32), np.float32)})
 
 
+def detector(*, dynamo: bool = False, width: int = 32, depth: int = 1, stride: int = 32) -> ExportedModel:
+    """One image at a time of (3, height, width), which are multiples of 32: values are these quotients."""
+    octets = exported(Detector(width, depth), {"x": torch.ones(1, 3, 64, 96)}, {"x": {2: "height", 3: "width"}}, dynamo=dynamo)
+
+    def feeds(generator: np.random.Generator, values: Sequence[int]) -> Feeds:
+        return {"x": generator.standard_normal((1, 3, *(stride * value for value in values)), np.float32)}
+
+    return ExportedModel(octets, feeds)
+
+
+def small_detector(*, dynamo: bool = False) -> ExportedModel:
+    """The same with 425,000 parameters."""
+    return detector(dynamo=dynamo, width=8)
+
+
 def _words(generator: np.random.Generator, values: Sequence[int]) -> Feeds:
     mask = np.ones(tuple(values), np.int64)
     mask[:, values[1] - values[1] // 4 :] = 0
@@ -171,4 +254,5 @@ MODELS: Mapping[str, Callable[..., ExportedModel]] = {
     "encoder": encoder,
     "decoder": decoder,
     "convolutions": convolutions,
+    "detector": detector,
 }

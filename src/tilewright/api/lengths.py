@@ -17,7 +17,7 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from tilewright.graph.extents import Extent, SymbolicExtent, multiple_of
+from tilewright.graph.extents import Extent, SymbolicExtent, dimensions_of, multiple_of, substituted
 
 LARGEST = 1 << 20
 """The end of the first range; longer extents have ranges of their own."""
@@ -108,6 +108,10 @@ class DynamicDimensions:
         """Let the multiples of a number, of the ranges of a call at these positions, share a kernel."""
         self._multiples |= {(position, self.range_of(position, extents[position])[0]): factor for position in positions}
 
+    def factor(self, position: int, extent: int) -> int:
+        """The number whose multiples share a kernel with an extent at a position."""
+        return self._multiples.get((position, self.range_of(position, extent)[0]), 1)
+
     def split(self, positions: Sequence[int], begin: int) -> bool:
         """Let another range begin at an extent; False where one does already, or too many do."""
         changed = False
@@ -138,7 +142,7 @@ class DynamicDimensions:
                 low, high = self.range_of(first, extents[first])
                 planned = max(PLANNED_BATCH if position in self._batches else PLANNED for position in positions)
                 dimension = SymbolicExtent(f"s{number}", low, high, min(max(planned, low), high))
-                factor = factors.get(first) or self._multiples.get((first, low), 1)
+                factor = factors.get(first) or self.factor(first, extents[first])
                 described = dimension if factor == 1 else multiple_of(dimension, factor)
                 for position in positions:
                     result[position] = described
@@ -187,6 +191,23 @@ class DynamicDimensions:
         if all(names) or (any(names) and not is_told):
             return names[0] == names[1]
         return all(extents[first] == extents[second] or min(extents[first], extents[second]) <= 1 for extents in self.seen)
+
+
+def least_factor(left: Extent, right: Extent, values: Sequence[int], *, above: int = 1) -> int | None:
+    """The least of `FACTORS` above a number whose multiples make two extents equal, and that divides values of their dimensions.
+
+    >>> from tilewright.graph.extents import ceil_quotient, times
+    >>> s = SymbolicExtent("s", 1, 99, 9)
+    >>> least_factor(times(ceil_quotient(s, 8), 8), s, [64])
+    8
+    """
+    dimensions = dimensions_of([left, right])
+
+    def are_equal(factor: int) -> bool:
+        multiples = {name: multiple_of(dimension, factor) for name, dimension in dimensions.items()}
+        return substituted(left, multiples) == substituted(right, multiples)
+
+    return next((f for f in FACTORS if f > above and all(value % f == 0 for value in values) and are_equal(f)), None)
 
 
 def symbols(key: Extents) -> dict[int, list[int]]:

@@ -11,10 +11,11 @@ from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
-from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, symbols
+from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, least_factor, symbols
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
+from tilewright.graph.extents import dimensions_of
 from tilewright.graph.types import Extent
 
 TracedT = TypeVar("TracedT")
@@ -149,7 +150,11 @@ class Signatures(Generic[TracedT, MadeT]):
         except Exception as problem:
             if not lengths or isinstance(problem, self._passing):
                 raise
-            if self._narrowed(key, problem) or self._restricted(key, extents, maker, problem):
+            if (
+                self._multiplied(key, extents, problem)
+                or self._narrowed(key, problem)
+                or self._restricted(key, extents, maker, problem)
+            ):
                 return None
             if self._must_be_symbolic:
                 raise
@@ -173,6 +178,22 @@ class Signatures(Generic[TracedT, MadeT]):
             self._tell("dynamic in ranges", problem)
         return is_narrowed
 
+    def _multiplied(self, key: Extents, extents: Extents, problem: Exception) -> bool:
+        """Whether dimensions were restricted to multiples of a number that make the extents equal that a problem names."""
+        lengths = symbols(key)
+        firsts = {f"s{number}": first for number, first in enumerate(lengths)}
+        found: dict[int, int] = {}
+        for pair in problem.equal if isinstance(problem, Undecided) else ():
+            concerned = [firsts[name] for name in dimensions_of(pair)]
+            least = max(self._lengths.factor(first, extents[first]) for first in concerned)
+            factor = least_factor(*pair, [extents[first] for first in concerned], above=least)
+            if factor is None:
+                return False
+            found |= {first: max(factor, found.get(first, 1)) for first in concerned}
+        if found:
+            self._multiply(found, lengths, extents, problem)
+        return bool(found)
+
     def _restricted(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT], problem: Exception) -> bool:
         """Whether dimensions were restricted to multiples of a number, with which shapes fit each other for all values."""
         if not isinstance(problem, Undecided | ShapeError):
@@ -180,13 +201,18 @@ class Signatures(Generic[TracedT, MadeT]):
         lengths = symbols(key)
         for factors in _restrictions([*lengths], extents):
             if _can_trace(maker, self._lengths.described(key, extents, lengths, factors)):
-                with self._lock:
-                    for first, factor in factors.items():
-                        self._lengths.multiply(lengths[first], extents, factor)
-                told = ", ".join(f"{factor}" for factor in dict.fromkeys(factors.values()))
-                self._tell(f"dynamic in multiples of {told}, others are compiled on their own", problem)
+                self._multiply(factors, lengths, extents, problem)
                 return True
         return False
+
+    def _multiply(
+        self, factors: Mapping[int, int], lengths: Mapping[int, Sequence[int]], extents: Extents, problem: Exception
+    ) -> None:
+        with self._lock:
+            for first, factor in factors.items():
+                self._lengths.multiply(lengths[first], extents, factor)
+        told = ", ".join(f"{factor}" for factor in dict.fromkeys(factors.values()))
+        self._tell(f"dynamic in multiples of {told}, others are compiled on their own", problem)
 
     def _tell(self, what: str, problem: Exception) -> None:
         """Say once what becomes of extents and why."""

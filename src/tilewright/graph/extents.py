@@ -326,6 +326,25 @@ def cuts_between(left: Extent, right: Extent, question: str = "") -> tuple[tuple
     return tuple((name, values[end]) for end in dict.fromkeys(ends) if 0 < end < len(values))
 
 
+def cuts_above(extent: Extent, bound: int) -> tuple[tuple[str, int], ...]:
+    """The same value of all dimensions from which on an extent may exceed a bound; none where the least values exceed it.
+
+    It is found by bisection, for extents that grow with their dimensions.
+
+    >>> s, t = SymbolicExtent("s", 1, 99, 9), SymbolicExtent("t", 1, 3, 2)
+    >>> cuts_above(times(s, s, t), 100), cuts_above(s, 200)
+    ((('s', 6),), ())
+    """
+    dimensions = dimensions_of([extent]).values()
+
+    def exceeds(limit: int) -> bool:
+        return value_of(extent, {d.name: min(max(limit, d.low), d.high) for d in dimensions}) > bound
+
+    values = range(1, max((dimension.high for dimension in dimensions), default=0) + 1)
+    first = bisect_left(values, True, key=exceeds) + 1
+    return tuple((d.name, first) for d in dimensions if d.low < first <= d.high)
+
+
 def substituted(extent: Extent, values: Mapping[str, Extent]) -> Extent:
     """The extent with other extents in the place of dimensions.
 

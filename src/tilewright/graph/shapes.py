@@ -40,7 +40,7 @@ def broadcast_shapes(shapes: Sequence[Shape], where: str = "") -> Shape:
     for dimension in range(-rank, 0):
         extent = broadcast_extents([shape[dimension] for shape in shapes if -dimension <= len(shape)])
         if extent is None:
-            raise _mismatch([shape[dimension] for shape in shapes if -dimension <= len(shape)])(
+            raise unequal([shape[dimension] for shape in shapes if -dimension <= len(shape)])(
                 f"shapes {' and '.join(map(shape_text, shapes))} do not broadcast",
                 where=where,
                 why=f"dimension {dimension} has extents {', '.join(str(s[dimension]) for s in shapes if -dimension <= len(s))}",
@@ -50,12 +50,13 @@ def broadcast_shapes(shapes: Sequence[Shape], where: str = "") -> Shape:
     return tuple(result)
 
 
-def _mismatch(extents: Sequence[Extent]) -> Callable[..., ShapeError]:
-    """The error of extents that do not broadcast: of another kind where they may, for some values of dimensions."""
-    if not symbols_of(extents):
+def unequal(*kept: Sequence[Extent]) -> Callable[..., ShapeError]:
+    """The error of dimensions whose extents are not equal: of another kind where they are for some values."""
+    pairs = tuple(pair for extents in kept for pair in combinations(dict.fromkeys(extents), 2))
+    if any(not symbols_of(pair) for pair in pairs):
         return ShapeError
-    cuts = tuple(cut for pair in combinations(dict.fromkeys(extents), 2) for cut in cuts_between(*pair))
-    return lambda message, **details: Undecided(message, **details).with_cuts(cuts)
+    cuts = tuple(cut for pair in pairs for cut in cuts_between(*pair))
+    return lambda message, **details: Undecided(message, **details).with_cuts(cuts).with_equal(pairs)
 
 
 def normalize_axis(axis: int, rank: int, where: str = "") -> int:

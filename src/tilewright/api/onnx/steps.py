@@ -249,7 +249,7 @@ class _Maker:
         A join of lengths is done by NumPy, and what follows is a stage of its own: else every step of decoding were compiled.
         """
         stage = import_stage(self.remaining.import_request(self.values, extents, self.constants), obstacle)
-        if any(isinstance(extent, SymbolicExtent) for extent in extents):
+        if _apart(stage) and any(isinstance(extent, SymbolicExtent) for extent in extents):
             fixed = import_stage(self._import_request(), obstacle)
             if _apart(stage) > _apart(fixed) and not _only_joins(stage):
                 refused = stage.refused.values()

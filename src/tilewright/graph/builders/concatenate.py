@@ -12,7 +12,7 @@ from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
-from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.shapes import normalize_axis, shape_text, unequal
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
 
 
@@ -48,17 +48,24 @@ def _first_within(axis: str, ends: Sequence[int]) -> Scalar:
     return body
 
 
-def _checked(parts: Sequence[Tensor], axis: int) -> tuple[int, list[int]]:
-    """The dimension, and the extent of every part along it."""
+def check_alike(parts: Sequence[Tensor], axis: int) -> int:
+    """The dimension. Raises `ShapeError` or `DTypeError` where parts do not fit each other, `Undecided` where some values fit."""
     where = f"concatenation of {', '.join(shape_text(part.shape) for part in parts)}"
     if not parts or len({len(part.shape) for part in parts}) > 1:
         raise ShapeError("the ranks of the parts differ", where=where)
     chosen = normalize_axis(axis, len(parts[0].shape), where)
-    kept = {tuple(extent for d, extent in enumerate(part.shape) if d != chosen) for part in parts}
-    if len(kept) > 1:
-        raise ShapeError(f"the parts differ in other dimensions than {chosen}", where=where)
+    kept = [tuple(dict.fromkeys(part.shape[d] for part in parts)) for d in range(len(parts[0].shape)) if d != chosen]
+    if any(len(extents) > 1 for extents in kept):
+        raise unequal(*kept)(f"the parts differ in other dimensions than {chosen}", where=where)
     if len({part.dtype for part in parts}) > 1:
         raise DTypeError(f"parts of types {', '.join(part.dtype for part in parts)}", where=where)
+    return chosen
+
+
+def _checked(parts: Sequence[Tensor], axis: int) -> tuple[int, list[int]]:
+    """The dimension, and the extent of every part along it."""
+    chosen = check_alike(parts, axis)
+    where = f"concatenation of {', '.join(shape_text(part.shape) for part in parts)}"
     lengths: list[int] = []
     for part in parts:
         extent: Extent = part.shape[chosen]

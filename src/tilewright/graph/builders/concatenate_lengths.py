@@ -9,26 +9,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.errors import Undecided
 from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import check_alike
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import plus
+from tilewright.graph.extents import cuts_above, largest_extent, plus
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
-from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
 
 def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
-    """The parts behind each other along `axis`. Raises `UnsupportedOperation` for more positions than bodies can compare."""
-    _check(parts, axis)
+    """The parts behind each other along `axis`. Raises `Undecided` where they may be more than bodies can compare."""
+    check_alike(parts, axis)
     parts = [part for part in parts if part.shape[axis] != 0]
     ends = list(accumulate((part.shape[axis] for part in parts), plus))
-    if (ends[-1].high if isinstance(ends[-1], SymbolicExtent) else ends[-1]) > LARGEST_WHOLE:
-        raise UnsupportedOperation(f"a concatenation of {ends[-1]} positions")
+    if largest_extent(ends[-1]) > LARGEST_WHOLE:
+        raise Undecided(f"a concatenation of {ends[-1]} positions").with_cuts(cuts_above(ends[-1], LARGEST_WHOLE))
     begins = zip((0, *ends[:-1]), parts, strict=True)
     positions = [builder.record(_positions, ends[-1], begin, part.shape[axis], kind="positions") for begin, part in begins]
     return builder.record(_joined, parts, positions, ends, axis, kind="concat")
@@ -59,11 +59,3 @@ def _joined(
     write = Access(result, axis_indices)
     operator = Operator(name, "concat", axes, tuple(reads), write, body, accumulator=accumulator_of(parts[0].dtype))
     return operator, Tensor(result, shape, parts[0].dtype)
-
-
-def _check(parts: Sequence[Tensor], axis: int) -> None:
-    where = f"concatenation of {', '.join(shape_text(part.shape) for part in parts)}"
-    if len({(*part.shape[:axis], None, *part.shape[axis + 1 :]) for part in parts}) > 1:
-        raise ShapeError(f"the parts differ in other dimensions than {axis}", where=where)
-    if len({part.dtype for part in parts}) > 1:
-        raise DTypeError(f"parts of types {', '.join(part.dtype for part in parts)}", where=where)

@@ -86,8 +86,7 @@ def explicitly_padded(
     each = list(zip(extents, taps.spans(), taps.strides, begins, ends, strict=True))
     count = _rounded_up_count if ceil_mode else _count
     outputs = tuple(count(*along) for along in each)
-    for (extent, span, _, begin, end), number in zip(each, outputs, strict=True):
-        _check_fits(span, plus(extent, begin, end), number)
+    _check_fits([(span, plus(extent, begin + end)) for extent, span, _, begin, end in each], outputs)
     overhang = tuple(stride - 1 if ceil_mode else 0 for stride in taps.strides)
     behind = tuple(end + more for end, more in zip(ends, overhang, strict=True))
     return PaddedWindow(tuple(extents), tuple(begins), behind, tuple(ends), taps.window(outputs))
@@ -133,9 +132,13 @@ def _rounded_up_count(extent: Extent, span: int, stride: int, begin: int, end: i
     return ceil_quotient(plus(extent, begin), stride) if span >= end else minus(rounded, 1)
 
 
-def _check_fits(span: int, extent: Extent, count: Extent) -> None:
-    text = f"a window of {span} in {extent} elements, padding included"
-    if largest_extent(count) < 1:
+def _check_fits(windows: Sequence[tuple[int, Extent]], counts: Sequence[Extent]) -> None:
+    """Raises for windows, as (span, padded extent), that are larger than some images: for all dimensions at once."""
+    missing = [(window, count) for window, count in zip(windows, counts, strict=True) if least_extent(count) < 1]
+    if not missing:
+        return
+    text = "; ".join(f"a window of {span} in {extent} elements, padding included" for (span, extent), _ in missing)
+    if any(largest_extent(count) < 1 for _, count in missing):
         raise ShapeError(text)
-    if least_extent(count) < 1:
-        raise Undecided(text, why="no window fits into the shortest of them").with_cuts(cuts_between(count, 0, "<="))
+    cuts = tuple(cut for _, count in missing for cut in cuts_between(count, 0, "<="))
+    raise Undecided(text, why="no window fits into the shortest of them").with_cuts(cuts)
