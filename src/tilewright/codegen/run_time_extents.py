@@ -15,7 +15,7 @@ from tilewright.plan.types import ModelPlan
 
 
 def extents_in(model_plan: ModelPlan) -> dict[str, SymbolicExtent]:
-    """The run-time extents that generated code may speak of, by name: of tensors, of axes, and in bodies."""
+    """The run-time extents that generated code may speak of, by name: of tensors, of axes, in bodies and in guards."""
     graph = model_plan.graph
     operators = [*graph.operators, *(operator for plan in model_plan.plans for operator in plan.chain.operators)]
     tensors = [*graph.tensors, *(tensor for plan in model_plan.plans for tensor in plan.chain.tensors)]
@@ -33,6 +33,7 @@ def hints(graph: Graph) -> dict[str, int]:
 def _of(operator: Operator) -> Iterator[Extent]:
     yield from (axis.extent for axis in operator.axes)
     yield from (node.extent for node in operator.scalars() if isinstance(node, Parameter) and node.extent is not None)
+    yield from operator.guard_extents()
 
 
 def value_of_formula(extent: Extent, dimensions: Mapping[str, Value]) -> Value:

@@ -1,5 +1,7 @@
 """Quasi-affine index expressions: integer combinations of axes, of floor divisions and of remainders by constants.
 
+Constraints of guards may also have extents that are known at run time in them: where a dimension ends.
+
 Expressions are simplified when they are built, so that equal maps compare equal in the common cases. The laws, for positive
 divisors m and n:
 
@@ -10,9 +12,11 @@ divisors m and n:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
+
+from tilewright.graph.extents import Extent, SymbolicExtent, range_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +41,8 @@ class Mod:
         return f"({self.dividend})%{self.divisor}"
 
 
-Atom: TypeAlias = str | FloorDiv | Mod
-"""What an index is linear in: an axis by its name, a floor division or a remainder."""
+Atom: TypeAlias = str | FloorDiv | Mod | SymbolicExtent
+"""What an index is linear in: an axis by its name, a floor division, a remainder, or an extent known at run time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,7 @@ class Index:
 
     def __post_init__(self) -> None:
         plain = frozenset(atom for atom, _ in self.terms if isinstance(atom, str))
-        divided = [atom.dividend.axes() for atom, _ in self.terms if not isinstance(atom, str)]
+        divided = [atom.dividend.axes() for atom, _ in self.terms if isinstance(atom, FloorDiv | Mod)]
         object.__setattr__(self, "_axes", plain.union(*divided) if divided else plain)
         object.__setattr__(self, "_is_affine", not divided)
 
@@ -96,6 +100,8 @@ class Index:
             match atom:
                 case str():
                     result = result + values.get(atom, axis(atom)) * coefficient
+                case SymbolicExtent():
+                    result = result + Index(((atom, coefficient),))
                 case FloorDiv(dividend, divisor):
                     result = result + floordiv(dividend.substitute(values, extents), divisor, extents) * coefficient
                 case Mod(dividend, divisor):
@@ -113,11 +119,29 @@ class Index:
             match atom:
                 case str():
                     result = result + values[atom] * coefficient
+                case SymbolicExtent():
+                    raise AssertionError(f"{atom} has no value: `with_extents` knows it")
                 case FloorDiv(dividend, divisor):
                     result = result + dividend.evaluate(values) // divisor * coefficient
                 case Mod(dividend, divisor):
                     result = result + dividend.evaluate(values) % divisor * coefficient
         return result
+
+    def extents(self) -> tuple[SymbolicExtent, ...]:
+        """The extents in it that are known at run time."""
+        return tuple(atom for atom, _ in self.terms if isinstance(atom, SymbolicExtent))
+
+    def with_extents(self, value: Callable[[SymbolicExtent], int]) -> Index:
+        """The same expression with the values of extents known at run time.
+
+        >>> str((of_extent(SymbolicExtent("s", 1, 9, 9)) - axis("i")).with_extents(lambda extent: 5))
+        '-1*i + 5'
+        """
+        if not self.extents():
+            return self
+        rest = tuple(term for term in self.terms if not isinstance(term[0], SymbolicExtent))
+        total = sum(coefficient * value(atom) for atom, coefficient in self.terms if isinstance(atom, SymbolicExtent))
+        return Index(rest, self.constant + total)
 
     def bounds(self, extents: Mapping[str, int]) -> tuple[int, int]:
         """Smallest and largest value (inclusive) over axes that run from 0 to extent - 1."""
@@ -142,6 +166,15 @@ def axis(name: str) -> Index:
 def constant(value: int) -> Index:
     """The index that is always `value`."""
     return Index((), value)
+
+
+def of_extent(extent: Extent) -> Index:
+    """The index that is always this extent.
+
+    >>> str(of_extent(SymbolicExtent("s", 1, 9, 9)) - 1), str(of_extent(4))
+    ('s + -1', '4')
+    """
+    return constant(extent) if isinstance(extent, int) else Index(((extent, 1),))
 
 
 def floordiv(dividend: Index, divisor: int, extents: Mapping[str, int] | None = None) -> Index:
@@ -182,8 +215,8 @@ def with_natural_dividends(index: Index, extents: Mapping[str, int]) -> Index:
     total = constant(index.constant)
     for atom, coefficient in index.terms:
         match atom:
-            case str():
-                same = axis(atom)
+            case str() | SymbolicExtent():
+                same = Index(((atom, 1),))
             case FloorDiv(dividend, divisor):
                 lifted, turns = _lifted(dividend, divisor, extents)
                 same = Index(((FloorDiv(lifted, divisor), 1),), -turns)
@@ -206,6 +239,8 @@ def _renamed_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
     match atom:
         case str():
             return names[atom]
+        case SymbolicExtent():
+            return atom
         case FloorDiv(dividend, divisor):
             return FloorDiv(dividend.renamed(names), divisor)
         case Mod(dividend, divisor):
@@ -241,6 +276,8 @@ def _atom_bounds(atom: Atom, extents: Mapping[str, int]) -> tuple[int, int]:
     match atom:
         case str():
             return 0, max(extents[atom] - 1, 0)
+        case SymbolicExtent():
+            return range_of(atom)
         case FloorDiv(dividend, divisor):
             low, high = dividend.bounds(extents)
             return low // divisor, high // divisor

@@ -16,6 +16,7 @@ import numpy as np
 from tilewright.errors import InternalError, InvalidModel, ShapeError
 from tilewright.graph.exactness import HALVES
 from tilewright.graph.extents import dimensions_of, value_of
+from tilewright.graph.index import Index
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
@@ -148,6 +149,7 @@ def _evaluate_operator(
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
     if output.size == 0:
         return output
+    operator = _with_known_guards(operator, symbols)
     for box in _boxes(operator, extents):
         loads = _loads(operator, values, box)
         loads = [load if load.dtype == np.bool_ else load.astype(computed) for load in loads]
@@ -177,6 +179,17 @@ def _loads(operator: Operator, values: Mapping[str, Array], box: _Box) -> list[A
 def _size(extent: Extent, symbols: Mapping[str, int]) -> int:
     """A formula of which an input has the value is not computed: a part of a graph need not know its dimensions."""
     return symbols[extent.name] if isinstance(extent, SymbolicExtent) and extent.name in symbols else value_of(extent, symbols)
+
+
+def _with_known_guards(operator: Operator, symbols: Mapping[str, int]) -> Operator:
+    """The operator, whose guards speak of values instead of extents known at run time."""
+    if not any(operator.guard_extents()):
+        return operator
+
+    def known(index: Index) -> Index:
+        return index.with_extents(lambda extent: _size(extent, symbols))
+
+    return replace(operator, reads=tuple(access.mapped(known) for access in operator.reads))
 
 
 def _formulas(graph: Graph, symbols: Mapping[str, int]) -> dict[str, int]:

@@ -189,6 +189,11 @@ class Operator:
         """The numbers of the reads whose elements other reads add to their indices."""
         return frozenset(number for access in self.reads for _, number in access.lookups)
 
+    def guard_extents(self) -> tuple[SymbolicExtent, ...]:
+        """The extents known at run time that guards of its reads speak of."""
+        guards = (access.guard for access in self.reads if access.guard is not None)
+        return tuple(extent for guard in guards for constraint in guard.constraints for extent in constraint.extents())
+
     def scalars(self) -> tuple[Scalar, ...]:
         """Everything that is computed at every point, its parts included, with repetition."""
         roots: tuple[Scalar, ...] = (self.body,)

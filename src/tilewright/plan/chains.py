@@ -10,7 +10,7 @@ from functools import lru_cache
 from tilewright.errors import PlanningError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
-from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction, Tensor
+from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction, SymbolicExtent, Tensor
 from tilewright.plan.chain_analysis import derived_once
 
 Place = tuple[int, str]
@@ -87,7 +87,8 @@ def tensor_axes(access: Access) -> tuple[str, ...]:
 def _by_steps(index: Index) -> Iterator[str]:
     """The axes of an index; those of equal steps in the order of their names, which are numbers where a chain is planned."""
     for atom, _ in sorted(index.terms, key=lambda term: -abs(term[1])):
-        yield from (atom,) if isinstance(atom, str) else _by_steps(atom.dividend)
+        if not isinstance(atom, SymbolicExtent):
+            yield from (atom,) if isinstance(atom, str) else _by_steps(atom.dividend)
 
 
 def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
+from tilewright.codegen import names
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather
+from tilewright.graph.extents import SymbolicExtent
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.kernels.element_access import suffix
 
@@ -49,6 +51,8 @@ def index_text(index: Index, position: Position) -> str:
                 text = f"({index_text(dividend, position)}) / {divisor}"
             case Mod(dividend, divisor):
                 text = f"({index_text(dividend, position)}) % {divisor}"
+            case SymbolicExtent():
+                text = names.extent(atom.name)
             case str():
                 text = position(atom)
         parts.append(text if coefficient == 1 else f"({text}) * {coefficient}")

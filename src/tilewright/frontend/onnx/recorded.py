@@ -60,5 +60,6 @@ def _parameters(operators: Sequence[Operator]) -> set[str]:
     """The dimensions that axes and expressions speak of."""
     parameters = [node for operator in operators for node in operator.scalars() if isinstance(node, Parameter)]
     extents = [axis.extent for operator in operators for axis in operator.axes]
+    extents += [extent for operator in operators for extent in operator.guard_extents()]
     formulas = [node.extent for node in parameters if node.extent is not None]
     return {*dimensions_of([*extents, *formulas]), *(node.name for node in parameters if node.extent is None)}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import Index, constant
+from tilewright.graph.extents import cuts_between, least_extent, plus
+from tilewright.graph.index import Index, of_extent
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
@@ -15,7 +16,7 @@ Pads = tuple[tuple[int, int], ...]
 
 
 def pad(x: Tensor, pads: Pads, value: float, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`x` with `value` around it.
+    """`x` with `value` around it; an extent known at run time is at least 1, and so is what is left of it.
 
     >>> operator, tensor = pad(Tensor("x", (4, 5)), ((1, 1), (0, -2)), 0.0, name="pad", result="y")
     >>> tensor.shape, [str(constraint) for constraint in operator.reads[0].guard.constraints]
@@ -27,7 +28,7 @@ def pad(x: Tensor, pads: Pads, value: float, *, name: str, result: str) -> tuple
     limits: list[Index] = []
     for index, extent, (before, behind) in zip(indices, x.shape, pads, strict=True):
         limits += [index] if before > 0 else []
-        limits += [constant(extent - 1) - index] if behind > 0 and isinstance(extent, int) else []
+        limits += [of_extent(extent) - 1 - index] if behind > 0 else []
     read = Access(x.name, indices, Guard(tuple(limits), value) if limits else None)
     write = Access(result, tuple(axis_index(a.name) for a in axes))
     operator = Operator(name, "pad", axes, (read,), write, Load(0), accumulator=accumulator_of(x.dtype))
@@ -38,7 +39,9 @@ def _padded(extent: Extent, before: int, behind: int, x: Tensor) -> Extent:
     if before == behind == 0:
         return extent
     if not isinstance(extent, int):
-        raise UnsupportedOperation(f"padding of {extent}, which is known at run time", where=f"pad of {shape_text(x.shape)}")
-    if extent + before + behind < 0:
+        for length in (extent, plus(extent, before, behind)):
+            if least_extent(length) < 1:
+                raise Undecided(f"padding of {extent} elements").with_cuts(cuts_between(length, 0, "<="))
+    elif extent + before + behind < 0:
         raise ShapeError(f"padding ({before}, {behind}) of a dimension of {extent}", where=f"pad of {shape_text(x.shape)}")
-    return extent + before + behind
+    return plus(extent, before, behind)

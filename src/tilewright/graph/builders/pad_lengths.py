@@ -1,6 +1,6 @@
-"""Padding of dimensions whose extents are known at run time.
+"""Padding by so many elements as are known at run time only.
 
-Where the padding behind begins is no constant then, so that elements are looked up; outside of the dimension that is its first
+No index map says where elements lie behind such a begin, so that they are looked up; outside of the dimension that is its first
 or its last element, and what is found there is not used.
 """
 
@@ -13,10 +13,11 @@ from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.pad import pad
-from tilewright.graph.extents import Extent, SymbolicExtent, cuts_between, largest_extent, least_extent, plus
+from tilewright.graph.extents import Extent, cuts_between, largest_extent, least_extent, plus
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
+from tilewright.graph.shapes import are_known
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 
 Pads = tuple[tuple[Extent, Extent], ...]
@@ -26,13 +27,13 @@ Pads = tuple[tuple[Extent, Extent], ...]
 def pad_lengths(builder: Builder, x: Tensor, pads: Pads, value: float) -> Tensor:
     """`x` with `value` around it. Raises `Undecided` for an extent that may be 0, and where nothing may be left.
 
+    >>> from tilewright.graph.extents import SymbolicExtent
     >>> s = SymbolicExtent("s", 1, 64, 32)
     >>> builder = Builder("f")
     >>> [str(extent) for extent in pad_lengths(builder, builder.input("x", (2, s), "float32"), ((1, 0), (1, 2)), 0.0).shape]
     ['3', 's + 3']
     """
-    given = zip(x.shape, pads, strict=True)
-    dynamic = tuple(d for d, along in enumerate(given) if along[1] != (0, 0) and not _is_known(along[0], *along[1]))
+    dynamic = tuple(d for d, sides in enumerate(pads) if not are_known(sides))
     fixed = tuple((0, 0) if d in dynamic else pair for d, pair in enumerate(pads))
     x = builder.record(pad, x, fixed, value, kind="pad") if any(pair != (0, 0) for pair in fixed) else x
     if not dynamic:
@@ -43,10 +44,6 @@ def pad_lengths(builder: Builder, x: Tensor, pads: Pads, value: float) -> Tensor
                 raise Undecided(f"padding of {x.shape[d]} elements").with_cuts(cuts_between(extent, 0, "<="))
     positions = [builder.record(_positions, x.shape[d], pads[d], kind="positions") for d in dynamic]
     return builder.record(_padded, x, positions, dynamic, pads, value, kind="pad")
-
-
-def _is_known(*extents: Extent) -> bool:
-    return not any(isinstance(extent, SymbolicExtent) for extent in extents)
 
 
 def _positions(extent: Extent, pads: tuple[Extent, Extent], *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import log
 
 from tilewright.graph.index import Index
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Access, Chain, Operator, SymbolicExtent
 from tilewright.plan.chain_analysis import derived_once
 
 Numbered = tuple[Hashable, tuple[int, ...]]
@@ -76,6 +76,8 @@ def _terms(index: Index) -> Iterator[Numbered]:
     for atom, coefficient in index.terms:
         if isinstance(atom, str):
             yield (atom, coefficient > 0), (abs(coefficient),)
+        elif isinstance(atom, SymbolicExtent):
+            yield (atom.name, coefficient > 0), (abs(coefficient), atom.hint)
         else:
             dividend, numbers = _index(atom.dividend)
             yield (type(atom).__name__, dividend, coefficient > 0), (abs(coefficient), atom.divisor, *numbers)

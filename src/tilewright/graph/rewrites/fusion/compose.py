@@ -8,9 +8,10 @@ from functools import reduce
 
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.index import FloorDiv, Index, Mod, with_natural_dividends
+from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.index import Atom, FloorDiv, Index, Mod, with_natural_dividends
 from tilewright.graph.rewrites.rebuild import with_scalars
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, subexpressions, with_loads
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, scalar_of, subexpressions, with_loads
 from tilewright.graph.types import Access, Operator, largest_extent
 
 
@@ -87,8 +88,18 @@ def _largest(index: Index, extents: Mapping[str, int]) -> int:
     """A bound of every number on the way to the value of an index, divisions included."""
     total = abs(index.constant)
     for atom, coefficient in index.terms:
-        total += abs(coefficient) * (extents[atom] if isinstance(atom, str) else _largest(atom.dividend, extents))
+        total += abs(coefficient) * _largest_of_atom(atom, extents)
     return total
+
+
+def _largest_of_atom(atom: Atom, extents: Mapping[str, int]) -> int:
+    match atom:
+        case str():
+            return extents[atom]
+        case SymbolicExtent():
+            return atom.high
+        case FloorDiv(dividend) | Mod(dividend):
+            return _largest(dividend, extents)
 
 
 def _number_of(access: Access, reads: list[Access]) -> int:
@@ -125,8 +136,10 @@ def position_value(index: Index) -> Scalar:
     return reduce(lambda left, right: apply("subtract", left, right), less, total)
 
 
-def _atom_value(atom: str | FloorDiv | Mod) -> Scalar:
+def _atom_value(atom: Atom) -> Scalar:
     match atom:
+        case SymbolicExtent():
+            return scalar_of(atom)
         case str():
             return AxisValue(atom)
         case FloorDiv(dividend, divisor):
