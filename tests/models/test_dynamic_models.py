@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-from benchmarks.studies.parts.exported_models import MODELS, encoder  # noqa: E402
+from benchmarks.studies.parts.exported_models import MODELS, encoder, small_detector  # noqa: E402
 from tilewright.errors import ShapeError  # noqa: E402
 from tilewright.onnx import InferenceSession, SessionOptions  # noqa: E402
 
@@ -37,6 +39,25 @@ def test_random_values_have_one_library_and_the_bits_of_a_fresh_session(name: st
         np.testing.assert_array_equal(reversed_order.run(None, feeds)[0], result)
     assert session.compilation_count == 1
     assert not session.numpy_operators
+
+
+@pytest.mark.needs("avx2", "fma")
+def test_a_detector_of_all_sizes_has_one_library_for_multiples_of_its_steps(caplog: pytest.LogCaptureFixture) -> None:
+    """What goes up by 2 and meets what came down fits for multiples of 32 only: the log says so once."""
+    model = small_detector()
+    reference = onnxruntime.InferenceSession(model.octets, providers=["CPUExecutionProvider"])
+    with caplog.at_level(logging.INFO, logger="tilewright.plan"):
+        session = _session(model.octets, 1)
+        calls = [model.feeds(np.random.default_rng(number), values) for number, values in enumerate(((2, 3), (1, 1), (4, 2)))]
+        results = [session.run(None, feeds)[0] for feeds in calls]
+    fresh = _session(model.octets, 2)
+    for feeds, result in zip(calls[::-1], results[::-1], strict=True):
+        np.testing.assert_allclose(result, reference.run(None, feeds)[0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(fresh.run(None, feeds)[0], result)
+    assert session.compilation_count == 1
+    assert not session.numpy_operators
+    told = [record.message for record in caplog.records if "multiples of 32" in record.message]
+    assert len(told) == 1
 
 
 def test_an_example_that_the_exporter_wrote_into_a_model_is_named_where_another_shape_does_not_fit() -> None:

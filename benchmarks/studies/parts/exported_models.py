@@ -255,4 +255,5 @@ MODELS: Mapping[str, Callable[..., ExportedModel]] = {
     "decoder": decoder,
     "convolutions": convolutions,
     "detector": detector,
+    "small_detector": small_detector,
 }

@@ -107,6 +107,37 @@ def test_resized_images_of_all_sizes(case: str) -> None:
     _check(sessions, calls)
 
 
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64", "bool"])
+def test_padding_of_images_of_all_sizes(dtype: str) -> None:
+    """Both sides, one side, and elements cut off, of every kind of element: what is read behind the image is not used."""
+    pads = np.array([0, 0, 1, 2, 0, 0, 3, -2])
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    infos = [helper.make_tensor_value_info(name, kind, shape) for name, shape in (("x", ["n", CHANNELS, "h", "w"]), ("y", None))]
+    nodes = [helper.make_node("Pad", ["x", "pads"], ["y"])]
+    graph = helper.make_graph(nodes, "padded", infos[:1], infos[1:], [numpy_helper.from_array(pads, "pads")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=10)
+    session = InferenceSession(model.SerializeToString(), SessionOptions())
+    for batch, height, width in EXTENTS:
+        x = np.random.default_rng(height).integers(0, 9, (batch, CHANNELS, height, width)).astype(dtype)
+        expected = np.pad(x[..., :-2], [(0, 0), (0, 0), (1, 3), (2, 0)])
+        np.testing.assert_array_equal(session.run(None, {"x": x})[0], expected)
+    assert session.compilation_count == 1
+
+
+def test_infinities_beside_padding_stay_where_they_are() -> None:
+    """Zeros of the padding are no products with what lies behind a row in memory."""
+    filters = np.ones((1, CHANNELS, 3, 3), np.float32)
+    node = helper.make_node("Conv", ["x", "w"], ["y"], **PAD)
+    session = _session([node], {"x": [1, CHANNELS, "h", "w"]}, {"w": filters}, 1)
+    for size in (5, 18):
+        x = np.zeros((1, CHANNELS, size, size), np.float32)
+        x[:, :, 2, 0] = np.inf
+        y = session.run(None, {"x": x})[0]
+        assert np.isinf(y[0, 0, 1:4, :2]).all()
+        assert np.isfinite(y[0, 0, :, 2:]).all()
+
+
 def test_windows_larger_than_small_images_divide_the_range() -> None:
     filters = np.random.default_rng(2).standard_normal((2, CHANNELS, 5, 5)).astype(np.float32)
     session = _session([helper.make_node("Conv", ["x", "w"], ["y"])], {"x": [1, CHANNELS, "h", "w"]}, {"w": filters}, 1)

@@ -25,9 +25,10 @@ from tilewright.frontend.tracing.window_arguments import (
     space,
 )
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolution, padded_convolution
 from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.shapes import Shape, are_known, shape_text
 from tilewright.graph.types import Tensor
 
@@ -232,19 +233,20 @@ def conv_transpose3d(
 
 
 def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> Any:
-    """One operator, behind a padded copy of images of run-time extents."""
+    """One operator, behind a padded copy of some images of run-time extents."""
     filters, channels, *kernel = given.filters()
     _check(given, filters, channels * given.groups)
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
     _check_taps(given, tuple(kernel))
     arguments = WindowArguments(given.what, tuple(kernel), steps, apart, padding)
     extents, layouts = given.extents()[2:], given.layouts
-    padded = None if are_known(extents) else arguments.padded_window(extents)
-    window = arguments.window(extents) if padded is None else padded.window
+    window = (arguments.window if are_known(extents) else arguments.padded_window)(extents)
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
-        x = x if padded is None else padded.padded(builder, x, layouts.image[2:], 0.0)
-        y = builder.record(convolution, x, w, window, given.groups, given.layouts, kind="conv")
+        if isinstance(window, Window):
+            y = builder.record(convolution, x, w, window, given.groups, layouts, kind="conv")
+        else:
+            y = padded_convolution(builder, x, w, window, given.groups, layouts)
         return _with_bias(builder, y, bias, given.layouts.result[1])
 
     return _recorded(given, record)

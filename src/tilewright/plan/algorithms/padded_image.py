@@ -78,9 +78,12 @@ class SlidingProduct:
         return (*plain(self.roles.batch), number(self.channels))
 
 
-def sliding_product(problem: Problem) -> SlidingProduct | None:
-    """The windows of an operator; None where something else than windows moves, or where a guard is not one of positions."""
-    roles = roles_of(problem)
+def sliding_product(problem: Problem, *, any_outputs: bool = False) -> SlidingProduct | None:
+    """The windows of an operator; None where something else than windows moves, or where a guard is not one of positions.
+
+    `any_outputs` as in `roles_of`: what all windows see has no known extent then.
+    """
+    roles = roles_of(problem, any_outputs=any_outputs)
     if roles is None or not is_moving(roles):
         return None
     slides = [_slide(roles, output) for output in roles.outputs]
@@ -90,7 +93,7 @@ def sliding_product(problem: Problem) -> SlidingProduct | None:
     found = SlidingProduct(roles, known, channels)
     if len(known) < len(slides) or len(taps) < sum(slide.tap is not None for slide in known):
         return None
-    return found if _is_complete(found) else None
+    return found if _is_complete(found, any_outputs=any_outputs) else None
 
 
 def _slide(roles: ProductRoles, output: Axis) -> Slide | None:
@@ -105,15 +108,17 @@ def _slide(roles: ProductRoles, output: Axis) -> Slide | None:
     return Slide(output, tap, indices[0].coefficient(output.name), next(iter(steps.values()), 1))
 
 
-def _is_complete(product: SlidingProduct) -> bool:
-    """Whether dimensions without windows are batches and channels, each once, and every limit one of a position."""
+def _is_complete(product: SlidingProduct, *, any_outputs: bool) -> bool:
+    """Whether dimensions without windows are batches and channels, each once, and every limit one of a position.
+
+    Limits of `any_outputs` may have extents in them that are known at run time.
+    """
+    limits = [limit.with_extents(lambda extent: 0) if any_outputs else limit for limit in _limits(product.roles)]
     roles, outer = product.roles, {slide.output.name for slide in product.slides}
     others = [index for index in roles.image.indices if not index.axes() & outer]
     wanted = [*plain(roles.batch), *([number(product.channels)] if product.channels else [])]
     others = [Index(index.terms) if index.axes() <= number(product.channels).axes() else index for index in others if index.terms]
-    return sorted(others, key=str) == sorted(wanted, key=str) and all(
-        _position(product, limit) is not None for limit in _limits(roles)
-    )
+    return sorted(others, key=str) == sorted(wanted, key=str) and all(_position(product, limit) is not None for limit in limits)
 
 
 def _limits(roles: ProductRoles) -> tuple[Index, ...]:

@@ -21,7 +21,7 @@ Axes = tuple[Axis, ...]
 class ProductRoles:
     """y[batch, group, filter, output] = sum of image[batch, group, reduced, output] * weights[group, filter, reduced].
 
-    Only batch axes may have extents that are known at run time.
+    Only batch axes may have extents that are known at run time, and outputs where that was asked for.
     """
 
     problem: Problem
@@ -50,12 +50,15 @@ class ProductRoles:
         return self.axis("p", points(self.outputs))
 
 
-def roles_of(problem: Problem) -> ProductRoles | None:
-    """The roles of the axes of an operator that moves windows over one of its operands, or has several outputs of one row."""
+def roles_of(problem: Problem, *, any_outputs: bool = False) -> ProductRoles | None:
+    """The roles of the axes of an operator that moves windows over one of its operands, or has several outputs of one row.
+
+    With `any_outputs` these may have extents known at run time: their numbers are unknown then, and so is how many there are.
+    """
     operator = problem.operator
     if not operator.is_product_sum() or any(access.lookups for access in operator.reads):
         return None
-    found = [_roles(problem, image) for image in (0, 1)]
+    found = [_roles(problem, image, any_outputs=any_outputs) for image in (0, 1)]
     usable = [roles for roles in found if roles is not None]
     moving = [roles for roles in usable if is_moving(roles)]
     if moving:
@@ -70,7 +73,7 @@ def is_moving(roles: ProductRoles) -> bool:
     return roles.image.guard is not None or not all(index.is_axis() for index in indices)
 
 
-def _roles(problem: Problem, image: int) -> ProductRoles | None:
+def _roles(problem: Problem, image: int, *, any_outputs: bool) -> ProductRoles | None:
     operator = problem.operator
     read, weights = operator.reads[image], operator.reads[1 - image]
     own = weights.axes()
@@ -81,7 +84,8 @@ def _roles(problem: Problem, image: int) -> ProductRoles | None:
     outputs = tuple(axis for axis in parallel[first:] if axis.name not in own)
     reduced = operator.reduction_axes()
     channels = (*group, *filters)
-    is_known = all(isinstance(axis.extent, int) for axis in (*channels, *outputs, *reduced))
+    numbered = (*channels, *reduced) if any_outputs else (*channels, *outputs, *reduced)
+    is_known = all(isinstance(axis.extent, int) for axis in numbered)
     is_number = len(channels) == 1 or (len(group) == len(filters) == 1 and min(map(points, ((axis,) for axis in channels))) > 1)
     if not is_known or not is_number or weights.guard is not None:
         return None

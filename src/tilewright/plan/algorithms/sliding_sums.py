@@ -28,8 +28,8 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
 
 
 def _sums(problem: Problem) -> Operator | None:
-    """The operator as weighted sums of what it reads of the image."""
-    sliding = sliding_product(problem)
+    """The operator as weighted sums of what it reads of the image, whose extents nothing depends on."""
+    sliding = sliding_product(problem, any_outputs=True)
     if sliding is None or {problem.operand(read).dtype for read in (0, 1)} != {"float32"}:
         return None
     taps = points([slide.tap for slide in sliding.slides if slide.tap is not None])

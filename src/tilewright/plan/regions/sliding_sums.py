@@ -6,11 +6,11 @@ and these stay in registers until their last row has passed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import gcd
 
-from tilewright.graph.index import Index
+from tilewright.graph.index import Index, of_extent
 from tilewright.graph.scalar import Load, Point, State, apply
 from tilewright.graph.types import AxisKind, Operator, Reduction, StateVariable
 
@@ -39,8 +39,8 @@ class Slide:
     dilation: int
     first: int | None = None
     """The lowest position that is inside of the image; None if all are."""
-    last: int | None = None
-    """The highest position inside of it; None if all are."""
+    last: int | Index | None = None
+    """The highest position inside of it, an extent known at run time and a number where it follows from one; None if all are."""
 
     @property
     def waiting(self) -> int:
@@ -50,17 +50,19 @@ class Slide:
     def limited(self, constraint: Index) -> Slide | None:
         """The windows, with a constraint of a guard as a limit of positions; None if it is none of them."""
         terms = dict(constraint.terms)
+        extents = [(terms.pop(extent), extent) for extent in constraint.extents()]
         factor, rest = divmod(terms.pop(self.output, 0), self.stride)
         if rest or not factor or terms != ({self.tap: factor * self.dilation} if self.tap else {}):
             return None
-        if factor > 0:
+        if factor > 0 and not extents:
             lowest = -(constraint.constant // factor)
-            return Slide(*self._form(), max(lowest, lowest if self.first is None else self.first), self.last)
-        highest = constraint.constant // -factor
-        return Slide(*self._form(), self.first, min(highest, highest if self.last is None else self.last))
-
-    def _form(self) -> tuple[str, str, int, int, int]:
-        return self.output, self.tap, self.taps, self.stride, self.dilation
+            return replace(self, first=max(lowest, lowest if self.first is None else self.first))
+        if not extents:
+            highest = constraint.constant // -factor
+            known = highest if self.last is None else self.last
+            return replace(self, last=min(highest, known)) if isinstance(known, int) else None
+        is_last = self.last is None and factor == -1 and len(extents) == 1 and extents[0][0] == 1
+        return replace(self, last=of_extent(extents[0][1]) + constraint.constant) if is_last else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from tilewright.codegen.emit_c.vectors.guarded_windows import windows
 from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
 from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.graph.index import Index
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.helpers import Helper
@@ -29,6 +30,8 @@ from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
 
 MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
+NARROW = 2
+"""Vectors of the blocks behind whole ones, where widths are known at run time: no vector but the last two is computed in vain."""
 
 WINDOW = """\
 TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwise) {
@@ -156,8 +159,18 @@ class _Emitter(VectorStatements):
             starts = range(0, size, wide)
             blocks = (_Columns(start, min(vectors, -(-(size - start) // lanes)), size - start) for start in starts)
             return [line for block in blocks for line in ["{", *indent(self.block(block)), "}"]]
+        if isinstance(size, int):
+            return self.block_loop("long column = 0", f"column < {size}", vectors, size)
+        narrow = self.block_loop("", f"column < {to_c(size)}", min(vectors, NARROW), size)
+        if vectors <= NARROW:
+            return ["long column = 0;", *narrow]
+        return ["long column = 0;", *self.block_loop("", f"column + {wide} <= {to_c(size)}", vectors, size), *narrow]
+
+    def block_loop(self, start: str, condition: str, vectors: int, size: Value) -> Lines:
+        """Blocks of so many vectors, one behind the other."""
         body = self.block(_Columns("column", vectors, subtract(size, "column")))
-        return [f"for (long column = 0; column < {to_c(size)}; column += {wide}) {{", *indent(body), "}"]
+        step = vectors * self.loops.sliding_lanes
+        return [f"for ({start}; {condition}; column += {step}) {{", *indent(body), "}"]
 
     def block(self, block: _Columns) -> Lines:
         """All rows of a block of columns."""
@@ -236,7 +249,7 @@ class _Emitter(VectorStatements):
             return ""
         position = add(multiply(add(self.ranges[rows.output].start, "step"), rows.stride), taps.row)
         limits = [f"{to_c(position)} >= {rows.first}"] if rows.first is not None else []
-        limits += [f"{to_c(position)} <= {rows.last}"] if rows.last is not None else []
+        limits += [f"{to_c(position)} <= {to_c(_value(rows.last))}"] if rows.last is not None else []
         return " && ".join(limits)
 
     def column_groups(self, columns: list[int]) -> list[list[int]]:
@@ -278,7 +291,7 @@ class _Emitter(VectorStatements):
         left = subtract(block.left, vector * self.loops.sliding_lanes)
         has_odd = any(column * slide.dilation != offset for column in group)
         end = left if slide.stride == 1 else add(multiply(left, 2), -1, int(has_odd))
-        end = minimum(end, subtract(slide.last + 1, position)) if slide.last is not None else end
+        end = minimum(end, subtract(add(_value(slide.last), 1), position)) if slide.last is not None else end
         start = maximum(0, subtract(slide.first, position)) if slide.first is not None else 0
 
         def window(part: int) -> str:
@@ -317,3 +330,10 @@ class _Emitter(VectorStatements):
         lines += [*self.define("result", self.value(reduction.finish)), self.store("result", not is_whole)]
         body = ["{", *indent(lines), "}"]
         return body if isinstance(left, int) else [f"if ({to_c(left)} > 0) {{", *indent(lines), "}"]
+
+
+def _value(limit: int | Index) -> Value:
+    """A limit of positions, of integers or of an extent known at run time."""
+    if isinstance(limit, int):
+        return limit
+    return add(*(names.extent(extent.name) for extent in limit.extents()), limit.constant)

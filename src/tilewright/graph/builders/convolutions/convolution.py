@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
 
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, inside, position
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import Index, constant
+from tilewright.graph.index import Index, constant, of_extent
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
@@ -75,9 +77,35 @@ def _positions(window: Window | RunTimeWindow, place: dict[str, Index]) -> list[
 def _guard(window: Window | RunTimeWindow, place: dict[str, Index]) -> Guard | None:
     """Where the windows stand on the image; None where they always do."""
     if isinstance(window, RunTimeWindow):
-        return None
+        return _run_time_guard(window, _positions(window, place))
     extents = {f"o{d}": window.outputs[d] for d in range(window.rank)} | {f"k{d}": window.kernel[d] for d in range(window.rank)}
     constraints: list[Index] = []
     for index, extent in zip(_positions(window, place), window.extents, strict=True):
         constraints += inside(index, extent, extents)
     return Guard(tuple(constraints), 0.0) if constraints else None
+
+
+def _run_time_guard(window: RunTimeWindow, positions: Sequence[Index]) -> Guard | None:
+    limits = [index for index, begin in zip(positions, window.begins, strict=True) if begin]
+    limits += [of_extent(end) - 1 - index for index, end in zip(positions, window.ends, strict=True) if end is not None]
+    return Guard(tuple(limits), 0.0) if limits else None
+
+
+def padded_convolution(
+    builder: Builder, x: Tensor, w: Tensor, padded: PaddedWindow, group: int, layouts: Layouts | None = None
+) -> Tensor:
+    """The same over an image of run-time extents. Filters of one channel read it in its place, others a padded copy.
+
+    >>> from tilewright.graph.builders.convolutions.run_time_windows import Taps, explicitly_padded
+    >>> from tilewright.graph.types import SymbolicExtent
+    >>> s, builder = SymbolicExtent("s", 1, 9, 9), Builder("f")
+    >>> x, w = builder.input("x", (1, 8, s), "float32"), builder.input("w", (8, 1, 3), "float32")
+    >>> padded_convolution(builder, x, w, explicitly_padded((s,), Taps((3,), (1,), (1,)), (1,), (1,)), 8).shape[2] == s
+    True
+    """
+    layouts = layouts or Layouts(*(tuple(range(padded.window.rank + 2)),) * 3)
+    guarded = padded.guarded() if group > 1 and w.shape[layouts.filters[1]] == 1 else None
+    if guarded is not None:
+        return builder.record(convolution, x, w, guarded, group, layouts, kind="conv")
+    image = padded.padded(builder, x, layouts.image[2:], 0.0)
+    return builder.record(convolution, image, w, padded.window, group, layouts, kind="conv")

@@ -7,7 +7,7 @@ padded one. Windows are as many as over a fixed image of the same extents, and s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
@@ -48,6 +48,14 @@ class PaddedWindow:
         """Whether there is any padding."""
         return any(pad != 0 for pad in (*self.begins, *self.ends))
 
+    def guarded(self) -> RunTimeWindow | None:
+        """The windows over the image itself, of which some stand out; None where it is not known how far the first one does."""
+        begins = tuple(begin for begin in self.begins if isinstance(begin, int))
+        if len(begins) < len(self.begins):
+            return None
+        ends = tuple(extent if end != 0 else None for extent, end in zip(self.extents, self.ends, strict=True))
+        return replace(self.window, begins=begins, ends=ends)
+
     def padded(self, builder: Builder, x: Tensor, dimensions: Sequence[int], value: float) -> Tensor:
         """`x` with `value` around these dimensions."""
         sides = dict(zip(dimensions, zip(self.begins, self.ends, strict=True), strict=True))
@@ -68,7 +76,8 @@ class Taps:
 
     def window(self, outputs: Sequence[Extent]) -> RunTimeWindow:
         """So many of them, from the first element on."""
-        return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs))
+        rank = len(self.kernel)
+        return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs), (0,) * rank, (None,) * rank)
 
 
 def explicitly_padded(

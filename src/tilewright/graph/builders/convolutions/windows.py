@@ -54,26 +54,25 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class RunTimeWindow:
-    """The windows along spatial dimensions known at run time: all lie inside of them, the first at their first element."""
+    """The windows along spatial dimensions known at run time."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
     outputs: tuple[Extent, ...]
+    begins: tuple[int, ...]
+    """How far the first one stands out before the first element: nothing where padding was copied."""
+    ends: tuple[Extent | None, ...]
+    """Of the image, where windows may stand out behind; None where they all lie inside."""
 
     @property
     def rank(self) -> int:
         """How many spatial dimensions there are."""
         return len(self.kernel)
 
-    @property
-    def begins(self) -> tuple[int, ...]:
-        """No padding."""
-        return (0,) * self.rank
-
     def is_pointwise(self) -> bool:
         """Whether every window is the element of the same position."""
-        return {*self.kernel, *self.strides} == {1}
+        return {*self.kernel, *self.strides} == {1} and not any(self.begins) and set(self.ends) == {None}
 
 
 def same_padding(

@@ -12,7 +12,7 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding, padded_window_of, window_of, windows
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import convolution, padded_convolution
 from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Extent, Tensor
@@ -37,12 +37,11 @@ class Convolution(Sliding):
         return sums.reshape(x.shape[0], w.shape[0], *window.outputs)
 
     def lowered_sums(self, builder: Builder, x: Tensor, w: Tensor) -> Tensor:
-        """One operator, behind a padded copy of images of run-time extents: planning chooses how it is computed."""
+        """One operator, behind a padded copy of some images of run-time extents: planning chooses how it is computed."""
         if are_known(x.shape[2:]):
             return builder.record(convolution, x, w, self.window(x.shape, w.shape), self.group, kind="conv")
         padded = padded_window_of(x.shape[2:], self._kernel(x.shape, w.shape), **self.rules("Conv"))
-        image = padded.padded(builder, x, range(2, len(x.shape)), 0.0)
-        return builder.record(convolution, image, w, padded.window, self.group, kind="conv")
+        return padded_convolution(builder, x, w, padded, self.group)
 
     def window(self, x: Sequence[Extent], w: Sequence[Extent]) -> Window:
         """The windows; raises `ShapeError` where shapes and attributes do not fit each other."""
