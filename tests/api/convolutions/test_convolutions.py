@@ -256,10 +256,30 @@ def test_images_too_small_for_a_window_are_errors_beside_dynamic_kernels() -> No
         jitted(random(1, 3, 2, 9))
 
 
-def test_depthwise_convolutions_are_compiled_for_every_size_and_any_batch() -> None:
+WIDTHS = ((2, 8), (3, 9), (4, 17), (5, 40), (1, 130))
+"""Batches and sizes; the last one is wider than a block of vectors."""
+
+
+@pytest.mark.parametrize(
+    "options", [{"padding": 1}, {"padding": 1, "stride": 2}, {"padding": "same", "stride": 3}, {"dilation": 2}]
+)
+def test_depthwise_convolutions_of_any_size_share_a_kernel(options: dict[str, Any]) -> None:
+    """They slide over images in their place, where it is known how far the first window stands out."""
     w = random(6, 1, 3, 3)
-    jitted = tw.jit(lambda x: tw.conv2d(x, w, padding=1, groups=6))
-    for batch, size in ((2, 8), (3, 9), (4, 9), (5, 9)):
-        x = random(batch, 6, size, size)
-        np.testing.assert_allclose(jitted(x), tw.conv2d(x, w, padding=1, groups=6), rtol=1e-4, atol=1e-5)
+    jitted = tw.jit(lambda x: tw.conv2d(x, w, groups=6, **options))
+    for batch, size in WIDTHS:
+        x = random(batch, 6, size, size + 2)
+        np.testing.assert_allclose(jitted(x), tw.conv2d(x, w, groups=6, **options), rtol=1e-4, atol=1e-5)
+    assert len(jitted.kernels) == 2
+
+
+@pytest.mark.parametrize(
+    "options", [{"stride": 2}, {"stride": 2, "padding": 1, "output_padding": 1}, {"padding": 2, "dilation": 3}]
+)
+def test_transposed_convolutions_of_any_size_share_a_kernel(options: dict[str, Any]) -> None:
+    w = random(4, 3, 2, 2)
+    jitted = tw.jit(lambda x: tw.conv_transpose2d(x, w, **options))
+    for batch, size in WIDTHS[:4]:
+        x = random(batch, 4, size, size + 1)
+        np.testing.assert_allclose(jitted(x), tw.conv_transpose2d(x, w, **options), rtol=1e-4, atol=1e-5)
     assert len(jitted.kernels) == 2

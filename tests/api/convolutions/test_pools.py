@@ -119,10 +119,29 @@ def test_integers_have_a_largest_element() -> None:
 
 
 @pytest.mark.parametrize("kind", FUNCTIONS)
-@pytest.mark.parametrize("options", [{}, {"padding": 1, "stride": 2}, {"padding": ((0, 2), (1, 0)), "stride": 1}])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"padding": 1, "stride": 2},
+        {"padding": ((0, 2), (1, 0)), "stride": 1},
+        {"padding": 1, "stride": 2, "ceil_mode": True},
+        {"padding": "same_lower", "stride": 2},
+    ],
+)
 def test_images_of_any_size_share_a_kernel(kind: str, options: dict[str, Any]) -> None:
     jitted = tw.jit(lambda x: FUNCTIONS[kind](x, 3, **options))
     for shape in ((2, 5, 9, 12), (3, 5, 14, 7), (2, 5, 24, 33), (3, 5, 4, 6), (4, 5, 40, 5), (2, 5, 17, 64)):
         x = random(*shape)
         np.testing.assert_allclose(jitted(x), FUNCTIONS[kind](x, 3, **options), rtol=1e-5, atol=1e-6)
+    assert len(jitted.kernels) == 2
+
+
+@pytest.mark.parametrize("options", [{"padding": 1, "ceil_mode": True}, {"padding": "same"}])
+def test_means_of_elements_alone_of_any_size_share_a_kernel(options: dict[str, Any]) -> None:
+    jitted = tw.jit(lambda x: tw.avg_pool(x, 3, stride=2, count_include_pad=False, **options))
+    for shape in ((2, 5, 9, 12), (3, 5, 14, 7), (2, 5, 24, 33), (3, 5, 4, 6)):
+        x = random(*shape)
+        wanted = tw.avg_pool(x, 3, stride=2, count_include_pad=False, **options)
+        np.testing.assert_allclose(jitted(x), wanted, rtol=1e-5, atol=1e-6)
     assert len(jitted.kernels) == 2
