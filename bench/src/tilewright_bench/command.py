@@ -7,6 +7,7 @@ import json
 import os
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +16,21 @@ import click
 from tilewright.cli.parameters import choice, named_shapes
 from tilewright.cli.shapes import TABLE_IV
 from tilewright.errors import TilewrightError
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, GEMMS, MLP, MODELS
-from tilewright_bench.cases import attention_shapes, mlp_shapes
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
+from tilewright_bench.cases import attention_shapes, conv_sets, mlp_shapes
 from tilewright_bench.cases.attention import attention_cases
 from tilewright_bench.cases.chains import chain_cases
+from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 from tilewright_bench.cases.gemm import gemm_cases
 from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
 from tilewright_bench.cases.mlp import mlp_cases
 from tilewright_bench.cases.model import ModelCase
+from tilewright_bench.conv_report import conv_report
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.model_report import model_report
 from tilewright_bench.run import PACKINGS, Benchmark, Settings, measured
 from tilewright_bench.tables.report import Report
+from tilewright_bench.tilewright_contender import conv as contender
 
 CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
 GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
@@ -43,6 +47,26 @@ def names_of(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter
         return tuple(choice(part.strip(), known) for part in text.split(",") if part.strip())
 
     return parse
+
+
+def _convolutions(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[ConvShape, ...]:
+    """A comma-separated list of names of convolutions."""
+    try:
+        return tuple(named_shape(part.strip()) for part in (text or "").split(",") if part.strip())
+    except TilewrightError as problem:
+        raise click.BadParameter(str(problem)) from problem
+
+
+def _slice(context: click.Context, parameter: click.Parameter, text: str | None) -> tuple[int, int]:
+    """Which part of the cases, and of how many.
+
+    >>> _slice(None, None, "2/4"), _slice(None, None, None)
+    ((2, 4), (1, 1))
+    """
+    number, _, count = (text or "1/1").partition("/")
+    if not (number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count)):
+        raise click.BadParameter(f"{text}: a slice is 1/4, 2/4, ...")
+    return int(number), int(count)
 
 
 def _writable_file(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
@@ -170,6 +194,34 @@ def model(json_file: str | None, **options: Any) -> None:
     _publish("model", measured_model(**options), json_file)
 
 
+@bench.command("conv")
+@click.option("--cases", "shapes", callback=_convolutions, metavar="NAME,...", help="These convolutions, as 3x3_64-128_56_s2.")
+@click.option(
+    "--model",
+    "models",
+    callback=names_of(conv_sets.NAMES),
+    metavar="NAME,...",
+    help=f"The layers of these models, or these sets; by default all: {', '.join(conv_sets.NAMES)}.",
+)
+@click.option("--seed", type=int, default=conv_sets.SEED, show_default=True, help="Of the shapes that are drawn.")
+@click.option("--slice", "part", callback=_slice, metavar="I/N", help="Every N-th case, beginning with the I-th.")
+@click.option("--quick", is_flag=True, help="Three rounds.")
+@click.option("--every-algorithm", is_flag=True, help="Also a kernel by each algorithm that applies.")
+@click.option(
+    "--known",
+    "known",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    metavar="FILE",
+    help="Results of earlier runs (--json), whose cases are not measured again.",
+)
+@_common(CONVOLUTIONS)
+def conv(json_file: str | None, **options: Any) -> None:
+    """Convolutions of SConv's seven models, drawn ones, or named ones: time, share of the peak, ratios to the best peer and to
+    im2col with OpenBLAS."""
+    _publish("conv", measured_conv(**options), json_file)
+
+
 def measured_chains(cases: tuple[str, ...] | None, kind: str, packing: str, **settings: Any) -> Report:
     """Run the benchmark of chains in a fair environment, restarting the process for that if need be; progress on stderr.
 
@@ -195,6 +247,25 @@ def measured_mlp(cases: tuple[str, ...] | None, odd: bool, seed: int | None, **s
     """The same for linear layers."""
     restart_if_unfair(settings["threads"])
     return measured(MLP, mlp_cases(cases or MLP_NAMES, _odd_seed(odd, seed)), _settings(**settings))
+
+
+def measured_conv(
+    shapes: tuple[ConvShape, ...],
+    models: tuple[str, ...] | None,
+    seed: int,
+    part: tuple[int, int],
+    quick: bool,
+    every_algorithm: bool,
+    known: tuple[str, ...],
+    **settings: Any,
+) -> Report:
+    """The same for convolutions."""
+    restart_if_unfair(settings["threads"])
+    sets = (() if shapes else conv_sets.NAMES) if models is None else models
+    cases = conv_sets.cases(shapes, sets, seed)[part[0] - 1 :: part[1]]
+    benchmark = replace(CONVOLUTIONS, tilewright=contender.EACH) if every_algorithm else CONVOLUTIONS
+    rounds = {"repeats": 3} if quick else {}
+    return conv_report(cases, _settings(**(settings | rounds)), [Path(file) for file in known], benchmark)
 
 
 def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:

@@ -29,5 +29,6 @@ def test_the_document_holds_every_timing() -> None:
         "read_share": 0.01,
         "to_own": 1.6,
         "failure": "",
+        "note": "",
     }
     assert document["results"][2]["timings"][2]["error"] is None

@@ -29,6 +29,8 @@ class Contender:
     """Of the case in one call: more than one where a loop in C makes them."""
     remote_turn: Callable[[], float] | None = None
     """Seconds per execution in a turn, where a worker measures them."""
+    note: str = ""
+    """How it computes the case, for the report."""
 
     def seconds(self) -> float:
         """Per execution, in a turn."""

@@ -33,6 +33,17 @@ class Timing:
     to_own: float | None = None
     """Its time over ours in the same round; above 1 we are faster."""
     failure: str = ""
+    note: str = ""
+    """How the contender computes the case."""
+
+    @property
+    def is_tilewright(self) -> bool:
+        """Whether this is ours, or a variant of it.
+
+        >>> Timing("tilewright fast", 1.0, 0.0).is_tilewright, Timing("torch", 1.0, 0.0).is_tilewright
+        (True, False)
+        """
+        return self.contender.partition(" ")[0] == TILEWRIGHT
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +81,8 @@ class CaseResult:
 
     def best_peer(self) -> Timing | None:
         """The fastest right contender apart from Tilewright and the plain read."""
-        aside = (TILEWRIGHT, PLAIN_READ)
-        peers = [timing for timing in self.timings if timing.contender not in aside and timing.seconds is not None]
+        others = [timing for timing in self.timings if timing.contender != PLAIN_READ and not timing.is_tilewright]
+        peers = [timing for timing in others if timing.seconds is not None]
         return min(peers, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
 
 
@@ -89,8 +100,8 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
     prepared = [entry for peer in peers for entry in _prepared(peer, case, threads)]
     running = [entry for entry in prepared if isinstance(entry, Contender)]
     failed = [entry for entry in prepared if isinstance(entry, Timing)]
-    errors = {contender.name: case.error(contender.result()) for contender in running}
-    right = [contender for contender in running if errors[contender.name] <= TOLERANCE]
+    errors = {contender: case.error(contender.result()) for contender in running}
+    right = [contender for contender in running if errors[contender] <= TOLERANCE]
     level = rates.level_of(case.moved_bytes)
     before = rates.bandwidth_bytes_per_s(level)
     turns = interleaved(
@@ -107,7 +118,7 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
         else rates.peak_flops_per_s()
     )
     work = _Work(case.flops / threads, case.moved_bytes / (bandwidth * threads))
-    timings = [_timing(name, error, turns, work) for name, error in errors.items()]
+    timings = [_timing(contender, error, turns, work) for contender, error in errors.items()]
     return CaseResult(
         case.name,
         case.table,
@@ -132,10 +143,11 @@ class _Work:
     """What moving the bytes takes at least."""
 
 
-def _timing(name: str, error: float, rounds: Sequence[Round], work: _Work) -> Timing:
+def _timing(contender: Contender, error: float, rounds: Sequence[Round], work: _Work) -> Timing:
+    name = contender.name
     turns = [pass_turns[name] for pass_turns in rounds if name in pass_turns]
     if not turns:
-        return Timing(name, None, error)
+        return Timing(name, None, error, note=contender.note)
     pairs = [pass_turns[name].seconds / pass_turns[TILEWRIGHT].seconds for pass_turns in rounds if TILEWRIGHT in pass_turns]
     reads = [pass_turns[PLAIN_READ].seconds / pass_turns[name].seconds for pass_turns in rounds if PLAIN_READ in pass_turns]
     return Timing(
@@ -145,6 +157,7 @@ def _timing(name: str, error: float, rounds: Sequence[Round], work: _Work) -> Ti
         median(work.flops / turn.peak_flops_per_s / turn.seconds for turn in turns),
         median(reads or [work.read_s / turn.seconds for turn in turns]),
         median(pairs) if pairs else None,
+        note=contender.note,
     )
 
 

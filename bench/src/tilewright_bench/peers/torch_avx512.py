@@ -49,4 +49,6 @@ def _worker() -> worker.Worker:
     return worker.start({"LD_PRELOAD": str(libraries.build(artifact, toolchain.find(), kernel_cache.default()))})
 
 
-PEERS: dict[str, Peer[Any]] = {benchmark: peer(stock) for benchmark, stock in torch.PEERS.items()}
+WITHOUT_MKL = ("conv",)
+"""Benchmarks of what PyTorch leaves to oneDNN, which takes AVX-512 wherever the CPU has it."""
+PEERS: dict[str, Peer[Any]] = {name: peer(stock) for name, stock in torch.PEERS.items() if name not in WITHOUT_MKL}

@@ -47,7 +47,11 @@ class Report:
             results = [result for result in self.results if result.table == title]
             with_requirements = results[0].required is not None
             lines += ["", *(required_table.table(title, results, everyone) if with_requirements else self._table(title, results))]
-        return "\n".join([*lines, *_failures(self.results)])
+        return "\n".join([*lines, *self.failures()])
+
+    def failures(self) -> list[str]:
+        """A line for each reason for which a contender took no part."""
+        return _failures(self.results)
 
     def _table(self, title: str, results: Sequence[CaseResult]) -> list[str]:
         threads = self.provenance.threads
@@ -57,8 +61,8 @@ class Report:
 
     def wrong(self) -> tuple[str, ...]:
         """The cases for which the result of Tilewright is wrong; one that could not be computed has a reason instead."""
-        timings = [(result.case, result.timing(TILEWRIGHT)) for result in self.results]
-        return tuple(case for case, timing in timings if timing and timing.seconds is None and not timing.failure)
+        ours = [(result.case, timing) for result in self.results for timing in result.timings if timing.is_tilewright]
+        return tuple(dict.fromkeys(case for case, timing in ours if timing.seconds is None and not timing.failure))
 
 
 def stock_ratio(result: CaseResult) -> float | None:

@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.peers.openvino import attention, chains, mlp, model
+from tilewright_bench.peers.openvino import attention, chains, conv, mlp, model
 
-PEERS: dict[str, Peer[Any]] = {"chains": chains.PEER, "attention": attention.PEER, "mlp": mlp.PEER, "model": model.PEER}
+PEERS: dict[str, Peer[Any]] = {
+    "chains": chains.PEER,
+    "attention": attention.PEER,
+    "mlp": mlp.PEER,
+    "model": model.PEER,
+    "conv": conv.PEER,
+}

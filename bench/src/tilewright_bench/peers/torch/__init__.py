@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.peers.torch import attention, chains, gemm, mlp
+from tilewright_bench.peers.torch import attention, chains, conv, gemm, mlp
 
-PEERS: dict[str, Peer[Any]] = {"chains": chains.PEER, "gemm": gemm.PEER, "attention": attention.PEER, "mlp": mlp.PEER}
+PEERS: dict[str, Peer[Any]] = {
+    "chains": chains.PEER,
+    "gemm": gemm.PEER,
+    "attention": attention.PEER,
+    "mlp": mlp.PEER,
+    "conv": conv.PEER,
+}
