@@ -194,3 +194,15 @@ def test_columns_far_apart_do_not_stream(attributes: dict[str, Any]) -> None:
     """Lanes are told apart by even and odd columns only, of inputs whose neighbours an axis walks."""
     with pytest.raises(AssertionError):
         depthwise((1, 2, 9, 20), 1, (3, 3), **attributes)
+
+
+def test_arguments_may_have_the_names_of_variables_in_the_generated_text() -> None:
+    """A pointer that is called as a variable in the loops around it would read itself."""
+    x, w = np.ones((1, 6, 9, 9), np.float32), np.ones((6, 1, 5, 5), np.float32)
+
+    def convolve(image: Any, row: Any, step: Any, column: Any) -> Any:
+        return tw.conv2d(image, w, padding=2, groups=6) + row + step + column
+
+    kernel = tw.jit(convolve, threads=1).lower(x, x, x, x).compile()
+    assert "tw_window" in kernel.source
+    assert kernel(x, x, x, x)[0, 0, 4, 4] == 28

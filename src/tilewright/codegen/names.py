@@ -18,13 +18,13 @@ auto break case char const continue default do double else enum extern float for
 short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
 """
 LOCALS = """
-block blocks call caller constants context contribution fetches from lane lanes lookups_before next packed point scratch sizes
-taken tensors until workspace
+block blocks call caller column constants context contribution fetches from image is_inside lane lanes lookups_before next packed
+point row scratch sizes step taken tensors until workspace
 """
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
 PREFIXES = """
 at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_
-first_ count_ limit_ plain_ row_ __
+first_ count_ limit_ plain_ row_ seen_ sum_ weight_ __
 """
 FORMULA_WORDS = (
     (" + ", "_plus_"),
