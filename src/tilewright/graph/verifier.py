@@ -132,13 +132,19 @@ def _is_integer(dtype: str) -> bool:
 def _bound_problems(access: Access, tensor: Tensor, operator: Operator) -> Iterator[str]:
     """Indices outside of their dimension, with dimensions at some of their values. Without points there is nothing to hold."""
     extents = {axis.name: axis.extent for axis in operator.axes}
+    looked_up = dict(access.lookups)
+    dimensions = [
+        (dimension, index, extent)
+        for dimension, (index, extent) in enumerate(zip(access.indices, tensor.shape, strict=True))
+        if dimension not in looked_up and not (index.is_axis() and extents[str(index)] == extent)
+    ]
+    if not dimensions:
+        return
     for values in _some_values((*extents.values(), *tensor.shape)):
         sizes = {name: value_of(extent, values) for name, extent in extents.items()}
         if 0 in sizes.values():
             continue
-        for dimension, (index, extent) in enumerate(zip(access.indices, tensor.shape, strict=True)):
-            if dimension in dict(access.lookups):
-                continue
+        for dimension, index, extent in dimensions:
             low, high = index.bounds(sizes)
             if low < 0 or high >= value_of(extent, values):
                 at = f" with {values}" if values else ""
