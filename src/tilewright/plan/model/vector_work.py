@@ -34,13 +34,14 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
 def sliding_seconds(context: CostContext, operator: Operator, sliding: SlidingSum) -> Quantity:
     """The time of sums over windows whose rows stream past: multiply-adds in whole vectors, and what finishes the sums.
 
-    Columns are filled up to whole vectors. Every other column of two vectors is told apart for each multiply-add or two.
+    Columns are filled up to whole vectors, or to half a vector where two rows share it. Every other column of two vectors is told apart for each multiply-add or two.
     """
     assert operator.reduction is not None
     columns, lanes = context.sizes[sliding.columns.output], context.lanes(operator)
     taps = {axis.name for axis in operator.reduction_axes()}
     around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in taps | {sliding.columns.output})
-    sums = around * -(-columns // lanes) * lanes
+    width = lanes // 2 if sliding.pairs(int(columns), lanes) else lanes
+    sums = around * -(-columns // width) * width
     peak = context.machine.highest_peak(operator.accumulator) * SLIDING_SHARE[sliding.columns.stride]
     return 2 * sums * sliding.taps / peak + sums * _seconds_per_element(context, operator, [operator.reduction.finish], 0)
 

@@ -75,6 +75,12 @@ class SlidingSum:
     """What is read outside of the image."""
 
     @property
+    def axes(self) -> frozenset[str]:
+        """Outputs and taps of the windows."""
+        slides = (self.columns,) if self.rows is None else (self.rows, self.columns)
+        return frozenset(name for slide in slides for name in (slide.output, slide.tap))
+
+    @property
     def waiting(self) -> int:
         """Rows of sums behind the newest that take in a row of the image."""
         return self.rows.waiting if self.rows is not None else 0
@@ -88,6 +94,10 @@ class SlidingSum:
     def keeps_weights(self) -> bool:
         """Whether all weights of a window wait in registers."""
         return self.taps <= FEW_TAPS
+
+    def pairs(self, width: int | None, lanes: int) -> bool:
+        """Whether rows are so short that a vector has those of two channels: half of its lanes each."""
+        return width is not None and 2 * width <= lanes
 
     def vectors(self, width: int | None, lanes: int) -> int:
         """Vectors side by side whose sums are in registers: as many as these hold, or fewer, in equal blocks of the width.

@@ -8,6 +8,9 @@ the newest, rows of sums outside of the block are left out. So every sum takes i
 Columns run along the lanes, in blocks of several vectors. Where the image has no columns, or no row, vectors are filled with
 what its guard says. Every other column is told apart from two vectors in the order that one instruction gives; sums keep it until
 the end.
+
+Where rows are no longer than half a vector, the halves belong to two neighbours along an axis outside of the windows: channels,
+mostly. The last of an odd number is computed in both halves, and stored from the first.
 """
 
 from __future__ import annotations
@@ -41,6 +44,8 @@ TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwis
 TW_INLINE tw_vec tw_even_columns(tw_vec low, tw_vec high) { return TW_SHUFFLE_TWO(low, high, @EVEN@); }
 TW_INLINE tw_vec tw_odd_columns(tw_vec low, tw_vec high) { return TW_SHUFFLE_TWO(low, high, @ODD@); }
 TW_INLINE tw_vec tw_columns_in_order(tw_vec v) { return TW_SHUFFLE(v, @ORDER@); }
+TW_INLINE tw_vec tw_halves(tw_vec v, tw_vec w) { return TW_SHUFFLE_TWO(v, w, @HALVES@); }
+TW_INLINE tw_vec tw_upper_half(tw_vec v) { return TW_SHUFFLE(v, @UPPER@); }
 """
 
 
@@ -48,8 +53,17 @@ def sliding_helpers(lanes: int) -> Helper:
     """The functions that load columns, in vectors of so many lanes: four at a time of either vector are told apart."""
     apart = [block + 2 * pair + half * lanes for block in range(0, lanes, 4) for half in (0, 1) for pair in (0, 1)]
     order = [4 * (place % (lanes // 2) // 2) + place % 2 + 2 * (place // (lanes // 2)) for place in range(lanes)]
-    text = WINDOW.replace("@EVEN@", ", ".join(map(str, apart))).replace("@ODD@", ", ".join(str(lane + 1) for lane in apart))
-    return Helper("tw_window", text.replace("@ORDER@", ", ".join(map(str, order))), uses=(windows(lanes),))
+    places = {
+        "@EVEN@": apart,
+        "@ODD@": [lane + 1 for lane in apart],
+        "@ORDER@": order,
+        "@HALVES@": [lane if 2 * lane < lanes else lanes + lane for lane in range(lanes)],
+        "@UPPER@": [(lane + lanes // 2) % lanes for lane in range(lanes)],
+    }
+    text = WINDOW
+    for name, lanes_of in places.items():
+        text = text.replace(name, ", ".join(map(str, lanes_of)))
+    return Helper("tw_window", text, uses=(windows(lanes),))
 
 
 def streams(loops: VectorLoops) -> bool:
@@ -82,7 +96,10 @@ def emit_sliding_sum(loops: VectorLoops) -> Lines:
     """The lines of a sliding sum."""
     found = sliding_sum(loops.operator)
     assert found is not None
-    return _Emitter(loops, form=found).text()
+    width = dict(loops.box)[found.columns.output].size
+    around = [axis for axis, block in loops.box if axis not in found.axes and block.size != 1]
+    is_paired = found.pairs(width if isinstance(width, int) else None, loops.sliding_lanes)
+    return _Emitter(loops, form=found, paired=around[-1] if around and is_paired else "").text()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,14 +123,19 @@ class _Taps:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Emitter(VectorStatements):
     form: SlidingSum
+    paired: str
+    """The axis along which two neighbours share vectors; "" if none do."""
 
     def text(self) -> Lines:
         """All rows and columns, inside loops over all else."""
-        slides = [self.form.columns, *([self.form.rows] if self.form.rows is not None else [])]
-        inside = {name for slide in slides for name in (slide.output, slide.tap)}
-        around = [axis for axis, _ in self.loops.box if axis not in inside]
+        around = [axis for axis, _ in self.loops.box if axis not in self.form.axes]
         body = [f"const float *const image = {self.image()};", *self.kept_weights(), *self.blocks()]
-        return self.nest(around, ["{", *indent(body), "}"])
+        if not self.paired:
+            return self.nest(around, ["{", *indent(body), "}"])
+        index, size = names.axis_offset(self.paired), to_c(self.ranges[self.paired].size)
+        body = [f"const long next = {index} + 1 < {size};", *body]
+        pairs = [f"for (long {index} = 0; {index} < {size}; {index} += 2) {{", *indent(body), "}"]
+        return self.nest([axis for axis in around if axis != self.paired], pairs)
 
     def image(self) -> str:
         """Where the first window of the block begins, were all of it inside of the image."""
@@ -130,22 +152,34 @@ class _Emitter(VectorStatements):
 
     def around_strides(self) -> dict[str, Value]:
         """The strides of the image along axes that are neither windows nor their taps."""
-        slides = [self.form.columns, *([self.form.rows] if self.form.rows is not None else [])]
-        inside = {name for slide in slides for name in (slide.output, slide.tap)}
-        return {axis: stride for axis, stride in _strides(self.loops).items() if axis not in inside}
+        return {axis: stride for axis, stride in _strides(self.loops).items() if axis not in self.form.axes}
 
     def weight(self, row: int, column: int) -> str:
-        """The vector of a weight."""
+        """The vector of a weight, or of two: in the lanes that their columns have."""
+        first = self.weight_of(row, column, 0)
+        if not self.paired:
+            return first
+        both = "tw_halves" if self.form.columns.stride == 1 else "tw_even_columns"
+        return f"{both}({first}, {self.weight_of(row, column, 'next')})"
+
+    def weight_of(self, row: int, column: int, ahead: Value) -> str:
+        """The vector of a weight, so many neighbours `ahead`."""
         view = self.loops.reads[1]
         assert isinstance(view, View)
         steps = [multiply(column, view.stride(self.form.columns.tap))]
         steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
+        steps += [multiply(ahead, view.stride(self.paired))] if self.paired else []
         around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
         return f"tw_splat(tw_read{suffix(view.dtype)}({view.buffer} + {to_c(add(view.offset, *around, *steps))}))"
 
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether weights are made before the first row."""
+        return self.form.keeps_weights or bool(self.paired)
+
     def kept_weights(self) -> Lines:
-        """All weights in registers, if they are few."""
-        if not self.form.keeps_weights:
+        """All weights, if they are few enough for registers, or put together of two."""
+        if not self.keeps_weights:
             return []
         rows = self.form.rows.taps if self.form.rows is not None else 1
         places = ((row, column) for row in range(rows) for column in range(self.form.columns.taps))
@@ -225,13 +259,48 @@ class _Emitter(VectorStatements):
         lines = [f"const float *const row = {self.row_pointer(taps)};"]
         inside = self.is_inside(taps)
         lines += [f"const long is_inside = {inside};"] if inside else []
+        lines += self.whole_rows(bool(inside))
         columns = list(range(self.form.columns.taps))
         all_vectors = list(range(block.vectors))
-        parts = [[vector] for vector in all_vectors] if self.form.keeps_weights else [all_vectors]
+        parts = [[vector] for vector in all_vectors] if self.keeps_weights else [all_vectors]
         for vectors in parts:
             for group in self.column_groups(columns):
                 lines += ["{", *indent(self.products(block, taps, vectors, group, bool(inside))), "}"]
         return ["{", *indent(lines), "}"]
+
+    def seen_columns(self) -> range | None:
+        """Columns of the image that all windows of a row look at, counted from the first column that the image would have at a
+        window's first tap, where two such rows are known to fit a vector.
+        """
+        slide, block = self.form.columns, self.ranges[self.form.columns.output]
+        if not self.paired or slide.stride != 1 or not isinstance(block.start, int) or not isinstance(block.size, int):
+            return None
+        first = 0 if slide.first is None else max(0, slide.first - block.start)
+        end = block.size + (slide.taps - 1) * slide.dilation
+        end = end if slide.last is None else min(end, slide.last + 1 - block.start)
+        return range(first, end) if 0 < end - first <= self.loops.sliding_lanes // 2 else None
+
+    def whole_rows(self, has_outside: bool) -> Lines:
+        """Declare `rows`: the row of the image, and that of the neighbour, as far as windows look at them; `outside` of them."""
+        columns, half, outside = self.seen_columns(), self.loops.sliding_lanes // 2, literal_text(self.form.otherwise)
+        if columns is None:
+            return []
+        first, size, neighbour = columns.start, len(columns), multiply("next", self.around_strides()[self.paired])
+        low = f"tw_window(row + {first}, 0, {size}, {outside})"
+        high = f"tw_window(row + {to_c(add(neighbour, first - half))}, {half}, {half + size}, {outside})"
+        rows = f"tw_halves({low}, {high})"
+        rows = f"is_inside ? {rows} : tw_splat({outside})" if has_outside else rows
+        return [f"const tw_vec outside = tw_splat({outside}), rows = {rows};"]
+
+    def moved(self, column: int) -> str:
+        """What of `rows` the lanes look at with a column of the window; "" where there are no such rows."""
+        columns, lanes = self.seen_columns(), self.loops.sliding_lanes
+        if columns is None:
+            return ""
+        half = lanes // 2
+        seen = [lane % half + column * self.form.columns.dilation for lane in range(lanes)]
+        places = [lane // half * half + columns.index(place) if place in columns else lanes for lane, place in enumerate(seen)]
+        return f"TW_SHUFFLE_TWO(rows, outside, {', '.join(map(str, places))})"
 
     def row_pointer(self, taps: _Taps) -> str:
         """The row of the image at the first column of the block of columns."""
@@ -273,7 +342,7 @@ class _Emitter(VectorStatements):
         for column in group:
             for age, tap in taps.sums:
                 weight = f"weight_{tap}_{column}"
-                if not self.form.keeps_weights:
+                if not self.keeps_weights:
                     lines += [f"tw_vec {weight} = {self.weight(tap, column)};", f"TW_KEEP({weight});"]
                 for vector in vectors:
                     total = f"sum_{age}_{vector}"
@@ -294,16 +363,21 @@ class _Emitter(VectorStatements):
         end = minimum(end, subtract(add(_value(slide.last), 1), position)) if slide.last is not None else end
         start = maximum(0, subtract(slide.first, position)) if slide.first is not None else 0
 
-        def window(part: int) -> str:
-            behind = [f" - {part} * TW_LANES" if part else ""] * 2
-            pointer = f"row + {to_c(place)}" + (f" + {part} * TW_LANES" if part else "")
-            text = f"tw_window({pointer}, {to_c(start)}{behind[0]}, {to_c(end)}{behind[1]}, {otherwise})"
+        def window(skipped: Value, ahead: Value) -> str:
+            """Of so many columns less, so many neighbours ahead."""
+            moved = multiply(ahead, self.around_strides()[self.paired]) if self.paired else 0
+            pointer = f"row + {to_c(add(place, skipped, moved))}"
+            text = f"tw_window({pointer}, {to_c(subtract(start, skipped))}, {to_c(subtract(end, skipped))}, {otherwise})"
             return f"is_inside ? {text} : tw_splat({otherwise})" if has_outside else text
 
         if slide.stride == 1:
             name = f"seen_{group[0]}_{vector}"
-            return [f"tw_vec {name} = {window(0)};", f"TW_KEEP({name});"]
-        lines = [f"tw_vec low_{vector} = {window(0)};", f"tw_vec high_{vector} = {window(1)};"]
+            half = self.loops.sliding_lanes // 2
+            seen = f"tw_halves({window(0, 0)}, {window(-half, 'next')})" if self.paired else window(0, 0)
+            seen = self.moved(group[0]) or seen
+            return [f"tw_vec {name} = {seen};", f"TW_KEEP({name});"]
+        high = window(0, "next") if self.paired else window("TW_LANES", 0)
+        lines = [f"tw_vec low_{vector} = {window(0, 0)};", f"tw_vec high_{vector} = {high};"]
         lines += [f"TW_KEEP(low_{vector});", f"TW_KEEP(high_{vector});"]
         for column in group:
             which = "even" if column * slide.dilation == offset else "odd"
@@ -312,6 +386,18 @@ class _Emitter(VectorStatements):
 
     def finished(self, block: _Columns, vector: int) -> Lines:
         """Store a vector of the oldest row of sums."""
+        total = f"sum_{self.form.waiting}_{vector}"
+        total = total if self.form.columns.stride == 1 else f"tw_columns_in_order({total})"
+        lines = self.stored(block, vector, total)
+        if not self.paired:
+            return lines
+        index = names.axis_offset(self.paired)
+        second = [f"const long pair = {index};", "{", f"  const long {index} = pair + 1;"]
+        second += [*indent(self.stored(block, vector, f"tw_upper_half({total})")), "}"]
+        return [*lines, "if (next) {", *indent(second), "}"]
+
+    def stored(self, block: _Columns, vector: int, total: str) -> Lines:
+        """Finish and store a vector of sums."""
         columns, rows, lanes = self.form.columns, self.form.rows, self.loops.sliding_lanes
         reduction = self.loops.operator.reduction
         assert reduction is not None
@@ -322,8 +408,6 @@ class _Emitter(VectorStatements):
         if rows is not None and self.ranges[rows.output].size != 1:
             lines.append(f"const long {names.axis_offset(rows.output)} = {to_c(subtract('step', self.form.waiting))};")
         lines += [] if is_whole else [f"const long lanes = tw_min({to_c(left)}, TW_LANES);"]
-        total = f"sum_{self.form.waiting}_{vector}"
-        total = total if columns.stride == 1 else f"tw_columns_in_order({total})"
         lines.append(f"const tw_vec state_sum = {total};")
         reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
         lines += [line for read in reads for line in self.load_lines(read, not is_whole)]

@@ -66,8 +66,10 @@ def _finished(sums: Operator, reader: Operator) -> Operator | None:
 
 
 def _positions(sums: Operator, reader: Operator, access: Access) -> dict[str, Index] | None:
-    """The reader's axes by those of the sums; None where it does not read every sum once."""
+    """The reader's axes by those of the sums, axes of one point by 0; None where it does not read every sum once."""
     pairs = [(read, made) for read, made in zip(access.indices, sums.write.indices, strict=True) if read.terms or made.terms]
     wide = {axis.name for axis in reader.axes if axis.extent != 1}
     is_plain = access.guard is None and not access.lookups and all(read.is_axis() for read, _ in pairs)
-    return {str(read): made for read, made in pairs} if is_plain and wide <= access.axes() else None
+    if not is_plain or not wide <= access.axes():
+        return None
+    return {axis.name: Index() for axis in reader.axes if axis.name not in wide} | {str(read): made for read, made in pairs}
