@@ -18,8 +18,8 @@ auto break case char const continue default do double else enum extern float for
 short signed sizeof static struct switch typedef union unsigned void volatile while asm typeof
 """
 LOCALS = """
-block blocks call caller column constants context contribution fetches from image is_inside lane lanes lookups_before next packed
-point row scratch sizes step taken tensors until workspace
+block blocks call caller column constants context contribution fetches from image is_inside lane lanes lookups_before next outside
+packed pair point row rows scratch sizes step taken tensors until workspace
 """
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
 PREFIXES = """

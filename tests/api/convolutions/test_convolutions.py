@@ -283,3 +283,12 @@ def test_transposed_convolutions_of_any_size_share_a_kernel(options: dict[str, A
         x = random(batch, 4, size, size + 1)
         np.testing.assert_allclose(jitted(x), tw.conv_transpose2d(x, w, **options), rtol=1e-4, atol=1e-5)
     assert len(jitted.kernels) == 2
+
+
+def test_a_result_with_a_new_dimension_of_one() -> None:
+    """The map behind the sums writes along an axis of one point that they lack."""
+    r = np.random.default_rng(0)
+    x, w = r.standard_normal((3, 1, 16)).astype(np.float32), r.standard_normal((8, 1, 3)).astype(np.float32)
+    found = tw.jit(lambda x: tw.expand_dims(tw.conv1d(x, w, stride=2), 1) * 0.5)(x)
+    windows = np.lib.stride_tricks.sliding_window_view(x[:, 0], 3, axis=1)[:, ::2]
+    np.testing.assert_allclose(found, np.einsum("nok,mk->nmo", windows, w[:, 0])[:, None] * 0.5, rtol=1e-5, atol=1e-6)

@@ -34,7 +34,8 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
 def sliding_seconds(context: CostContext, operator: Operator, sliding: SlidingSum) -> Quantity:
     """The time of sums over windows whose rows stream past: multiply-adds in whole vectors, and what finishes the sums.
 
-    Columns are filled up to whole vectors, or to half a vector where two rows share it. Every other column of two vectors is told apart for each multiply-add or two.
+    Columns are filled up to whole vectors, or to half a vector where two rows share it. Every other column of two
+    vectors is told apart for each multiply-add or two.
     """
     assert operator.reduction is not None
     columns, lanes = context.sizes[sliding.columns.output], context.lanes(operator)

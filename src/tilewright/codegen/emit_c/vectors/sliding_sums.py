@@ -275,9 +275,12 @@ class _Emitter(VectorStatements):
         slide, block = self.form.columns, self.ranges[self.form.columns.output]
         if not self.paired or slide.stride != 1 or not isinstance(block.start, int) or not isinstance(block.size, int):
             return None
-        first = 0 if slide.first is None else max(0, slide.first - block.start)
+        lowest, highest = slide.first, slide.last
+        if not isinstance(lowest, int | None) or not isinstance(highest, int | None):
+            return None
+        first = 0 if lowest is None else max(0, lowest - block.start)
         end = block.size + (slide.taps - 1) * slide.dilation
-        end = end if slide.last is None else min(end, slide.last + 1 - block.start)
+        end = end if highest is None else min(end, highest + 1 - block.start)
         return range(first, end) if 0 < end - first <= self.loops.sliding_lanes // 2 else None
 
     def whole_rows(self, has_outside: bool) -> Lines:
