@@ -86,7 +86,14 @@ def fastest(result: CaseResult, name: str) -> Timing | None:
 
 def model_table(results: Mapping[str, CaseResult], models: Mapping[str, Counter[str]]) -> list[str]:
     """Sums over the layers of each model that was measured as a whole, and their ratios to the baseline's sum."""
-    head = ["model", "layers", *OURS, BASE, "best peers", *(f"{BASE}/{name.removeprefix(TILEWRIGHT) or 'ours'}" for name in OURS)]
+    head = [
+        "model",
+        "layers",
+        *OURS,
+        BASE,
+        "best peers",
+        *(f"{BASE}/{name.removeprefix(TILEWRIGHT).strip() or 'ours'}" for name in OURS),
+    ]
     rows = [head]
     for model, layers in models.items():
         if set(layers) <= set(results):
