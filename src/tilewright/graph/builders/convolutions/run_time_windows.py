@@ -111,7 +111,7 @@ def same_padded(extents: Sequence[Extent], taps: Taps, *, is_upper: bool) -> Pad
     >>> s = SymbolicExtent("s", 1, 64, 32)
     >>> found = same_padded((s, multiple_of(s, 2)), Taps((3, 3), (2, 2), (1, 1)), is_upper=False)
     >>> [str(count) for count in found.window.outputs], str(found.begins[1]), found.ends
-    (['(s + 1)//2', '(s//2)'], '1', (1, 1))
+    (['(s + 1)//2', 's//2'], '1', (1, 1))
     """
     outputs = tuple(ceil_quotient(extent, stride) for extent, stride in zip(extents, taps.strides, strict=True))
     begins, ends, asked = [], [], []
