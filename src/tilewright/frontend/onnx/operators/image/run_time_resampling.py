@@ -43,7 +43,7 @@ class RunTimeResampling:
 
         >>> from tilewright.graph.extents import SymbolicExtent
         >>> str(RunTimeResampling.by(SymbolicExtent("s", 1, 64, 32), 1.5).output)
-        '3*s//2'
+        '(3*s)//2'
         """
         numerator, denominator = float(np.float32(scale)).as_integer_ratio()
         return cls(extent, quotient(times(extent, numerator), denominator), float(scale))
