@@ -241,7 +241,7 @@ def _windows(operator: Operator, read: Access, of_image: list[Axis]) -> tuple[Sl
     parallel = [axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL]
     outside = [place for place, name in enumerate(parallel) if name not in {axis.name for axis in of_image}]
     behind = set(parallel[min(outside, default=0) :]) if outside else set[str]()
-    guarded = set[str]().union(*(limit.axes() for limit in read.guard.constraints)) if read.guard is not None else set[str]()
+    guarded = read.guard.axes() if read.guard is not None else frozenset[str]()
     found: list[SlidingWindow] = []
     for axis in of_image:
         places = [place for place, index in enumerate(read.indices) if axis.name in index.axes()]

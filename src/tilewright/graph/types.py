@@ -46,6 +46,10 @@ class Guard:
     constraints: tuple[Index, ...]
     otherwise: float
 
+    def axes(self) -> frozenset[str]:
+        """The axes that decide where the access is real."""
+        return frozenset().union(*(constraint.axes() for constraint in self.constraints))
+
 
 @dataclass(frozen=True, slots=True)
 class Access:

@@ -1,4 +1,4 @@
-"""Schedules taken over: a chain gets the loops of a chain of the same form, resized, if it loses little by that.
+"""Schedules taken over: a chain gets the loops of a chain of the same form, resized, at its price, if it loses little by that.
 
 Micro kernels are chosen, blocks are cut for L1, operands are packed and prefetched as for any chain: only the search of the
 fusion level is left out. What is lost against a search is not known. The stated limit is relative: the chain may be by
@@ -7,7 +7,7 @@ fusion level is left out. What is lost against a search is not known. The stated
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from tilewright.graph.types import Chain
@@ -44,14 +44,17 @@ def taken_over(chain: Chain, source: PricedChain) -> PricedChain | None:
     context, ranked = chain_context(without_lookups(chain), machine, searched.available, coefficients)
     if not _has_same_tiles(context, searched):
         return None
-    candidate = _resized(searched.blocking.candidate, searched.context.chain, context)
-    if why_not_executable(context.chain, candidate.schedule(context)):
-        return None
-    found = refined(context, ranked, (candidate,), searched.available)
-    if found.split is not None or _lacks_blocks(found, source):
-        return None
-    priced = checked_chain(chain, found)
-    return priced if efficiency(priced) * MOST_LOSS >= efficiency(source) else None
+    for kept in (frozenset[str](), _guarded_axes(context.chain)):
+        candidate = _resized(searched.blocking.candidate, searched.context.chain, context, kept)
+        if why_not_executable(context.chain, candidate.schedule(context)):
+            continue
+        found = refined(context, ranked, (candidate,), searched.available)
+        if found.split is not None or _lacks_blocks(found, source):
+            continue
+        priced = checked_chain(chain, found)
+        if efficiency(priced) * MOST_LOSS >= efficiency(source):
+            return priced
+    return None
 
 
 def _lacks_blocks(found: Searched, source: PricedChain) -> bool:
@@ -66,20 +69,17 @@ def reason_of(priced: PricedChain, source: PricedChain, name: str) -> TakenOver:
     return TakenOver(name, efficiency(priced), efficiency(source))
 
 
-def _resized(candidate: Candidate, source: Chain, context: CostContext) -> Candidate:
-    """The loops of a chain with tiles for another of its form.
+def _resized(candidate: Candidate, source: Chain, context: CostContext, kept: Collection[str]) -> Candidate:
+    """The loops of a chain with tiles for another of its form: as large along `kept` axes, else as many.
 
-    Tiles stay as large as they are along axes with guards, where they end with the parts of a concatenation; they give as many
-    blocks along others, where they are made to fill the cores. Figures of the candidate stay those of the chain that it was found
-    for.
+    Figures of the candidate stay those of the chain that it was found for.
     """
     sizes = planned_sizes(source)
-    guarded = frozenset(_guarded_axes(context.chain))
     tensors = dict(zip(source.intermediates, context.chain.intermediates, strict=True))
 
     def tile_of(axis: str, tile: int) -> int:
         size, new_size = sizes[axis], int(context.sizes[axis])
-        if axis in guarded and tile < size:
+        if axis in kept and tile < size:
             return min(tile, new_size)
         return _tile(tile, size, new_size, axis_multiple(context, axis))
 
@@ -94,12 +94,10 @@ def _resized(candidate: Candidate, source: Chain, context: CostContext) -> Candi
     )
 
 
-def _guarded_axes(chain: Chain) -> Iterator[str]:
-    """Axes along which some operator reads a tensor for a part of its points only."""
-    for operator in chain.operators:
-        for access in operator.reads:
-            for index in access.guard.constraints if access.guard else ():
-                yield from index.axes()
+def _guarded_axes(chain: Chain) -> frozenset[str]:
+    """Axes along which some operator reads a tensor for a part of its points: tiles end with the parts of a concatenation."""
+    guards = (access.guard for operator in chain.operators for access in operator.reads)
+    return frozenset().union(*(guard.axes() for guard in guards if guard is not None))
 
 
 def _tile(tile: int, size: int, new_size: int, multiple: int) -> int:

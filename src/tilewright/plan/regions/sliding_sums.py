@@ -26,6 +26,8 @@ FEW_TAPS = 9
 """Weights that wait in registers; more are loaded where they are used."""
 MOST_VECTORS = 8
 """Side by side: the text grows with them."""
+FEW_VECTORS = 2
+"""Side by side behind whole blocks, where widths are known at run time: no vector but the last two is computed in vain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +100,10 @@ class SlidingSum:
     def pairs(self, width: int | None, lanes: int) -> bool:
         """Whether rows are so short that a vector has those of two channels: half of its lanes each."""
         return width is not None and 2 * width <= lanes
+
+    def few_vectors(self, vectors: int) -> int:
+        """Vectors side by side behind whole blocks of so many, where the width is known at run time."""
+        return min(vectors, FEW_VECTORS)
 
     def vectors(self, width: int | None, lanes: int) -> int:
         """Vectors side by side whose sums are in registers: as many as these hold, or fewer, in equal blocks of the width.

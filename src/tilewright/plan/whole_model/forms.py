@@ -61,7 +61,7 @@ def _access(chain: Chain, access: Access) -> Numbered:
     """Offsets are left out, and so are the bounds of guards."""
     tensor = access.tensor
     source = chain.intermediates.index(tensor) if tensor in chain.intermediates else tensor in chain.constants
-    guarded = frozenset(axis for index in access.guard.constraints for axis in index.axes()) if access.guard else None
+    guarded = access.guard.axes() if access.guard else None
     indices = [_index(index) for index in access.indices]
     structure = (source, chain.tensor(tensor).dtype, guarded, access.lookups, tuple(index for index, _ in indices))
     return structure, tuple(number for _, of_index in indices for number in of_index)

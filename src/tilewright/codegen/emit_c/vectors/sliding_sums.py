@@ -33,8 +33,6 @@ from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
 
 MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
-NARROW = 2
-"""Vectors of the blocks behind whole ones, where widths are known at run time: no vector but the last two is computed in vain."""
 
 WINDOW = """\
 TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwise) {
@@ -195,8 +193,9 @@ class _Emitter(VectorStatements):
             return [line for block in blocks for line in ["{", *indent(self.block(block)), "}"]]
         if isinstance(size, int):
             return self.block_loop("long column = 0", f"column < {size}", vectors, size)
-        narrow = self.block_loop("", f"column < {to_c(size)}", min(vectors, NARROW), size)
-        if vectors <= NARROW:
+        few = self.form.few_vectors(vectors)
+        narrow = self.block_loop("", f"column < {to_c(size)}", few, size)
+        if vectors == few:
             return ["long column = 0;", *narrow]
         return ["long column = 0;", *self.block_loop("", f"column + {wide} <= {to_c(size)}", vectors, size), *narrow]
 
@@ -275,12 +274,11 @@ class _Emitter(VectorStatements):
         slide, block = self.form.columns, self.ranges[self.form.columns.output]
         if not self.paired or slide.stride != 1 or not isinstance(block.start, int) or not isinstance(block.size, int):
             return None
-        lowest, highest = slide.first, slide.last
-        if not isinstance(lowest, int | None) or not isinstance(highest, int | None):
+        if isinstance(slide.last, Index):
             return None
-        first = 0 if lowest is None else max(0, lowest - block.start)
+        first = 0 if slide.first is None else max(0, slide.first - block.start)
         end = block.size + (slide.taps - 1) * slide.dilation
-        end = end if highest is None else min(end, highest + 1 - block.start)
+        end = end if slide.last is None else min(end, slide.last + 1 - block.start)
         return range(first, end) if 0 < end - first <= self.loops.sliding_lanes // 2 else None
 
     def whole_rows(self, has_outside: bool) -> Lines:

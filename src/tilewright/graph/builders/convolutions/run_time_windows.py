@@ -1,7 +1,7 @@
-"""Windows over images whose extents are known at run time: padding first, then windows that all lie inside.
+"""Windows over images whose extents are known at run time: over a padded copy of the image, in which they all lie inside.
 
-Guards compare positions with integers, and where a dimension of run-time extent ends is none. So the image is copied into a
-padded one. Windows are as many as over a fixed image of the same extents, and see the same elements.
+Where it is known how far the first window stands out, guards may take the place of the copy (`PaddedWindow.guarded`). Windows are
+as many as over a fixed image of the same extents, and see the same elements.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.nn.sliding import Sliding, padded_window_of, window_of, windows
+from tilewright.frontend.onnx.operators.nn.sliding import Sliding, window_of, windows
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution, padded_convolution
 from tilewright.graph.builders.convolutions.windows import Window
@@ -40,7 +40,7 @@ class Convolution(Sliding):
         """One operator, behind a padded copy of some images of run-time extents: planning chooses how it is computed."""
         if are_known(x.shape[2:]):
             return builder.record(convolution, x, w, self.window(x.shape, w.shape), self.group, kind="conv")
-        padded = padded_window_of(x.shape[2:], self._kernel(x.shape, w.shape), **self.rules("Conv"))
+        padded = self.padded_windows(x.shape[2:], self._kernel(x.shape, w.shape), "Conv")
         return padded_convolution(builder, x, w, padded, self.group)
 
     def window(self, x: Sequence[Extent], w: Sequence[Extent]) -> Window:

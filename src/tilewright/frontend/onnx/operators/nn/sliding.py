@@ -38,6 +38,30 @@ class Sliding:
         taken = {"auto_pad": self.auto_pad, "pads": self.pads, "strides": self.strides, "dilations": self.dilations}
         return {"where": where, **taken}
 
+    def padded_windows(
+        self, extents: Sequence[Extent], kernel: Sequence[int], where: str, *, ceil_mode: bool = False, is_pool: bool = False
+    ) -> PaddedWindow:
+        """The windows of `window_of` where an extent is known at run time.
+
+        Raises `Undecided` where no window fits into some of the images, and where windows of pools stand out of them.
+
+        >>> images = (SymbolicExtent("s", 1, 64, 32), 5)
+        >>> found = Sliding(auto_pad="SAME_UPPER", strides=(2, 2)).padded_windows(images, (3, 3), "Conv")
+        >>> [str(count) for count in found.window.outputs]
+        ['(s + 1)//2', '3']
+        """
+        taps = taps_of(len(extents), kernel, self.strides, self.dilations, where)
+        try:
+            if is_same(self.auto_pad, where):
+                return same_padded(extents, taps, is_upper=self.auto_pad == "SAME_UPPER")
+            begins, ends = _explicit_padding(len(extents), self.auto_pad, self.pads, where)
+            if is_pool:
+                _check_stands_inside(extents, taps, begins, ends)
+            return explicitly_padded(extents, taps, begins, ends, ceil_mode=ceil_mode)
+        except ShapeError as error:
+            error.where = where
+            raise
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pooling(Sliding):
@@ -48,11 +72,14 @@ class Pooling(Sliding):
 
     def window(self, shape: Sequence[Extent], where: str) -> Window:
         """The windows over a tensor. Raises `ShapeError` where the window has other dimensions than the tensor."""
-        return window_of(shape[2:], self.kernel_shape, **self._rules(shape, where))
+        self._check_rank(shape, where)
+        rules = {**self.rules(where), "ceil_mode": bool(self.ceil_mode), "may_stand_out": True}
+        return window_of(shape[2:], self.kernel_shape, **rules)
 
     def padded_window(self, shape: Sequence[Extent], where: str) -> PaddedWindow:
         """The same where an extent is known at run time."""
-        return padded_window_of(shape[2:], self.kernel_shape, **self._rules(shape, where))
+        self._check_rank(shape, where)
+        return self.padded_windows(shape[2:], self.kernel_shape, where, ceil_mode=bool(self.ceil_mode), is_pool=True)
 
     def reduced(self, builder: Builder, x: Tensor, function: str, otherwise: float, where: str) -> Tensor:
         """A reduction of every window, dimension by dimension; padding is `otherwise`."""
@@ -62,10 +89,9 @@ class Pooling(Sliding):
         image = padded.padded(builder, x, range(2, len(x.shape)), otherwise)
         return windowed(builder, image, padded.window, REDUCTIONS[function], otherwise)
 
-    def _rules(self, shape: Sequence[Extent], where: str) -> dict[str, Any]:
+    def _check_rank(self, shape: Sequence[Extent], where: str) -> None:
         if len(shape) < 3 or len(self.kernel_shape) != len(shape) - 2:
             raise ShapeError(f"{where} of {shape_text(shape)} with kernel_shape {tuple(self.kernel_shape)}", where=where)
-        return {**self.rules(where), "ceil_mode": bool(self.ceil_mode), "may_stand_out": True}
 
 
 def window_of(
@@ -104,39 +130,6 @@ def window_of(
     if prod(extent + begin + end for extent, begin, end in zip(sizes, begins, ends, strict=True)) > MOST_ELEMENTS:
         raise UnsupportedOperation(f"{where} with padding {(*begins, *ends)} of {sizes}", where=where, why="it is absurdly large")
     return Window(sizes, taps.kernel, taps.strides, taps.dilations, begins, ends, tuple(outputs))
-
-
-def padded_window_of(
-    extents: Sequence[Extent],
-    kernel: Sequence[int],
-    *,
-    where: str,
-    auto_pad: str = "NOTSET",
-    pads: Sequence[int] | None = None,
-    strides: Sequence[int] | None = None,
-    dilations: Sequence[int] | None = None,
-    ceil_mode: bool = False,
-    may_stand_out: bool = False,
-) -> PaddedWindow:
-    """The same windows where an extent is known at run time.
-
-    Raises `Undecided` where no window fits into some of the images, and where windows of pools stand out of them.
-
-    >>> images = (SymbolicExtent("s", 1, 64, 32), 5)
-    >>> [str(n) for n in padded_window_of(images, (3, 3), where="Conv", auto_pad="SAME_UPPER", strides=(2, 2)).window.outputs]
-    ['(s + 1)//2', '3']
-    """
-    taps = taps_of(len(extents), kernel, strides, dilations, where)
-    try:
-        if is_same(auto_pad, where):
-            return same_padded(extents, taps, is_upper=auto_pad == "SAME_UPPER")
-        begins, ends = _explicit_padding(len(extents), auto_pad, pads, where)
-        if may_stand_out:
-            _check_stands_inside(extents, taps, begins, ends)
-        return explicitly_padded(extents, taps, begins, ends, ceil_mode=ceil_mode)
-    except ShapeError as error:
-        error.where = where
-        raise
 
 
 def _check_stands_inside(extents: Sequence[Extent], taps: Taps, begins: Sequence[int], ends: Sequence[int]) -> None:
