@@ -13,6 +13,8 @@ import torch
 from torch import nn
 
 WIDTH, HEADS, LAYERS, WORDS = 64, 4, 2, 200
+ENCODER_LENGTH = 5
+"""Of the encoder's example: the TorchScript exporter writes it into the model."""
 Feeds = dict[str, Any]
 
 
@@ -206,7 +208,7 @@ def encoder(*, dynamo: bool = True) -> ExportedModel:
     """torch's encoder, (batch, length, width). The TorchScript exporter writes the length of its example into it."""
     layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 2 * WIDTH, batch_first=True)
     module = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
-    octets = exported(module, {"x": torch.ones(3, 5, WIDTH)}, {"x": {0: "batch", 1: "length"}}, dynamo=dynamo)
+    octets = exported(module, {"x": torch.ones(3, ENCODER_LENGTH, WIDTH)}, {"x": {0: "batch", 1: "length"}}, dynamo=dynamo)
     return ExportedModel(octets, lambda generator, values: {"x": generator.standard_normal((*values, WIDTH), np.float32)})
 
 
