@@ -17,6 +17,7 @@ from tests.support.random.chains import random_graph
 from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.codegen.artifact import Artifact
+from tilewright.codegen.emit_c import library
 from tilewright.codegen.emit_c.operator_nests import nest_name, nest_text
 from tilewright.codegen.loop_nest import NestCall, OperatorNest, VectorLoops
 from tilewright.codegen.operator_nests import with_shared_nests
@@ -114,6 +115,42 @@ def test_layers_that_differ_in_long_extents_share_a_nest() -> None:
     first, second = nests_of(program_of(layers, (64, 300), (64, 500)))
     assert first == second
     assert "size_d1" in first.numbers
+
+
+def test_maps_that_transpose_share_a_nest() -> None:
+    """Tiles are loaded and stored row by row: neither extents nor strides decide about the text of a loop."""
+
+    def layers(x: Any, y: Any) -> Any:
+        return tw.relu(tw.matrix_transpose(x)), tw.relu(tw.matrix_transpose(y))
+
+    first, second = nests_of(program_of(layers, (640, 480), (600, 960)))
+    assert "tw_load_transposed" in nest_text(first)
+    assert nest_name(first) == nest_name(second)
+
+
+@pytest.mark.parametrize("fuse", [True, False])
+def test_large_programs_link_loops_with_the_same_bits(fuse: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that pack constants among them."""
+    w, v = random(50, 130), random(130, 61)
+
+    def layers(x: Any, y: Any) -> Any:
+        return tw.softmax(network(x, w, v), axis=0), tw.relu(tw.matrix_transpose(y))
+
+    model_plan = tw.jit(layers, target="x86-64-v2", fuse=fuse).lower(tw.spec((37, 50)), tw.spec((64, 48))).model_plan
+    program = lower_program(model_plan)
+    whole = emit_program(program)
+    monkeypatch.setattr(library, "LEAST_CHARACTERS", 0)
+    linked = emit_program(program)
+    names = {nest_name(nest) for nest in nests_of(program)}
+    assert not whole.linked
+    assert len(linked.linked) == 1
+    assert all(
+        f"static void {name}(" in whole.text and f"extern void {name}(" in linked.linked[0].octets.decode() for name in names
+    )
+    assert len({source for source in linked.kernels if b" void pack_" in source.octets}) > 0
+    inputs = [random(37, 50, seed=3), random(64, 48, seed=4)]
+    for one, other in zip(*(results(artifact, model_plan, inputs) for artifact in (whole, linked)), strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_short_extents_are_literals() -> None:

@@ -118,6 +118,38 @@ def test_libraries_share_an_object(cache: KernelCache, compiled: list[str]) -> N
     assert len(stored(cache)) == 1
 
 
+JOINING = tuple(
+    KernelSource(
+        SourceKind.C,
+        "static long half(long x) { return x / 2; }\n"
+        f"__attribute__((weak)) long {name}(long x) {{ return half({factor} * x); }}\n",
+        joins=True,
+    )
+    for name, factor in (("twice", 4), ("unused", 6), ("unused_too", 8), ("unused_as_well", 10))
+)
+
+
+def test_sources_that_join_are_compiled_together(
+    cache: KernelCache, compiled: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever objects of earlier libraries have a function, also where several of them do."""
+    monkeypatch.setattr(compilation, "usable_cores", lambda: 1)
+    twice, second, third, fourth = JOINING
+    found = toolchain.find()
+    assert called(libraries.build(library(kernels=(twice, second)), found, cache), 5) == 10
+    assert sorted(compiled) == ["source0.c", "source1.c"]
+    compiled.clear()
+    assert called(libraries.build(library(kernels=(twice, third, fourth)), found, cache), 5) == 10
+    assert sorted(compiled) == ["source0.c", "source2.c"]
+    assert len(stored(cache)) == 4
+    Objects.of(cache, found, platform.machine(), frozenset()).drop([second])
+    compiled.clear()
+    assert called(libraries.build(library(added=1, kernels=JOINING), found, cache), 5) == 11
+    assert sorted(compiled) == ["source0.c", "source2.c"]
+    Objects.of(cache, found, platform.machine(), frozenset()).drop([twice, fourth])
+    assert called(libraries.build(library(added=2, kernels=JOINING), found, cache), 5) == 12
+
+
 def test_a_library_imports_nothing_of_its_objects(cache: KernelCache) -> None:
     path = libraries.build(library(), toolchain.find(), cache)
     listing = subprocess.run(["nm", "-D", path], capture_output=True, text=True, check=True).stdout

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from tilewright.codegen import names
+from tilewright.codegen.emit_c.vectors.transposed_maps import transposed_axis
 from tilewright.codegen.expressions import Value
 from tilewright.codegen.loop_nest import (
     BlockLoop,
@@ -41,11 +42,13 @@ from tilewright.plan.execution import Nests
 def with_shared_nests(chain: LoopNest, nests: Nests) -> LoopNest:
     """The chain with calls in the place of all loops that can be shared."""
 
-    def shared(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
-        return tuple(_shared(node, nests, shared) for node in nodes)
+    parallel = tuple(replace(axis, prologue=shared(axis.prologue, nests)) for axis in chain.parallel)
+    return replace(chain, setup=shared(chain.setup, nests), parallel=parallel, body=shared(chain.body, nests))
 
-    parallel = tuple(replace(axis, prologue=shared(axis.prologue)) for axis in chain.parallel)
-    return replace(chain, setup=shared(chain.setup), parallel=parallel, body=shared(chain.body))
+
+def shared(nodes: tuple[Node, ...], nests: Nests) -> tuple[Node, ...]:
+    """Statements with such calls."""
+    return tuple(_shared(node, nests, lambda body: shared(body, nests)) for node in nodes)
 
 
 def _shared(node: Node, nests: Nests, inner: Callable[[tuple[Node, ...]], tuple[Node, ...]]) -> Node:
@@ -151,15 +154,13 @@ def _loops_call(loops: VectorLoops, nests: Nests) -> NestCall:
     given = _parameters(nests, _views(loops), loops.places())
     axes = _numbered(axis for axis, _ in loops.box)
     loops = _without_strides_of_points(loops)
-    lanes = frozenset({axes[loops.vector_axis]} if loops.vector_axis is not None else ())
+    vector = loops.vector_axis if transposed_axis(loops) is None else None  # tiles are loaded and stored a row at a time
+    lanes = frozenset({axes[vector]} if vector is not None else ())
     positions = frozenset(scalar.axis for scalar in loops.operator.scalars() if isinstance(scalar, AxisValue))
     abstract = replace(
         loops,
         operator=_nameless(loops.operator, axes),
-        box=tuple(
-            (axes[axis], _range(block, axes[axis], given, axis in positions, axis == loops.vector_axis))
-            for axis, block in loops.box
-        ),
+        box=tuple((axes[axis], _range(block, axes[axis], given, axis in positions, axis == vector)) for axis, block in loops.box),
         reads=tuple(_view(read, axes, given, lanes) for read in loops.reads if isinstance(read, View)),
         write=_view(loops.write, axes, given, lanes),
         vector_axis=axes.get(loops.vector_axis or ""),

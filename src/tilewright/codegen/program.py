@@ -19,7 +19,7 @@ from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
 from tilewright.codegen.lower.storage import Stored, strides_of
-from tilewright.codegen.operator_nests import with_shared_nests
+from tilewright.codegen.operator_nests import shared, with_shared_nests
 from tilewright.codegen.run_time_extents import extents_in, hints, value_of_formula
 from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
@@ -30,6 +30,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import dialect_for, registered
+from tilewright.plan.execution import Nests
 from tilewright.plan.layout import Layout
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.schedule import Pack
@@ -152,7 +153,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
         nests=nests,
         workspace_elements=program.workspace.elements,
         ends=tuple(_ends(program)),
-        prepared=tuple(_prepared(constant) for constant, _ in program.constants),
+        prepared=tuple(replace(_prepared(c), calls=shared(c.copies, Nests())) for c, _ in program.constants),
         bounds={names.extent(name): bounds for name, bounds in _bounds(program)},
     )
 

@@ -117,6 +117,8 @@ class KernelSource:
 
     kind: SourceKind
     content: str | bytes
+    joins: bool = False
+    """Whether it is C whose external functions are weak, so that one object may hold several (`translation_units.joined`)."""
 
     @property
     def octets(self) -> bytes:

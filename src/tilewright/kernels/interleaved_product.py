@@ -113,7 +113,9 @@ def interleaved_product_kernel(
             GroupTile(arithmetic, name, m, vectors, is_edge=True, is_strided=True),
             GroupTile(arithmetic, name, m, vectors, is_edge=bool(n % dialect.lanes)),
         )
-        return KernelSource(SourceKind.C, unit_text(dialect, (*_vocabulary(arithmetic, name), *(tile.text() for tile in tiles))))
+        return KernelSource(
+            SourceKind.C, unit_text(dialect, (*_vocabulary(arithmetic, name), *(tile.text() for tile in tiles))), joins=True
+        )
 
     columns = vectors * dialect.lanes
     return MicroKernel(

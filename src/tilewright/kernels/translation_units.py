@@ -15,7 +15,9 @@ VARIANT = """\
 #endif
 """
 """How the function of one shape is declared: whoever includes the text may have it inlined."""
-EXTERNAL = "#define TW_VARIANT\n"
+WEAK = "__attribute__((weak))"
+"""Several objects of a library may define the function: their definitions are equal, and any of them is taken."""
+EXTERNAL = f"#define TW_VARIANT {WEAK}\n"
 """The function is for callers in other translation units of the library."""
 
 WORD = re.compile(r"\w+")
@@ -27,6 +29,8 @@ NAMES = re.compile(
     re.MULTILINE,
 )
 """What a definition defines."""
+OPENED, CLOSED = ("{", "(", "/*"), ("}", ")", "*/")
+DEFINE, UNDEFINE = "#define", "#undef"
 OPENING, CLOSING = re.compile(r"#if"), re.compile(r"#endif")
 
 
@@ -45,6 +49,22 @@ def unit_text(dialect: VectorDialect, texts: Iterable[str]) -> str:
     """The C of a translation unit whose functions of shapes are external."""
     text = "\n".join(texts)
     return "".join((*used_definitions(dialect.prelude, text), EXTERNAL, text))
+
+
+def joined(texts: Iterable[str]) -> str:
+    """One translation unit for several: definitions that they have in common stand there once.
+
+    Legal because definitions of one name are equal in all of them: they follow from the same vocabulary. Macros stay defined for
+    the texts behind the first. The start of GCC 12 takes 8 to 15 ms, a third of the time for a tile shape.
+
+    >>> texts = [f"static int x;\\nint {name}(void) {{ return x; }}\\n" for name in "fg"]
+    >>> joined(texts).count("static int x;")
+    1
+    """
+    blocks = ["".join(lines) for text in texts for lines in _blocks(text.splitlines(keepends=True))]
+    first = {block: number for number, block in reversed([*enumerate(blocks)])}
+    kept = (block for number, block in enumerate(blocks) if first[block] == number or block.startswith(DEFINE))
+    return "".join(block for block in kept if not block.startswith(UNDEFINE))
 
 
 def used_definitions(prelude: str, text: str) -> list[str]:
@@ -78,14 +98,14 @@ def definitions(prelude: str) -> tuple[Definition, ...]:
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    """Lines that belong together: conditionals, continued lines, and what is between braces."""
+    """Lines that belong together: conditionals, continued lines, comments, and what is between braces or parentheses."""
     block: list[str] = []
-    conditions = braces = 0
+    conditions = inside = 0
     for line in lines:
         block.append(line)
         conditions += bool(OPENING.match(line)) - bool(CLOSING.match(line))
-        braces += line.count("{") - line.count("}")
-        if not conditions and not braces and not line.endswith("\\\n"):
+        inside += sum(map(line.count, OPENED)) - sum(map(line.count, CLOSED))
+        if not conditions and not inside and not line.endswith("\\\n"):
             yield block
             block = []
     if block:

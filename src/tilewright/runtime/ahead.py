@@ -5,6 +5,8 @@ That is the C part of the runtime, and micro kernels of the chains that are plan
 
 from __future__ import annotations
 
+import contextlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from tilewright.machine.cores import usable_cores
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import native, toolchain, workers
 from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.compilation import MOST_JOINED
 from tilewright.runtime.objects import Objects
 from tilewright.runtime.processes import Processes
 
@@ -27,19 +30,25 @@ class Ahead:
     pool: Executor
     processes: Processes = field(default_factory=Processes)
     begun: set[KernelSource] = field(default_factory=set)
+    waiting: dict[tuple[str, frozenset[str]], deque[KernelSource]] = field(default_factory=dict)
+    """By architecture and features."""
 
     def begin(self, kernels: Iterable[KernelSource], architecture: str, features: frozenset[str]) -> None:
         """Have kernels compiled, in their order, and kept. Whoever needs a kernel that fails meets the error again."""
-        for kernel in kernels:
-            if kernel not in self.begun:
-                self.begun.add(kernel)
-                self.pool.submit(self._keep, kernel, architecture, features)
+        fresh = [kernel for kernel in dict.fromkeys(kernels) if kernel not in self.begun]
+        self.begun.update(fresh)
+        waiting = self.waiting.setdefault((architecture, features), deque())
+        waiting.extend(fresh)
+        for _ in fresh:
+            self.pool.submit(self._keep_some, waiting, architecture, features)
 
-    def _keep(self, kernel: KernelSource, architecture: str, features: frozenset[str]) -> None:
-        compiler = toolchain.find()
-        objects = Objects.of(self.cache, compiler, architecture, features)
-        if objects.find(kernel) is None:
-            compiler.keep_object(kernel, objects, architecture, features, self.processes)
+    def _keep_some(self, waiting: deque[KernelSource], architecture: str, features: frozenset[str]) -> None:
+        """Compile the kernels that have waited longest, some together: who comes later may find nothing to do."""
+        kernels = tuple(_taken(waiting))
+        if kernels:
+            compiler = toolchain.find()
+            objects = Objects.of(self.cache, compiler, architecture, features)
+            compiler.keep_objects(kernels, objects, architecture, features, self.processes)
 
 
 @contextmanager
@@ -58,3 +67,13 @@ def compiling_ahead() -> Iterator[Ahead]:
         if not finished:
             ahead.processes.kill()
         ahead.pool.shutdown(wait=finished, cancel_futures=True)
+
+
+def _taken(waiting: deque[KernelSource]) -> Iterator[KernelSource]:
+    """Kernels that may be joined, or one; another thread may take some at the same time."""
+    with contextlib.suppress(IndexError):
+        for _ in range(MOST_JOINED):
+            kernel = waiting.popleft()
+            yield kernel
+            if not kernel.joins:
+                return

@@ -16,11 +16,14 @@ from typing import Protocol
 from tilewright import progress, settings
 from tilewright.errors import ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernels.translation_units import joined
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import workers
 from tilewright.runtime.processes import Processes, TimeIsUp
 
 ERROR_LINES = 12
+MOST_JOINED = 6
+"""Sources of one object. GCC 12 takes 0.65 to 0.7 of the time for four to eight tile shapes together."""
 PREPROCESSED = ("#include", "#define", "#if")
 
 
@@ -57,25 +60,21 @@ class Compilation:
         self._run_all([_Command((*self.command, *self.flags, "-o", str(output), *map(str, paths)), output)], sources)
         return output.read_bytes()
 
-    def object(self, source: KernelSource) -> None:
-        """Have the object of a source kept. Raises `ToolchainError`."""
-        if self._kept(source) is None:
-            self._run_all([self._command(0, source)], [source])
+    def keep(self, sources: Sequence[KernelSource]) -> None:
+        """Have the objects of sources kept. Raises `ToolchainError`."""
+        lacking = [source for source in sources if self._kept(source) is None]
+        self._run_all([self._command(number, group) for number, group in enumerate(_groups(lacking, 1))], lacking)
 
     def _objects(self, sources: Sequence[KernelSource]) -> list[Path]:
-        """The objects of sources in their order. Large sources are compiled first, so that all cores end at the same time."""
-        paths: list[Path] = []
-        commands: list[tuple[int, _Command]] = []
-        for number, source in enumerate(sources):
-            found = self._kept(source)
-            if found is not None:
-                paths.append(self._file(number, KernelSource(SourceKind.OBJECT, found)))
-                continue
-            command = self._command(number, source)
-            paths.append(command.output)
-            commands.append((-len(source.octets), command))
-        self._run_all([command for _, command in sorted(commands, key=lambda item: item[0])], sources)
-        return paths
+        """The objects of sources, which may be fewer. Large files are compiled first, so that all cores end together."""
+        found = {source: self._kept(source) for source in sources}
+        number = {source: place for place, source in enumerate(sources)}
+        lacking = [source for source, octets in found.items() if octets is None]
+        commands = [self._command(number[group[0]], group) for group in _groups(lacking, usable_cores())]
+        self._run_all(sorted(commands, key=lambda command: -command.characters), sources)
+        kept = {octets: number[source] for source, octets in found.items() if octets is not None}
+        paths = [self._file(place, KernelSource(SourceKind.OBJECT, octets)) for octets, place in kept.items()]
+        return [*(command.output for command in commands), *paths]
 
     def _kept(self, source: KernelSource) -> bytes | None:
         """The object of a source, if there is no need to compile it."""
@@ -83,12 +82,14 @@ class Compilation:
             return source.octets
         return None if self.objects is None else self.objects.find(source)
 
-    def _command(self, number: int, source: KernelSource) -> _Command:
-        """Makes the object of a source."""
-        path = self._file(number, source)
+    def _command(self, number: int, sources: Sequence[KernelSource]) -> _Command:
+        """Makes one object of sources that may be joined, or of one."""
+        whole = sources[0] if len(sources) == 1 else KernelSource(SourceKind.C, joined(str(part.content) for part in sources))
+        path = self._file(number, whole)
         output = path.with_suffix(".o")
         flags = [flag for flag in self.flags if flag != "-shared"]
-        return _Command((*self.command, *flags, "-c", "-o", str(output), str(path)), output, source)
+        words = (*self.command, *flags, "-c", "-o", str(output), str(path))
+        return _Command(words, output, tuple(sources), len(whole.octets))
 
     def _file(self, number: int, source: KernelSource) -> Path:
         path = self.directory / f"source{number}{_suffix(source)}"
@@ -125,8 +126,9 @@ class Compilation:
             hint = "set TILEWRIGHT_CC_TIMEOUT to more seconds, or TILEWRIGHT_CC to another compiler"
             return _Failure("the C compiler was given up", f"it did not finish within {limit_s:g} s", hint)
         if answer.status == 0:
-            if self.objects is not None and command.source is not None:
-                self.objects.keep(command.source, command.output.read_bytes())
+            for source in command.sources:
+                if self.objects is not None:
+                    self.objects.keep(source, command.output.read_bytes())
             return None
         lines = answer.errors.decode(errors="replace").splitlines()
         why = "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.status}, nothing on stderr"
@@ -135,11 +137,12 @@ class Compilation:
 
 @dataclass(frozen=True, slots=True)
 class _Command:
-    """What a compiler is asked: the object of a source, or a library."""
+    """What a compiler is asked: the object of sources, or a library."""
 
     words: tuple[str, ...]
     output: Path
-    source: KernelSource | None = None
+    sources: tuple[KernelSource, ...] = ()
+    characters: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +152,14 @@ class _Failure:
     message: str
     why: str
     hint: str = ""
+
+
+def _groups(sources: Sequence[KernelSource], cores: int) -> list[list[KernelSource]]:
+    """The sources by object, in the order of the first of each: those that join together, but as many objects as cores."""
+    joining = [source for source in sources if source.joins]
+    size = max(1, min(MOST_JOINED, -(-len(joining) // cores)))
+    groups = {joining[start]: joining[start : start + size] for start in range(0, len(joining), size)}
+    return [groups.get(source, [source]) for source in sources if source in groups or not source.joins]
 
 
 def _suffix(source: KernelSource) -> str:

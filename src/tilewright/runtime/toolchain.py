@@ -76,17 +76,17 @@ class Toolchain:
         with self._compilation(objects, architecture, features) as compilation:
             return compilation.library((KernelSource(SourceKind.C, text), *linked, *kernels))
 
-    def keep_object(
+    def keep_objects(
         self,
-        source: KernelSource,
+        sources: tuple[KernelSource, ...],
         objects: ObjectStore,
         architecture: str,
         features: frozenset[str],
         processes: Processes,
     ) -> None:
-        """Have `objects` keep the object of a source; its compiler is one of `processes`. Raises as `compile`."""
+        """Have `objects` keep the objects of sources; their compilers are some of `processes`. Raises as `compile`."""
         with self._compilation(objects, architecture, features) as compilation:
-            replace(compilation, processes=processes).object(source)
+            replace(compilation, processes=processes).keep(sources)
 
     @contextlib.contextmanager
     def _compilation(self, objects: ObjectStore | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:

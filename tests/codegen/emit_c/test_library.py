@@ -70,6 +70,7 @@ def test_equal_layers_are_one_routine() -> None:
 def test_large_programs_are_several_files_with_the_same_results(monkeypatch: pytest.MonkeyPatch) -> None:
     model_plan = planned(widening, 8, 16)
     whole = compiler.generate(model_plan)
+    monkeypatch.setattr(library, "LEAST_CHARACTERS", 4000)
     monkeypatch.setattr(library, "FILE_CHARACTERS", 4000)
     parts = compiler.generate(model_plan)
     assert not whole.linked
@@ -86,6 +87,7 @@ def swapped(pair: tuple[Executable, list[np.ndarray]], x: np.ndarray) -> tuple[E
 
 
 def test_files_export_the_entry_points_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "LEAST_CHARACTERS", 4000)
     monkeypatch.setattr(library, "FILE_CHARACTERS", 4000)
     executable, _ = loaded(planned(widening, 8, 16))
     listing = subprocess.run(["nm", "-D", executable.path], capture_output=True, text=True, check=True).stdout

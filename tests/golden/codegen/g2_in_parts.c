@@ -178,14 +178,14 @@ static void rows_c4a9ec37(const float *const tensor_0, const float *const tensor
   }
 }
 
-static void map_1e070411(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, const float *const tensor_3, float *const tensor_4) {
+static void map_b96743bc(const float *const tensor_0, const float *const tensor_1, const float *const tensor_2, const float *const tensor_3, float *const tensor_4, const long stride_0) {
   for (long in_d1_start = 0; in_d1_start < 8; in_d1_start += TW_LANES) {
     const long in_d1_stop = tw_min(in_d1_start + TW_LANES, 8);
     {
       long in_d2 = 0;
       for (; in_d2 + TW_LANES <= 4; in_d2 += TW_LANES) {
         tw_vec tile_0[TW_LANES];
-        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * 6144, 6144, in_d1_stop - in_d1_start, TW_LANES);
+        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * stride_0, stride_0, in_d1_stop - in_d1_start, TW_LANES);
         long in_d1 = in_d1_start;
         for (; in_d1 + TW_ROWS <= in_d1_stop; in_d1 += TW_ROWS) {
           tw_vec load_0[TW_ROWS];
@@ -213,7 +213,7 @@ static void map_1e070411(const float *const tensor_0, const float *const tensor_
       if (in_d2 < 4) {
         const long lanes = 4 - in_d2;
         tw_vec tile_0[TW_LANES];
-        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * 6144, 6144, in_d1_stop - in_d1_start, lanes);
+        tw_load_transposed(tile_0, tensor_0 + in_d1_start + in_d2 * stride_0, stride_0, in_d1_stop - in_d1_start, lanes);
         long in_d1 = in_d1_start;
         for (; in_d1 + TW_ROWS <= in_d1_stop; in_d1 += TW_ROWS) {
           tw_vec load_0[TW_ROWS];
@@ -386,7 +386,7 @@ static void chain_merge_task(void *argument, struct tw_blocks *blocks, char *scr
     /* weights_row_sum: merge */
     rows_c4a9ec37(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, 6144);
     /* weights_weights: merge */
-    map_1e070411(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights);
+    map_b96743bc(partial_P_row_max + at_b * 512 + at_m, partial_P_row_sum + at_b * 512 + at_m, running_P_row_max, running_P_row_sum, running_P_weights, 6144);
     /* out_merge: merge */
     rows_bbbc1b9e(partial_E + at_b * 32768 + at_m * 64, running_P_weights, E + at_b * stride_E_0 + at_m * stride_E_1, 64, 393216, stride_E_1);
   }

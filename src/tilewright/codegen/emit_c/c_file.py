@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from tilewright.codegen.expressions import Value
-from tilewright.codegen.loop_nest import LoopNest, PackedConstant
+from tilewright.codegen.loop_nest import LoopNest, Node, PackedConstant
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
@@ -29,10 +29,14 @@ class Argument:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A constant that is packed ahead: `source` is what the copies call it."""
+    """A constant that is packed ahead: `source` is what the copies call it.
+
+    `calls` are the copies as calls of shared loops, for programs that link them.
+    """
 
     constant: PackedConstant
     source: str
+    calls: tuple[Node, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

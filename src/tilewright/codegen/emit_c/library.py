@@ -1,8 +1,8 @@
 """The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
 
-Every file holds the prelude that its routines need, and the loops that tile for them; the micro kernels are linked, but for short
-tiles (`kernel_functions.py`). The driver passes every chain its pointers and sizes. No text imports a symbol from outside the
-library.
+Every file holds the prelude that its routines need, and the loops that tile for them; micro kernels are linked, but for short
+tiles (`kernel_functions.py`), and so are the shared loops of large programs. The driver passes every chain its pointers and
+sizes. No text imports a symbol from outside the library.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from dataclasses import dataclass
 
 from tilewright.codegen.emit_c.c_file import File
 from tilewright.codegen.emit_c.c_text import comment, function, words
-from tilewright.codegen.emit_c.constant_packing import preparation, preparation_helpers
+from tilewright.codegen.emit_c.constant_packing import linked_preparation, preparation, preparation_helpers
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.nest import defined, nest_helpers, routine_of
+from tilewright.codegen.emit_c.operator_nests import linked_nest, nest_declaration, nest_text
 from tilewright.codegen.emit_c.prelude import prelude
 from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
-from tilewright.codegen.loop_nest import FLOAT_BYTES
+from tilewright.codegen.loop_nest import FLOAT_BYTES, OperatorNest
 from tilewright.errors import InternalError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.helpers import Helper
@@ -29,8 +30,9 @@ ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const
 FILE_CHARACTERS = 48_000
 """Of chains in one C file, tiles counted as `tile_loops.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary
 take 0.04 s. Files are as small as that so that any number of cores gets a like share of them."""
-LEAST_FILES = 2
-"""What fills fewer is one file, for readers: it takes half a second."""
+LEAST_CHARACTERS = 48_000
+"""Of chains, tiles and shared loops together: what has fewer is one file, for readers, and compilers inline loops that have one
+caller."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,16 +46,18 @@ class Emitted:
 
 
 def emit_files(file: File) -> Emitted:
-    """A program in as many C files as its text fills."""
+    """A program in as many C files as its text fills; a small one in one file."""
     routines, chosen = _routines(file)
-    parts = _divided(file, list(dict.fromkeys(chosen)))
-    if len(parts) == 1:
+    called = list(dict.fromkeys(chosen))
+    if not _is_large(file, called):
         return _whole(file, routines, chosen)
-    files = [_file(file, part, [*_nests(part), *(routine.text for routine in part)]) for part in parts]
+    parts = _divided(file, called)
+    files = [_file(file, part, [*map(nest_declaration, _nests(part)), *(routine.text for routine in part)]) for part in parts]
     declared = [routine.declaration for part in parts for routine in part]
-    main = [*declared, "", *_entry(file, routines, chosen), *preparation(file)]
-    text, _ = _file(file, [], main, preparation_helpers(file))
-    kernels = dict.fromkeys(kernel for _, linked in files for kernel in linked)
+    packing, packing_nests = linked_preparation(file)
+    text, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *packing])
+    nests = [linked_nest(nest, file.dialect) for nest in (*_nests(called), *packing_nests)]
+    kernels = dict.fromkeys([*nests, *(kernel for _, linked in files for kernel in linked)])
     return Emitted(text, tuple(KernelSource(SourceKind.C, text) for text, _ in files), tuple(kernels))
 
 
@@ -88,16 +92,16 @@ def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
 
 def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
     called = dict.fromkeys(chosen)
-    return [*_nests(called), *map(_static, called), *_entry(file, routines, chosen), *preparation(file)]
+    return [*map(nest_text, _nests(called)), *map(_static, called), *_entry(file, routines, chosen), *preparation(file)]
 
 
-def _nests(routines: Iterable[Routine]) -> list[str]:
-    """The functions of shared loops that routines call."""
-    texts: dict[str, str] = {}
-    for name, text in (item for routine in routines for item in routine.nests.items()):
-        if texts.setdefault(name, text) != text:
-            raise InternalError(f"two functions of shared loops are called {name}", dump=text)
-    return list(texts.values())
+def _nests(routines: Iterable[Routine]) -> list[OperatorNest]:
+    """The shared loops that routines call, one of equal text."""
+    nests: dict[str, OperatorNest] = {}
+    for name, nest in (item for routine in routines for item in routine.nests.items()):
+        if nest_text(nests.setdefault(name, nest)) != nest_text(nest):
+            raise InternalError(f"two functions of shared loops are called {name}", dump=nest_text(nest))
+    return list(nests.values())
 
 
 def _static(routine: Routine) -> str:
@@ -132,15 +136,16 @@ class _Part:
         self.routines.append(routine)
 
 
+def _is_large(file: File, routines: Sequence[Routine]) -> bool:
+    """Whether a program is more than one file, and links its shared loops."""
+    nests = sum(len(nest_text(nest)) for nest in _nests(routines))
+    return file.links_kernels and len(routines) > 1 and nests + _whole_part(file, routines).characters >= LEAST_CHARACTERS
+
+
 def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
     """The routines by file, each in their order: as many files as the text fills, the largest routine first into the smallest."""
     tiles = {routine: _weights(file, routine) for routine in routines}
-    whole = _Part([], {})
-    for routine in routines:
-        whole.add(routine, tiles[routine])
-    count = min(len(routines), round(whole.characters / FILE_CHARACTERS))
-    if count < LEAST_FILES:
-        return [list(routines)]
+    count = min(len(routines), max(1, round(_whole_part(file, routines).characters / FILE_CHARACTERS)))
     parts = [_Part([], {}) for _ in range(count)]
     for routine in sorted(routines, key=lambda routine: -_Part([], {}).grown(routine, tiles[routine])):
         min(parts, key=lambda part: part.grown(routine, tiles[routine])).add(routine, tiles[routine])
@@ -148,10 +153,17 @@ def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
     return [sorted(part.routines, key=position.__getitem__) for part in parts]
 
 
+def _whole_part(file: File, routines: Sequence[Routine]) -> _Part:
+    """All routines in one file."""
+    whole = _Part([], {})
+    for routine in routines:
+        whole.add(routine, _weights(file, routine))
+    return whole
+
+
 def _weights(file: File, routine: Routine) -> dict[str, int]:
-    """What the functions cost a compiler that a routine calls, by name: shared loops, and loops that tile."""
-    nests = {name: len(text) for name, text in routine.nests.items()}
-    return {**tiles_weights(file.kernels, routine.calls, links=file.links_kernels), **nests}
+    """What the loops over tiles that a routine calls cost a compiler, by name."""
+    return tiles_weights(file.kernels, routine.calls, links=file.links_kernels)
 
 
 def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:

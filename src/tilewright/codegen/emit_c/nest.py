@@ -8,7 +8,7 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
 from tilewright.codegen.emit_c.c_file import Argument, File
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
-from tilewright.codegen.emit_c.operator_nests import nest_name, nest_text, vector_loops_helpers, vector_loops_lines
+from tilewright.codegen.emit_c.operator_nests import loop_helpers, nest_name, vector_loops_helpers, vector_loops_lines
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
 from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
@@ -77,7 +77,7 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
     ]
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
     shared = tuple(dict.fromkeys(node.nest for node in nest.nodes() if isinstance(node, NestCall)))
-    nests = {nest_name(called): nest_text(called) for called in shared}
+    nests = {nest_name(called): called for called in shared}
     helpers = nest_helpers(nest, file.dialect.lanes)
     return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), helpers, nest.structure, nests)
 
@@ -104,7 +104,7 @@ def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
             case VectorLoops():
                 yield from vector_loops_helpers(node, lanes)
             case NestCall():
-                yield from node_helpers((node.nest.loops,), lanes)
+                yield from loop_helpers(node.nest, lanes)
                 for value in (*node.numbers, *(offset for _, offset in node.places)):
                     yield from value_helpers(value)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tilewright.codegen.loop_nest import KernelCall, Structure
+from tilewright.codegen.loop_nest import KernelCall, OperatorNest, Structure
 from tilewright.errors import InternalError
 from tilewright.kernels.helpers import Helper
 
@@ -28,8 +28,8 @@ class Routine:
     """What the text calls."""
     structure: Structure | None = None
     """Equal for routines that are the same code but for names."""
-    nests: Mapping[str, str] = field(default_factory=dict)
-    """The text of every function of shared loops that is called, by name."""
+    nests: Mapping[str, OperatorNest] = field(default_factory=dict)
+    """The shared loops that are called, by the name of their function."""
 
     @property
     def declaration(self) -> str:

@@ -14,6 +14,7 @@ from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.loop_nest import KernelCall, TileOperand
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters
 from tilewright.kernels.element_access import C_TYPES, suffix
+from tilewright.kernels.translation_units import WEAK
 
 DECLARATIONS = """\
 typedef void tw_tile(void);
@@ -44,8 +45,8 @@ def loops_name(kernel: MicroKernel, call: KernelCall) -> str:
 def loops_source(kernel: MicroKernel, call: KernelCall) -> KernelSource:
     """Its translation unit."""
     lines = [*LOOPS, *indent(list(_tile(kernel, call))), "  }", "}"]
-    text = "\n".join([VOCABULARY, CURSORS.text, DECLARATIONS, function(loops_signature(kernel, call), lines)])
-    return KernelSource(SourceKind.C, text)
+    text = "\n".join([VOCABULARY, CURSORS.text, DECLARATIONS, function(f"{WEAK} {loops_signature(kernel, call)}", lines)])
+    return KernelSource(SourceKind.C, text, joins=True)
 
 
 def loops_signature(kernel: MicroKernel, call: KernelCall) -> str:

@@ -108,7 +108,7 @@ def outer_product_kernel(
         wide = vectors >= WIDE_VECTORS
         edge = bool(n % dialect.lanes)
         tile = statements(m, -(-n // dialect.lanes), edge, own, unroll, wide, epilogue, dialect.lanes, prefetching)
-        return KernelSource(SourceKind.C, unit_text(dialect, (*_ending(epilogue), _variant(name, tile))))
+        return KernelSource(SourceKind.C, unit_text(dialect, (*_ending(epilogue), _variant(name, tile))), joins=True)
 
     columns = vectors * dialect.lanes
     return MicroKernel(

@@ -24,7 +24,8 @@ LOADING = Helper(
     "tw_load_transposed",
     """\
 /* v[i], lane j = source[i + j * column], of `rows` vectors and `lanes` lanes; the others are zero. */
-TW_INLINE void tw_load_transposed(tw_vec *v, const float *source, long column, long rows, long lanes) {
+static __attribute__((noinline, unused)) void tw_load_transposed(tw_vec *v, const float *source, long column, long rows,
+                                                                 long lanes) {
   if (rows == TW_LANES && lanes == TW_LANES)
     TW_EACH_LANE(v[lane] = tw_load(source + lane * column);)
   else
