@@ -19,7 +19,7 @@ LEFT = {
     "LARGEST_LONG",
     # the time that a compiler and code generation take, and the length of names
     "FILE_CHARACTERS",
-    "LEAST_FILES",
+    "LEAST_CHARACTERS",
     "COPY_CHARACTERS",
     "CALL_CHARACTERS",
     "TABLE_CHARACTERS",
