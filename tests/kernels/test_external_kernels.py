@@ -171,6 +171,7 @@ def test_it_can_be_the_only_kernel(target: str | None, columns: int) -> None:
 
 @pytest.mark.needs("avx2", "fma")
 def test_programs_of_several_files_link_it_once(kernel: MicroKernel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(library, "LEAST_CHARACTERS", 1000)
     monkeypatch.setattr(library, "FILE_CHARACTERS", 1000)
     fast = dataclasses.replace(kernel, vector_bits=256, peak_share=1.0)
     register(fast)
@@ -179,7 +180,7 @@ def test_programs_of_several_files_link_it_once(kernel: MicroKernel, monkeypatch
         stack = tw.jit(lambda x: functools.reduce(lambda x, w: tw.softmax(x @ w), layers, x), target="x86-64-v3", fuse=False)
         lowered = stack.lower(layers[-1][:, :9])
         artifact = compiler.generate(lowered.model_plan)
-        assert len(artifact.linked) > library.LEAST_FILES
+        assert len(artifact.linked) > 2
         x = layers[-1][:, :9]
         np.testing.assert_allclose(lowered.compile()(x), stack(x, interpret=True), rtol=1e-4, atol=1e-5)
     finally:
