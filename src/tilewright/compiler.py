@@ -58,6 +58,7 @@ from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kern
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.division import options_for
+from tilewright.plan.whole_model.kept_divisions import Answers
 from tilewright.plan.whole_model.known_divisions import known_divisions
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
@@ -127,18 +128,20 @@ def plan(
     fuse: bool | None = None,
     precision: Precision = Precision.FLOAT32,
     told: Told = lambda plans: None,
+    answers: Answers | None = None,
 ) -> ModelPlan:
     """Decide how to compute a graph on a machine; no compiler is run.
 
     `fuse` of None lets the prices decide, True fuses all that can be, False nothing. `precision` says which algorithms may be
-    chosen. Plans of chains are `told` while others are not made yet. Raises PlanningError where no plan exists.
+    chosen. Plans of chains are `told` while others are not made yet; divisions into chains come from `answers` where these have
+    them. Raises PlanningError where no plan exists.
     """
     with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph, rewrites_for(machine))
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
-        known = known_divisions(rewritten, options_for(machine, fuse))
+        known = known_divisions(rewritten, options_for(machine, fuse, answers=answers))
         chosen = choose_algorithms(rewritten, _simplified, known, precision)
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
@@ -194,7 +197,7 @@ def plan_and_generate(
 ) -> tuple[ModelPlan, Artifact]:
     """The plan and the text of a graph, while the backend compiles ahead what it knows of them."""
     with for_machine(machine).compiling_ahead() as told:
-        model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told)
+        model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told, answers=artifacts.answers(machine))
         return model_plan, generate(model_plan)
 
 

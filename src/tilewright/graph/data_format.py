@@ -7,6 +7,7 @@ read as values of these types or refused. Nothing in it names code.
 |---|---|
 | dataclass | `{"ClassName": [field, ...]}`, in the order of `__init__` |
 | tuple, frozenset | array; a set is sorted |
+| mapping | array of pairs |
 | bytes | `{"bytes": base64}` |
 | NumPy array | `{"ndarray": [type, shape, whether all elements are one, base64]}`, little-endian |
 | member of an enumeration | its value |
@@ -22,7 +23,7 @@ import sys
 import types
 import typing
 from base64 import b64decode, b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from enum import Enum
 from typing import Any, TypeAlias, TypeVar, Union
@@ -97,6 +98,8 @@ def _form(kind: Any) -> _Form:
         return _many(arguments[0]) if arguments[1:] == (...,) else _each(arguments)
     if origin is frozenset:
         return _set(arguments[0])
+    if origin is Mapping:
+        return _mapping(arguments)
     if kind is np.ndarray:
         return _tagged("ndarray", np.ndarray, _written_array, _read_array)
     if kind is bytes:
@@ -178,9 +181,14 @@ def _set(kind: Any) -> _Form:
     )
 
 
+def _mapping(kinds: tuple[Any, ...]) -> _Form:
+    pairs = _many(tuple[kinds])  # type: ignore[valid-type]
+    return _Form(_is_a(dict), _is_a(list), lambda value: pairs.write(value.items()), lambda value: dict(pairs.read(value)))
+
+
 def _enumeration(kind: Any) -> _Form:
     values = {member.value for member in kind}
-    return _Form(_is_a(kind), lambda value: isinstance(value, str) and value in values, lambda member: member.value, kind)
+    return _Form(_is_a(kind), lambda value: type(value) in (str, int) and value in values, lambda member: member.value, kind)
 
 
 def _record(kind: Any) -> _Form:

@@ -18,7 +18,7 @@ from tilewright.plan.binding import bound_plan, bound_price
 from tilewright.plan.canonical import canonical_form, names_of
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.execution import with_execution
-from tilewright.plan.decisions.micro_kernel import RankedKernels
+from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_loop
@@ -63,6 +63,10 @@ class PricedChain:
     floor: Floor
     searched: Searched | Plan
     """A plan where nothing is searched: of scalar loops."""
+
+    def found(self) -> tuple[Candidate, ...]:
+        """The candidates of the search, the winner first; none where nothing is searched."""
+        return () if isinstance(self.searched, Plan) else self.searched.found
 
     def plan(self, unfused_price: Price | None = None, taken_over: TakenOver | None = None) -> Plan:
         """The plan, with the price of its operators alone, or what it says of its loops where these were not searched."""
@@ -146,6 +150,18 @@ def price_chain(chain: Chain, machine: Machine, available: tuple[MicroKernel, ..
     """The schedule and the price of a canonical chain, and of all chains of its structure. Raises as `plan_chain`."""
     count(Counted.PLANS)
     return _priced(chain, machine, available, coefficients)
+
+
+def chain_with_loops(
+    chain: Chain,
+    machine: Machine,
+    available: tuple[MicroKernel, ...],
+    coefficients: Coefficients,
+    found: tuple[Candidate, ...],
+) -> PricedChain:
+    """A canonical chain with the candidates that a search of it has found. Raises as `checked_chain`."""
+    context, ranked = chain_context(without_lookups(chain), machine, available, coefficients)
+    return checked_chain(chain, refined(context, ranked, found, available))
 
 
 def forget_plans() -> None:

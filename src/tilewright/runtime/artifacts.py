@@ -10,12 +10,13 @@ the directory must be private.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -31,10 +32,12 @@ from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
+from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.cache_size import touch
 from tilewright.runtime.directories import check_private
 
 SUFFIX = ".artifact"
+ANSWER_SUFFIX = ".plan"
 SOURCE_SUFFIXES = (".py", ".c", ".h", ".toml")
 PACKAGE = Path(__file__).parents[1]
 
@@ -63,10 +66,9 @@ def remembered(
     Nothing is remembered while stages are dumped or logged, with kernels that are not the package's own (nothing tells whether
     they changed), and where what is linked is no C.
     """
-    knobs = settings.current()
-    if _ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised():
+    if not _is_used():
         return generate()
-    path = knobs.cache_dir / (request_key(graph, machine, fuse, precision) + SUFFIX)
+    path = settings.current().cache_dir / (request_key(graph, machine, fuse, precision) + SUFFIX)
     found = _read(path)
     if found is not None and _answers(found, graph):
         return found
@@ -76,11 +78,53 @@ def remembered(
     return artifact
 
 
+def _is_used() -> bool:
+    """Whether entries are read and written."""
+    knobs = settings.current()
+    return not (_ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised())
+
+
 def request_key(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
-    """The digest of a request. Sets of text come in another order in every process, so features are sorted."""
+    """The digest of a request."""
+    return _digest(repr(graph), _described(machine), repr(fuse), precision.value, sources())
+
+
+def _described(machine: Machine) -> str:
+    """Every field of a machine. Sets of text come in another order in every process, so features are sorted."""
     described = {name: value for name, value in _fields(machine) if name != "features"}
-    parts = (repr(graph), repr(described), repr(sorted(machine.features)), repr(fuse), precision.value, sources())
+    return repr((described, sorted(machine.features)))
+
+
+def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class KeptAnswers:
+    """Answers to questions of planning for a machine, as files of a cache (see `plan/whole_model/kept_divisions.py`)."""
+
+    cache: KernelCache
+    asked: str
+    """What all questions have in common."""
+
+    def find(self, question: str) -> bytes | None:
+        """The answer to a question; None where it is missing or damaged."""
+        with contextlib.suppress(OSError, CacheError):
+            return self.cache.find(self._name(question))
+        return None
+
+    def keep(self, question: str, answer: bytes) -> None:
+        """Keep an answer, where it can be kept."""
+        with contextlib.suppress(OSError, CacheError):
+            self.cache.keep(self._name(question), answer)
+
+    def _name(self, question: str) -> str:
+        return _digest(question, self.asked) + ANSWER_SUFFIX
+
+
+def answers(machine: Machine) -> KeptAnswers | None:
+    """What is kept of planning for a machine; None where nothing is remembered."""
+    return KeptAnswers(kernel_cache.default(), _described(machine) + sources()) if _is_used() else None
 
 
 @lru_cache(maxsize=1)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from tilewright.graph import data_format
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
@@ -23,14 +24,17 @@ from tilewright.plan.canonical import canonical_form, names_of
 from tilewright.plan.chains import sub_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.memory import remembered
+from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import separate_price
-from tilewright.plan.planner import PricedChain, price_chain
+from tilewright.plan.planner import PricedChain, chain_with_loops, price_chain
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
 from tilewright.plan.search.planning_problem import PlanningProblem, planning_problem
 from tilewright.plan.search.profitability import Times, can_cost, least_times_above
 from tilewright.plan.types import Cut, Plan, Price
+from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators
+from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptLoops, KeptPart, NoAnswers
 
 SMALL_GROUP = 6
 """Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
@@ -47,10 +51,18 @@ class PlanningOptions:
     """None lets the prices decide, True fuses whatever can be executed, False nothing."""
     kernels: tuple[MicroKernel, ...]
     coefficients: Coefficients
+    answers: Answers = field(default_factory=NoAnswers, compare=False)
+    """Where divisions are kept between processes."""
 
     def price(self, chain: Chain) -> PricedChain:
         """The schedule and the price of a chain."""
         return price_chain(canonical_form(chain), self.machine, self.kernels, self.coefficients)
+
+    def with_loops(self, chain: Chain, found: tuple[Candidate, ...]) -> PricedChain:
+        """The same from the candidates of a search; without any, the chain is planned."""
+        if not found:
+            return self.price(chain)
+        return chain_with_loops(canonical_form(chain), self.machine, self.kernels, self.coefficients, found)
 
     def problem(self, chain: Chain) -> PlanningProblem:
         """A chain as the search sees it."""
@@ -62,10 +74,14 @@ def options_for(
     fuse: bool | None,
     kernels: tuple[MicroKernel, ...] | None = None,
     coefficients: Coefficients | None = None,
+    answers: Answers | None = None,
 ) -> PlanningOptions:
-    """The options of planning for a machine: all micro kernels that it can run, and coefficients as fitted for such machines."""
+    """The options of planning for a machine: all micro kernels that it can run, and coefficients as fitted for such machines.
+
+    `answers` may be kept for these kernels and coefficients alone.
+    """
     available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
-    return PlanningOptions(machine, fuse, available, coefficients or coefficients_for(machine))
+    return PlanningOptions(machine, fuse, available, coefficients or coefficients_for(machine), answers or NoAnswers())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +91,14 @@ class Part:
     operators: Operators
     chain: Chain
     price: Price
-    priced: PricedChain
+    loops: PricedChain | KeptLoops
     taken_over: TakenOver | None = None
     """Where its loops come from, if they were not searched."""
+
+    @property
+    def priced(self) -> PricedChain:
+        """Its schedule with the price."""
+        return self.loops.priced() if isinstance(self.loops, KeptLoops) else self.loops
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,6 +131,33 @@ class Division:
 @remembered(MOST_DIVISIONS)
 def division_of(chain: Chain, options: PlanningOptions) -> Division:
     """The division of a group of operators, as a canonical chain. Raises `Unplannable` where an operator has no plan."""
+    question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}"
+    kept = kept_divisions.read(options.answers, question, chain)
+    if kept is not None:
+        return _division(chain, options, kept)
+    division = _searched_division(chain, options)
+    kept_divisions.write(options.answers, question, _kept(division))
+    return division
+
+
+def _division(chain: Chain, options: PlanningOptions, kept: KeptDivision) -> Division:
+    """The division that was kept of a chain."""
+    return Division(chain, tuple(_kept_part(chain, options, part) for part in kept.parts), kept.cuts, dict(kept.alone))
+
+
+def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
+    operators = tuple(chain.operator(name) for name in kept.operators)
+    part = sub_chain(chain, operators)
+    return Part(operators, part, kept.price, KeptLoops(lambda: options.with_loops(part, kept.found)))
+
+
+def _kept(division: Division) -> KeptDivision:
+    """What is kept of a division."""
+    parts = tuple(KeptPart(_names(part.operators), part.price, part.priced.found()) for part in division.parts)
+    return KeptDivision(parts, division.cuts, tuple(division.alone.items()))
+
+
+def _searched_division(chain: Chain, options: PlanningOptions) -> Division:
     work = _Dividing(chain, options)
     parts = work.divide()
     cuts = (work.cuts[tensor] for part in parts if (tensor := part.chain.output) in work.cuts)

@@ -1,0 +1,94 @@
+"""Divisions that are kept between processes: groups of equal structure are searched once per machine.
+
+What is kept of a group holds for exactly that group, machine and coefficients, and gives the division that a search gives: no
+plan depends on whether it was found. Loops of a part become a schedule with a price and figures when these are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tilewright.errors import InternalError
+from tilewright.graph import data_format
+from tilewright.graph.types import Chain
+from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.planner import PricedChain
+from tilewright.plan.types import Cut, Price
+
+
+class Answers(Protocol):
+    """Where answers of planning are kept, by the text of their question."""
+
+    def find(self, question: str) -> bytes | None:
+        """The answer to a question; None where there is none."""
+
+    def keep(self, question: str, answer: bytes) -> None:
+        """Take the answer to a question."""
+
+
+class NoAnswers:
+    """Keeps nothing."""
+
+    def find(self, question: str) -> bytes | None:
+        """None."""
+
+    def keep(self, question: str, answer: bytes) -> None:
+        """Forget it."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPart:
+    """A part of a division: its operators by name, its price, and the candidates of its search, the winner first.
+
+    There are no candidates where nothing was searched: of scalar loops.
+    """
+
+    operators: tuple[str, ...]
+    price: Price
+    found: tuple[Candidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptDivision:
+    """A division in the names of its canonical chain."""
+
+    parts: tuple[KeptPart, ...]
+    cuts: tuple[Cut, ...]
+    alone: tuple[tuple[str, Price], ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptLoops:
+    """A canonical chain whose loops are known, until its schedule is asked for."""
+
+    make: Callable[[], PricedChain]
+    made: list[PricedChain] = field(default_factory=list)
+
+    def priced(self) -> PricedChain:
+        """The schedule and the price."""
+        if not self.made:
+            self.made.append(self.make())
+        return self.made[0]
+
+
+def read(answers: Answers, question: str, chain: Chain) -> KeptDivision | None:
+    """The division of a canonical chain that is kept; None where there is none, or none of its operators."""
+    content = answers.find(question)
+    if content is None:
+        return None
+    try:
+        kept = data_format.decode(content, KeptDivision)
+    except data_format.Unreadable:
+        return None
+    names = [name for part in kept.parts for name in part.operators]
+    return kept if sorted(names) == sorted(operator.name for operator in chain.operators) else None
+
+
+def write(answers: Answers, question: str, kept: KeptDivision) -> None:
+    """Keep a division. Raises `InternalError` for a reason or a figure that files have no place for."""
+    try:
+        answers.keep(question, data_format.encode(kept, KeptDivision))
+    except data_format.Unreadable as problem:
+        raise InternalError(f"a division cannot be kept: {problem}", dump=question) from problem
