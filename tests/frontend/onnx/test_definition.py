@@ -1,6 +1,9 @@
 """Every ONNX operator is complete, and the versions of a name are told apart."""
 
 import inspect
+import json
+import subprocess
+import sys
 from dataclasses import is_dataclass
 
 import pytest
@@ -45,3 +48,27 @@ def test_contents_that_are_not_known_are_named():
     with pytest.raises(NotKnown, match="'x'"):
         builder.integers(x)
     assert builder.integers(builder.constant([1, 2])) == (1, 2)
+
+
+FIND_EACH_ALONE = """
+import json, sys
+from tilewright.frontend.onnx import definition
+found = {}
+for domain, name in json.loads(sys.stdin.read()):
+    for module in [module for module in sys.modules if module.startswith(definition.OPERATORS + ".")]:
+        del sys.modules[module]
+    definition._definitions.clear()
+    definition._load_files_of.cache_clear()
+    definition._load_files_of(name)
+    found[domain + "/" + name] = sorted(definition._definitions.get((domain, name), ()))
+print(json.dumps(found))
+"""
+
+
+def test_every_version_of_an_operator_is_in_files_that_spell_its_name() -> None:
+    versions: dict[tuple[str, str], list[int]] = {}
+    for defined in definitions():
+        versions.setdefault((defined.domain, defined.name), []).append(defined.since)
+    asked = json.dumps(list(versions))
+    answer = subprocess.run([sys.executable, "-c", FIND_EACH_ALONE], input=asked, capture_output=True, text=True, check=True)
+    assert json.loads(answer.stdout) == {f"{domain}/{name}": sorted(since) for (domain, name), since in versions.items()}

@@ -1,7 +1,8 @@
 """Registry of ONNX operators: the reference implementation and the lowering of every version of an operator.
 
 A file of `operators/<family>/` holds the class of an operator, or of operators that share their attributes, and declares it with
-`define`. All of them are loaded when the first definition is asked for.
+`define`, which spells the names that it defines. Only the files that spell a name are loaded to find its definition: a session
+waits for this, and a model has few of the operators.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import pkgutil
 from dataclasses import KW_ONLY, MISSING, dataclass, fields, is_dataclass
 from functools import cache
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from tilewright.errors import InternalError
@@ -95,7 +97,9 @@ def definition(name: str, version: int, domain: str = "") -> Definition | None:
     >>> definition("NoSuchOperator", 21) is None
     True
     """
-    _load()
+    _load_files_of(name)
+    if (domain, name) not in _definitions:
+        _load()
     versions = _definitions.get((domain, name), {})
     return versions.get(max((since for since in versions if since <= version), default=0))
 
@@ -104,6 +108,24 @@ def definitions() -> tuple[Definition, ...]:
     """All definitions, by name."""
     _load()
     return tuple(versions[since] for _, versions in sorted(_definitions.items()) for since in sorted(versions))
+
+
+@cache
+def _load_files_of(name: str) -> None:
+    """Load every file that spells the name of an operator: those that define it, and some that do not."""
+    for module, text in _texts():
+        if f'"{name}"' in text:
+            import_module(module)
+
+
+@cache
+def _texts() -> tuple[tuple[str, str], ...]:
+    """The files of operators by the names of their modules; none where the package is no directory: then all are loaded."""
+    roots = map(Path, import_module(OPERATORS).__path__)
+    files = [(root, path) for root in roots for path in sorted(root.glob("*/*.py"))]
+    return tuple(
+        (".".join((OPERATORS, *path.relative_to(root).with_suffix("").parts)), path.read_text("utf-8")) for root, path in files
+    )
 
 
 @cache

@@ -89,7 +89,7 @@ class ReduceByAttribute:
 def _named(name: str, axes: Any, rank: int) -> tuple[int, ...]:
     """The dimensions that `axes` names, or all of them where it names none."""
     named = [] if axes is None else [int(axis) for axis in np.asarray(axes).reshape(-1)]
-    return normalize_axes(named or None, rank, f"Reduce{name}")
+    return normalize_axes(named or None, rank, name)
 
 
 def _evaluated(name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
@@ -101,13 +101,13 @@ def _evaluated(name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
 def _lowered(builder: Builder, name: str, x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
     formula = FORMULAS[name]
     if formula.after and "float" not in x.dtype:
-        raise UnsupportedOperation(f"Reduce{name} of {x.dtype} in generated code")
+        raise UnsupportedOperation(f"{name} of {x.dtype} in generated code")
     if any(x.shape[axis] == 0 for axis in axes):
-        raise UnsupportedOperation(f"Reduce{name} of no elements in generated code")
+        raise UnsupportedOperation(f"{name} of no elements in generated code")
     if x.dtype == "bool":
         whole = _lowered(builder, name, builder.cast(x, "int32"), axes, keepdims)
         return builder.map("not_equal", whole, 0.0, dtype="bool")
-    if name == "LogSumExp" and axes:
+    if name == "ReduceLogSumExp" and axes:
         return builder.record(_log_sum_exp_operator, x, axes, keepdims, kind="log_sum_exp")
     result = builder.map(formula.before, x) if formula.before else x
     result = builder.reduce(formula.reduction, result, axes, keepdims=keepdims) if axes else result
@@ -163,18 +163,18 @@ def _mean(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
 
 
 FORMULAS: Mapping[str, Formula] = {
-    "Sum": Formula(_by(np.sum)),
-    "Mean": Formula(_mean, "mean"),
-    "Prod": Formula(_by(np.prod), "prod"),
-    "Max": Formula(_extreme(np.max, -1), "max"),
-    "Min": Formula(_extreme(np.min, 1), "min"),
-    "L1": Formula(_by(np.sum, np.abs), before="abs"),
-    "L2": Formula(_by(np.sum, np.square, np.sqrt), before="square", after="sqrt"),
-    "SumSquare": Formula(_by(np.sum, np.square), before="square"),
-    "LogSum": Formula(_by(np.sum, None, np.log), after="log"),
-    "LogSumExp": Formula(_log_sum_exp, before="exp", after="log"),
+    "ReduceSum": Formula(_by(np.sum)),
+    "ReduceMean": Formula(_mean, "mean"),
+    "ReduceProd": Formula(_by(np.prod), "prod"),
+    "ReduceMax": Formula(_extreme(np.max, -1), "max"),
+    "ReduceMin": Formula(_extreme(np.min, 1), "min"),
+    "ReduceL1": Formula(_by(np.sum, np.abs), before="abs"),
+    "ReduceL2": Formula(_by(np.sum, np.square, np.sqrt), before="square", after="sqrt"),
+    "ReduceSumSquare": Formula(_by(np.sum, np.square), before="square"),
+    "ReduceLogSum": Formula(_by(np.sum, None, np.log), after="log"),
+    "ReduceLogSumExp": Formula(_log_sum_exp, before="exp", after="log"),
 }
 
 for _name in FORMULAS:
-    define(f"Reduce{_name}", ReduceByAttribute, _name)
-    define(f"Reduce{_name}", Reduce, _name, since=13 if _name == "Sum" else 18)
+    define(_name, ReduceByAttribute, _name)
+    define(_name, Reduce, _name, since=13 if _name == "ReduceSum" else 18)
