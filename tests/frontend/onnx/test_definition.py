@@ -8,6 +8,7 @@ from dataclasses import is_dataclass
 
 import pytest
 
+from tests.support.onnx_models import DOMAIN
 from tilewright.errors import InternalError
 from tilewright.frontend.onnx.definition import define, definition, definitions
 from tilewright.graph.builders.builder import Builder, NotKnown
@@ -68,6 +69,8 @@ print(json.dumps(found))
 def test_every_version_of_an_operator_is_in_files_that_spell_its_name() -> None:
     versions: dict[tuple[str, str], list[int]] = {}
     for defined in definitions():
+        if defined.domain == DOMAIN:
+            continue
         versions.setdefault((defined.domain, defined.name), []).append(defined.since)
     asked = json.dumps(list(versions))
     answer = subprocess.run([sys.executable, "-c", FIND_EACH_ALONE], input=asked, capture_output=True, text=True, check=True)
