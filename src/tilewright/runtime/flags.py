@@ -10,7 +10,6 @@ from __future__ import annotations
 from types import MappingProxyType
 
 COMMON = (
-    "-O2",
     "-ffp-contract=off",
     "-fno-math-errno",
     "-fno-trapping-math",
@@ -22,11 +21,21 @@ COMMON = (
     "-fvisibility=hidden",
     "-Wl,-z,noexecstack",
 )
+FAST_O1 = (
+    "-O1",
+    "-fstrict-aliasing",
+    "-fgcse",
+    "-ftree-vrp",
+    "-fexpensive-optimizations",
+    "-foptimize-sibling-calls",
+    "-fipa-ra",
+)
+"""What of -O2 makes generated code faster (decision 0041): gcc takes a quarter less time than with all of it."""
 BY_FAMILY = MappingProxyType(
     {
-        "gcc": ("-fno-tree-loop-distribute-patterns", "-mtune=generic"),
-        "clang": ("-Wno-unused-command-line-argument",),
-        "zig": ("-fno-sanitize=undefined", "-Wno-unused-command-line-argument"),
+        "gcc": (*FAST_O1, "-fno-tree-loop-distribute-patterns", "-mtune=generic"),
+        "clang": ("-O2", "-Wno-unused-command-line-argument"),
+        "zig": ("-O2", "-fno-sanitize=undefined", "-Wno-unused-command-line-argument"),
     }
 )
 
