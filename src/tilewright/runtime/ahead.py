@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from tilewright.kernels.contract import KernelSource
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import native, toolchain, workers
+from tilewright.runtime import native, toolchain, turns, workers
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.compilation import MOST_JOINED
 from tilewright.runtime.objects import Objects
@@ -61,7 +61,8 @@ def compiling_ahead() -> Iterator[Ahead]:
     finished = False
     try:
         ahead.pool.submit(native.library)
-        yield ahead
+        with turns.short():
+            yield ahead
         finished = True
     finally:
         if not finished:
