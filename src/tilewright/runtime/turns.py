@@ -1,4 +1,4 @@
-"""Turns of threads at the interpreter's lock: shorter ones while a thread computes in Python and others only read and write files.
+"""Turns of threads at the interpreter's lock: shorter ones while one computes in Python and others only read and write files.
 
 Whoever waits for the lock gets it after a turn, 5 ms by default. A thread that compiles kernels asks for it after every call of
 the system, some eighty times for one compiler process: with turns of 5 ms its core is idle most of the time.
