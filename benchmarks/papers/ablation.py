@@ -25,18 +25,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from benchmarks.studies.schedules import results as schedule_results
-from benchmarks.studies.schedules.cases import Case, choice, chosen_cases, kernels_for
 from benchmarks.studies.schedules.results import Document
-from benchmarks.studies.schedules.sampling import Sampler
-from benchmarks.studies.schedules.space import Sampled
-from benchmarks.studies.schedules.timing import Runnable, compiled, ratios, timed, wrong
 from tilewright import compiler
-from tilewright.cli.shapes import TABLE_IV
 from tilewright.errors import InternalError
 from tilewright.kernels.registry import registered
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report.layout import columns
+from tilewright.tune.schedules.cases import Case, choice, chosen_cases, kernels_for
+from tilewright.tune.schedules.sampling import Sampler
+from tilewright.tune.schedules.space import Sampled
+from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
+from tilewright.tune.shapes import TABLE_IV
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.tables.means import geometric_mean
 

@@ -23,15 +23,15 @@ from itertools import pairwise
 from pathlib import Path
 
 import tilewright as tw
-from tilewright.cli import chain_functions
-from tilewright.cli.shapes import TABLE_IV, ChainShape, chain_shape
 from tilewright.codegen.program import lower_program
 from tilewright.graph.types import element_bytes
 from tilewright.machine import Machine
 from tilewright.report import units
 from tilewright.report.layout import columns
+from tilewright.tune import chain_functions
 from tilewright.tune.cache_simulator import CacheLevel
 from tilewright.tune.replay import simulate
+from tilewright.tune.shapes import TABLE_IV, ChainShape, chain_shape
 from tilewright_bench.tables.means import geometric_mean
 
 MACHINES = ("zen5", "cascadelake-6240")

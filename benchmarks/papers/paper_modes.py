@@ -23,7 +23,6 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.cli.shapes import TABLE_IV, ChainShape
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
@@ -36,6 +35,7 @@ from tilewright.plan.papers.permutations import TileChoice, least_movement, view
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage
 from tilewright.report.layout import columns
+from tilewright.tune.shapes import TABLE_IV, ChainShape
 from tilewright_bench.tables.means import geometric_mean
 
 ELEMENT_BYTES = 4

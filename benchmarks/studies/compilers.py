@@ -17,13 +17,13 @@ from statistics import median
 import click
 import numpy as np
 
-from benchmarks.studies.schedules.cases import Case
-from benchmarks.studies.schedules.timing import PEAK_SAMPLE_S, TURN_S, Runnable
 from tilewright import compiler
-from tilewright.cli.chain_functions import attention, gemm_chain
-from tilewright.cli.shapes import TABLE_IV
 from tilewright.runtime import calibration, executable, measurement, toolchain
 from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.tune.chain_functions import attention, gemm_chain
+from tilewright.tune.schedules.cases import Case
+from tilewright.tune.schedules.timing import PEAK_SAMPLE_S, TURN_S, Runnable
+from tilewright.tune.shapes import TABLE_IV
 
 ROUNDS = 41
 SETTLE_S = 3e-3

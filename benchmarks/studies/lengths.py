@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from benchmarks.studies.schedules.timing import Runnable, ratios
 from tilewright.api.kernel import Kernel
 from tilewright.api.lengths import LARGEST, PLANNED
+from tilewright.tune.schedules.timing import Runnable, ratios
 
 BUDGET_S = 0.5
 Shapes = tuple[tuple[Any, ...], ...]

@@ -26,12 +26,12 @@ import numpy as np
 
 import tilewright as tw
 from benchmarks.studies.parts.publishing import RESULTS, slug
-from benchmarks.studies.schedules.cases import product
-from tilewright.cli.chain_functions import attention, gemm_chain
-from tilewright.cli.shapes import TABLE_IV, chain_shape
 from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.tune.chain_functions import attention, gemm_chain
+from tilewright.tune.schedules.cases import product
+from tilewright.tune.shapes import TABLE_IV, chain_shape
 from tilewright.tune.timing.pairs import pair
 from tilewright.tune.timing.turns import seconds_per_call
 from tilewright_bench.cases.case import FloatArray

@@ -14,7 +14,7 @@ import pytest
 import tilewright as tw
 from tests.support.expected import gemm_chain_with_bound
 from tilewright import compiler
-from tilewright.cli.shapes import TABLE_IV, ChainShape, chain_shape
+from tilewright.tune.shapes import TABLE_IV, ChainShape, chain_shape
 
 ROOT = Path(__file__).parents[2]
 MIB = 1 << 20
@@ -73,7 +73,7 @@ def test_scratch_of_g3_by_resident_memory(threads: int) -> None:
 import numpy as np, tilewright as tw
 from pathlib import Path
 from tests.api.test_table_iv import TARGET, operands, with_softmax
-from tilewright.cli.shapes import chain_shape
+from tilewright.tune.shapes import chain_shape
 
 def status(label):
     lines = Path("/proc/self/status").read_text().splitlines()

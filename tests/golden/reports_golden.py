@@ -9,9 +9,9 @@ import numpy as np
 import tilewright as tw
 from tests.support.hand_plans import attention_plan, many_rejected, model_plan
 from tests.support.hand_results import PROVENANCE, results
-from tilewright.cli.chain_functions import attention, gemm_chain
-from tilewright.cli.shapes import chain_shape
 from tilewright.report.explain import explain
+from tilewright.tune.chain_functions import attention, gemm_chain
+from tilewright.tune.shapes import chain_shape
 from tilewright_bench.tables.report import Report
 
 HERE = Path(__file__).parent

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.cli.shapes import ChainShape
+from tilewright.tune.shapes import ChainShape
 from tilewright_bench.cases import mlp_shapes
 from tilewright_bench.cases.attention_shapes import AttentionShape
 

@@ -14,8 +14,8 @@ from typing import Any
 import click
 
 from tilewright.cli.parameters import choice, named_shapes
-from tilewright.cli.shapes import TABLE_IV
 from tilewright.errors import TilewrightError
+from tilewright.tune.shapes import TABLE_IV
 from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
 from tilewright_bench.cases import attention_shapes, conv_sets, mlp_shapes
 from tilewright_bench.cases.attention import attention_cases

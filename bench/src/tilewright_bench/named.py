@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from tilewright.cli.shapes import TABLE_IV
+from tilewright.tune.shapes import TABLE_IV
 from tilewright_bench.benchmarks import ATTENTION, CHAINS, MLP, MODELS
 from tilewright_bench.cases import attention_shapes, mlp_shapes
 from tilewright_bench.cases.attention import attention_cases

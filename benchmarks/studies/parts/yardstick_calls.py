@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.cli.shapes import chain_shape
+from tilewright.tune.shapes import chain_shape
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.attention_shapes import attention_shape
 from tilewright_bench.cases.case import FloatArray, aligned

@@ -21,12 +21,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.studies.schedules import results as schedule_results
-from benchmarks.studies.schedules.cases import Case, chosen_cases
-from benchmarks.studies.schedules.measure import Named, document, population
 from benchmarks.studies.schedules.results import Document, errors, median_or_nan
-from benchmarks.studies.schedules.space import Sampled
-from benchmarks.studies.schedules.timing import Runnable, compiled, ratios, timed, wrong
 from tilewright.report.layout import columns
+from tilewright.tune.schedules.cases import Case, chosen_cases
+from tilewright.tune.schedules.population import Named, document, population
+from tilewright.tune.schedules.space import Sampled
+from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.tables.means import geometric_mean
 

@@ -10,11 +10,11 @@ import click
 
 from tilewright.cli import parameters, user_code
 from tilewright.cli.parameters import Spec
-from tilewright.cli.shapes import TABLE_IV, chain_shape
 from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients_for
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report import explain as report
+from tilewright.tune.shapes import TABLE_IV, chain_shape
 
 if TYPE_CHECKING:
     from tilewright.api.kernel import Lowered
@@ -119,7 +119,7 @@ def _is_chain(subject: str) -> bool:
 def _chain(name: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
     if arguments:
         raise click.UsageError(f"{name} has the shapes of Table IV: --arg is for functions of a file or a module")
-    from tilewright.cli import chain_functions
+    from tilewright.tune import chain_functions
 
     function = chain_functions.attention if softmax else chain_functions.gemm_chain
     return function, tuple((operand, "float32") for operand in chain_shape(name.upper()).operands)

@@ -24,6 +24,7 @@ COMMANDS = {
     "knobs": "tilewright.cli.knobs:knobs",
     "machine": "tilewright.cli.machine:machine",
     "run": "tilewright.cli.run:run",
+    "tune": "tilewright.cli.tune:tune",
 }
 """Imported when they are used, so that `tilewright knobs` does not load a compiler."""
 

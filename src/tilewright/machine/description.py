@@ -115,6 +115,8 @@ class Description:
     Manual). The price is fitted with this figure."""
     device: str = CPU
     """What executes generated code; it decides the backend (`backends/`)."""
+    fitted: tuple[tuple[str, float], ...] = ()
+    """Coefficients of the price that `tilewright tune --fit` found on this machine, by name; else its family's count."""
 
     def peak(self, dtype: str) -> float:
         """Attainable flops per second of one core for products of an element type, signed or not.

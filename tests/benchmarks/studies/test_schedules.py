@@ -9,18 +9,18 @@ import pytest
 
 from benchmarks.studies.schedules import regret
 from benchmarks.studies.schedules import results as schedule_results
-from benchmarks.studies.schedules.cases import CASES, Case, case_named, choice, setting_for
-from benchmarks.studies.schedules.measure import document, population
-from benchmarks.studies.schedules.sampling import Sampler
-from benchmarks.studies.schedules.space import Point, Sampled
-from benchmarks.studies.schedules.timing import compiled, ratios, timed, wrong
 from tests.support.chains import gemm_chain as chain_of
-from tilewright.cli.chain_functions import attention, gemm_chain
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
+from tilewright.tune.chain_functions import attention, gemm_chain
+from tilewright.tune.schedules.cases import CASES, Case, case_named, choice, setting_for
+from tilewright.tune.schedules.population import document, population
+from tilewright.tune.schedules.sampling import Sampler
+from tilewright.tune.schedules.space import Point, Sampled
+from tilewright.tune.schedules.timing import compiled, ratios, timed, wrong
 
 MACHINE = Machine.named("x86-64-v4")
 SIZES = [

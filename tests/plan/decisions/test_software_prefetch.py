@@ -8,10 +8,10 @@ import pytest
 import tilewright as tw
 from tests.plan.model.operands.test_prefetch_gain import product
 from tests.support.chains import gemm_chain
-from tilewright.cli.chain_functions import gemm_chain as written_chain
 from tilewright.graph.types import Chain
 from tilewright.machine.machine import Machine
 from tilewright.plan.planner import plan_chain
+from tilewright.tune.chain_functions import gemm_chain as written_chain
 
 XEON = Machine.named("cascadelake-6240")
 

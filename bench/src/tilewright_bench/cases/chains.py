@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.cli.shapes import ChainShape, chain_shape
+from tilewright.tune.shapes import ChainShape, chain_shape
 from tilewright_bench.cases.case import PACKINGS, SEED, DoubleArray, FloatArray, aligned, relative_error
 from tilewright_bench.cases.required import Required
 

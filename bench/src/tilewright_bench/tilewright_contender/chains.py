@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import tilewright as tw
-from tilewright.cli import chain_functions
+from tilewright.tune import chain_functions
 from tilewright_bench.cases.case import FloatArray, aligned
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer

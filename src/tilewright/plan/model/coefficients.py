@@ -1,6 +1,6 @@
 """Coefficients of the price: meaning, unit and source of each.
 
-Those in `FITTED` are fitted to measured kernels by `python -m benchmarks.studies.schedules.fit_cost`, which writes one file
+Those in `FITTED` are fitted to measured kernels by `tilewright tune --fit --ship`, which writes one file
 `fits/<architecture>-<vector bits>.toml` per family of machines, with the residuals of the fit. A machine without a file of its
 own family takes the nearest one. All others are constants with their source.
 """
@@ -193,10 +193,13 @@ class Fit:
 def coefficients_for(machine: Machine) -> Coefficients:
     """Those of the nearest family: of the same architecture if there is one, of the nearest vector width.
 
+    What was fitted on the machine itself goes before.
+
     >>> coefficients_for(Machine.named("zen5")).prefetch_hides
     0.5
     """
-    return nearest(machine.architecture, machine.vector_bits, fits()).coefficients
+    family = nearest(machine.architecture, machine.vector_bits, fits()).coefficients
+    return family.with_values(dict(machine.fitted)) if machine.fitted else family
 
 
 def nearest(architecture: str, vector_bits: int, among: tuple[Fit, ...]) -> Fit:
@@ -233,7 +236,7 @@ def parse(name: str, text: str) -> Fit:
 def to_text(fit: Fit) -> str:
     """The content of a fit's file; `parse` is its inverse."""
     lines = [
-        "# Written by benchmarks.studies.schedules.fit_cost; plan/model/coefficients.py has the meaning of every figure.",
+        "# Written by tilewright tune --fit; plan/model/coefficients.py has the meaning of every figure.",
         "",
     ]
     for field in fields(fit):

@@ -1,19 +1,12 @@
-"""Measure schedules of the planner's space, and write them with their prices: the data that coefficients are fitted on.
+"""Schedules measured for a case: the planner's choice, drawn ones, the best predicted, neighbours; with prices and features.
 
-    python -m benchmarks.studies.schedules.measure --out FILE.json [--cases G2,R8] [--count 6] [--neighbours 12] [--rounds 5] ...
-
-For every case: the planner's choice, `--count` uniform schedules, as many of the best predicted decile, and `--neighbours` of
-those one step from the choice (all of them for a negative number). An existing FILE keeps its other cases. Each entry has the
-seconds of a call (warm, one thread; the median and the least of rounds in which all plans take turns), the predicted ones (null
-where the model refuses the schedule) and `plan.model.price_features` by operator; each case has the peak of one core, measured
-between the rounds. Wrong results are listed and not timed.
+Seconds are of a warm call on one thread: the median and the least of rounds in which all plans take turns. Predicted seconds are
+null where the model refuses a schedule. Wrong results are listed and not timed.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import sys
 import time
 from collections.abc import Sequence
 from math import isfinite
@@ -21,12 +14,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.studies.schedules import results as schedule_results
-from benchmarks.studies.schedules.cases import Case, choice, chosen_cases, kernels_for
-from benchmarks.studies.schedules.sampling import Sampler
-from benchmarks.studies.schedules.space import Sampled
-from benchmarks.studies.schedules.timing import compiled, timed, wrong
-from tilewright_bench.environment import restart_if_unfair
+from tilewright.tune.schedules.cases import Case, choice, kernels_for
+from tilewright.tune.schedules.sampling import Sampler
+from tilewright.tune.schedules.space import Sampled
+from tilewright.tune.schedules.timing import compiled, timed, wrong
 
 Named = tuple[str, str, Sampled]
 """Where a plan comes from, how it differs from the choice (a neighbour's step), and the plan."""
@@ -77,27 +68,3 @@ def measure_case(case: Case, named: Sequence[Named], rounds: int) -> dict[str, A
     faults = [{"schedule": str(named[i][2].point), "error": error if isfinite(error) else None} for i, error in errors.items()]
     wall_s = time.perf_counter() - start
     return {"case": case.name, "wall_s": wall_s, "peak_flops_per_s": times.peak_flops_per_s, "wrong": faults, "plans": plans}
-
-
-def main(arguments: list[str]) -> None:
-    """Measure, and save after every case."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.studies.schedules.measure", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--cases")
-    parser.add_argument("--count", type=int, default=6)
-    parser.add_argument("--neighbours", type=int, default=12)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args(arguments)
-    restart_if_unfair(1)
-    for case in chosen_cases(options.cases):
-        named = population(case, uniform=options.count, best=options.count, neighbours=options.neighbours, seed=options.seed)
-        found = measure_case(case, named, options.rounds)
-        schedule_results.save(options.out, found)
-        print(f"{case.name}: {len(named)} plans in {found['wall_s']:.1f} s, {len(found['wrong'])} wrong", flush=True)
-
-
-if __name__ == "__main__":
-    main(sys.argv[1:])

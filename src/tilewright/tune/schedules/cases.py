@@ -10,9 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import tilewright as tw
-from benchmarks.studies.schedules.space import Sampled, point_of, priced
-from tilewright.cli.chain_functions import attention, gemm_chain
-from tilewright.cli.shapes import TABLE_IV
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
@@ -23,6 +20,9 @@ from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.tune.chain_functions import attention, gemm_chain
+from tilewright.tune.schedules.space import Sampled, point_of, priced
+from tilewright.tune.shapes import TABLE_IV
 
 Shape: TypeAlias = tuple[int, ...]
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]

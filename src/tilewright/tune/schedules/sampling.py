@@ -6,8 +6,6 @@ import random
 from collections.abc import Sequence
 from math import exp, log
 
-from benchmarks.studies.schedules.neighbours import kernel_steps, nearest, steps
-from benchmarks.studies.schedules.space import Kernels, Point, Sampled, inner_choices, priced
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost_context import CostContext, context_of
@@ -16,6 +14,8 @@ from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of
+from tilewright.tune.schedules.neighbours import kernel_steps, nearest, steps
+from tilewright.tune.schedules.space import Kernels, Point, Sampled, inner_choices, priced
 
 DRAWS_PER_POINT = 50
 """Draws after which a space is taken to have no more distinct schedules."""

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.cli.shapes import TABLE_IV, ChainShape, chain_shape
+from tilewright.tune.shapes import TABLE_IV, ChainShape, chain_shape
 
 
 def test_table_iv_is_the_papers() -> None:

@@ -9,20 +9,18 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.studies.schedules.fit_cost import (
+from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients
+from tilewright.plan.model.price_features import unit_coefficients
+from tilewright.tune.fit.fitting import crosswise, fit, values_of
+from tilewright.tune.fit.kernels import (
     NAMES,
     Kernel,
     OperatorRow,
-    crosswise,
-    fit,
     kernels_of,
     prices,
-    quality,
-    values_of,
 )
-from benchmarks.studies.schedules.least_squares import non_negative
-from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients
-from tilewright.plan.model.price_features import unit_coefficients
+from tilewright.tune.fit.least_squares import non_negative
+from tilewright.tune.fit.quality import quality
 
 CALL_S = 2e-6
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from math import log
 from typing import TypeAlias
 
-from benchmarks.studies.schedules.space import Kernels, Point, inner_choices, shared_loops, with_inner
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.micro_kernel import can_compute
 from tilewright.plan.loop_orders import storage_below
@@ -19,6 +18,7 @@ from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Loop, Node, Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.schedule_space import Space
+from tilewright.tune.schedules.space import Kernels, Point, inner_choices, shared_loops, with_inner
 
 Place: TypeAlias = tuple[int, ...]
 """The way to a node of a schedule's tree: a position in the body at every depth."""

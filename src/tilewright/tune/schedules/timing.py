@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.studies.schedules.cases import Case
 from tilewright.backends import backend
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c.library import chains_and_entry, emit_file
@@ -23,6 +22,7 @@ from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.executable import Executable, load
 from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import pairs
 from tilewright.tune.timing.turns import seconds_per_call
 

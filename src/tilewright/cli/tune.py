@@ -1,0 +1,48 @@
+"""`tilewright tune`: coefficients of the price, fitted on this machine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from tilewright.machine.machine import Machine
+    from tilewright.tune.fit.session import Outcome
+
+
+@click.command()
+@click.option("--fit", is_flag=True, required=True, help="Fit the coefficients of the price to kernels measured here.")
+@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=9.0, show_default=True, help="Time to measure.")
+@click.option("--dry-run", is_flag=True, help="Measure and print; keep nothing.")
+@click.option("--ship", is_flag=True, help="Write the fit into the package, for the whole family of machines.")
+def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
+    """Measure kernels on this machine, fit the price to them, and keep the fit if plans by it lose less.
+
+    Nothing is written before the end: an interrupted run leaves everything as it was.
+    """
+    from tilewright.runtime import calibration
+    from tilewright.tune.fit import session
+
+    machine = calibration.ensure()
+    kernels = session.measured(machine, 60 * minutes, lambda line: click.echo(line, err=True))
+    found = session.outcome(machine, kernels)
+    click.echo(render(found, machine))
+    if not found.is_better:
+        click.echo("the coefficients in use are kept")
+    elif dry_run:
+        click.echo("the fit is better; nothing is written (--dry-run)")
+    else:
+        click.echo(f"the fit is better; written to {session.shipped(found.fit) if ship else calibration.store_fit(found.fit)}")
+
+
+def render(found: Outcome, machine: Machine) -> str:
+    """Coefficients and quality, old and new."""
+    from tilewright.plan.model.coefficients import FITTED, coefficients_for
+    from tilewright.tune.fit.fitting import values_of
+    from tilewright.tune.fit.kernels import NAMES
+
+    old = dict(zip(NAMES, values_of(coefficients_for(machine)), strict=True))
+    lines = [f"{name:28} {old[name]:10.4g} {value:10.4g}  {FITTED[name]}" for name, value in found.fit.values.items()]
+    lines += ["", f"{found.kernels} kernels, {len(found.old.regrets)} cases"]
+    return "\n".join([*lines, f"in use                  {found.old}", f"fitted to other cases   {found.new}"])

@@ -1,0 +1,163 @@
+"""Convolutions in each of the algorithms that compute them, measured in turns: one kernel an algorithm."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import tilewright as tw
+from tilewright import compiler
+from tilewright.backends import loading
+from tilewright.backends.backend import Runnable
+from tilewright.errors import TilewrightError
+from tilewright.graph.types import Graph
+from tilewright.kernels import registry
+from tilewright.machine.machine import Machine
+from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.canonical import canonical_form
+from tilewright.plan.model.coefficients import coefficients_for
+from tilewright.plan.model.price_features import features
+from tilewright.plan.planner import PricedChain, price_chain
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.tune.fit.kernels import Kernel, OperatorRow, row_of
+from tilewright.tune.timing.turns import seconds_per_call
+
+ROUNDS = 5
+TURN_S = 2e-3
+TOLERANCE = 1e-3
+"""Of the largest difference between two algorithms over the largest result: what an outright wrong kernel exceeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convolution:
+    """A layer, one image of channels-first layout; the filter is constant, as in models."""
+
+    channels: int
+    size: int
+    filters: int
+    kernel: int
+    stride: int = 1
+    dilation: int = 1
+    groups: int = 1
+
+    def __str__(self) -> str:
+        further = f" stride {self.stride} dilation {self.dilation} groups {self.groups}"
+        return f"conv {self.channels}x{self.size}x{self.size} to {self.filters}, {self.kernel}x{self.kernel}{further}"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the image."""
+        return 1, self.channels, self.size, self.size
+
+    def graph(self) -> Graph:
+        """As it is written, before any rewrite."""
+        shape = self.filters, self.channels // self.groups, self.kernel, self.kernel
+        weight = np.random.default_rng(0).standard_normal(shape, np.float32) / np.float32(np.sqrt(np.prod(shape[1:])))
+        padding = self.dilation * (self.kernel - 1) // 2
+
+        def layer(x: Any) -> Any:
+            return tw.conv2d(x, weight, stride=self.stride, padding=padding, dilation=self.dilation, groups=self.groups)
+
+        return tw.jit(layer).lower(tw.spec(self.shape)).traced.graph
+
+
+CONVOLUTIONS = (
+    Convolution(64, 56, 64, 3),
+    Convolution(256, 14, 1024, 1),
+    Convolution(96, 56, 96, 3, groups=96),
+    Convolution(128, 28, 128, 3, stride=2),
+    Convolution(256, 56, 64, 1),
+    Convolution(3, 224, 64, 7, stride=2),
+    Convolution(256, 14, 256, 3),
+    Convolution(240, 28, 240, 5, groups=240),
+    Convolution(64, 28, 64, 3, dilation=2),
+    Convolution(512, 7, 512, 3),
+    Convolution(144, 56, 144, 3, stride=2, groups=144),
+    Convolution(48, 35, 64, 5),
+    Convolution(512, 28, 128, 1),
+    Convolution(128, 56, 128, 3, groups=32),
+    Convolution(64, 112, 32, 1),
+    Convolution(192, 17, 192, 3),
+)
+"""Layers of ResNet, MobileNet, EfficientNet, Inception, ResNeXt and DeepLab."""
+
+
+def measure(layer: Convolution, machine: Machine) -> list[Kernel]:
+    """The kernels of a layer, one an algorithm; without those that have no plan, no features, or a result of their own."""
+    ways = [way for graph in graphs(layer, machine) if (way := _Way.of(graph, machine)) is not None]
+    image = np.random.default_rng(1).standard_normal(layer.shape, np.float32)
+    results = [way.call(image) for way in ways]
+    right = [way for way, result in zip(ways, results, strict=True) if _agree(result, results)]
+    rounds = [[seconds_per_call(way.again, TURN_S) for way in right] for _ in range(ROUNDS)]
+    return [Kernel(str(layer), min(times), way.rows) for way, times in zip(right, zip(*rounds, strict=True), strict=True)]
+
+
+def graphs(layer: Convolution, machine: Machine) -> Iterator[Graph]:
+    """The layer by each algorithm that keeps float32's accuracy."""
+    graph = layer.graph()
+    constants, tensors = frozenset(name for name, _ in graph.constants), {tensor.name: tensor for tensor in graph.tensors}
+    (problem,) = (Problem(operator, tensors, constants, machine) for operator in graph.operators if len(operator.reads) > 1)
+    for algorithm in applicable(problem):
+        yield expanded(graph, {problem.operator.name: algorithm}, constants, machine)
+
+
+def rows_of(model_plan: ModelPlan) -> tuple[OperatorRow, ...] | None:
+    """What the operators of all chains cost per unit of each coefficient; None where a chain is planned without a search."""
+    found: list[OperatorRow] = []
+    for plan in model_plan.plans:
+        priced = _priced(plan)
+        if isinstance(priced.searched, Plan) or priced.searched.split is not None:
+            return None
+        found += map(row_of, features(priced.searched.context, priced.searched.blocking).values())
+    return tuple(found)
+
+
+def _priced(plan: Plan) -> PricedChain:
+    available = registry.for_machine(plan.machine, element_types=None)
+    return price_chain(canonical_form(plan.chain), plan.machine, available, coefficients_for(plan.machine))
+
+
+@dataclass(slots=True)
+class _Way:
+    """A layer compiled by an algorithm."""
+
+    executable: Runnable
+    constants: tuple[Any, ...]
+    rows: tuple[OperatorRow, ...]
+    inputs: tuple[Any, ...]
+    result: Any
+
+    @classmethod
+    def of(cls, graph: Graph, machine: Machine) -> _Way | None:
+        """None where the algorithm has no plan or its plan no features."""
+        try:
+            model_plan = compiler.plan(graph, machine)
+        except TilewrightError:
+            return None
+        rows = rows_of(model_plan)
+        if rows is None:
+            return None
+        executable, constants = loading.load(compiler.generate(model_plan), graph, machine, threads=1)
+        shapes = {tensor.name: tensor.shape for tensor in graph.tensors}
+        return cls(executable, constants, rows, (), np.empty(shapes[graph.outputs[0]], np.float32))
+
+    def call(self, image: Any) -> Any:
+        """The result for an image; later calls repeat it."""
+        self.inputs = (image, *self.constants)
+        self.again()
+        return self.result
+
+    def again(self) -> None:
+        """The last call again."""
+        self.executable.run(self.inputs, (self.result,))
+
+
+def _agree(result: Any, others: list[Any]) -> bool:
+    """Whether a result is that of most."""
+    near = [float(np.abs(result - other).max()) <= TOLERANCE * float(np.abs(other).max()) for other in others]
+    return 2 * sum(near) > len(others)

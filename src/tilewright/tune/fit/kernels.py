@@ -1,0 +1,106 @@
+"""Measured kernels as rows of a table: what each coefficient of the price costs them per unit, and what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.plan.model.coefficients import FITTED
+from tilewright.tune.fit.least_squares import FloatArray
+
+COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
+"""What overlaps with traffic."""
+NAMES = tuple(FITTED)
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorRow:
+    """Seconds per unit of every coefficient, in the order of `NAMES`: those that overlap with traffic, and all others."""
+
+    computing: FloatArray
+    paid: FloatArray
+    longest_traffic_s: float
+    spilled_s: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One measured kernel."""
+
+    case: str
+    measured_s: float
+    operators: tuple[OperatorRow, ...]
+
+
+def kernels_of(document: Mapping[str, Any]) -> list[Kernel]:
+    """The kernels of a file of measurements, without those that are wrong or have no price.
+
+    The clock of a core changes with the temperature and with its neighbours: seconds count as if it had its calibrated peak.
+    """
+    found = []
+    for case in document["cases"]:
+        slower = case["peak_flops_per_s"] / document["machine"]["peak_flops_per_s"]
+        for plan in case["plans"]:
+            if plan["measured_s"] and plan["features"]:
+                rows = tuple(row_of(one) for one in plan["features"].values())
+                found.append(Kernel(case["case"], plan["measured_s"] * slower, rows))
+    return found
+
+
+def row_of(features: Mapping[str, float]) -> OperatorRow:
+    """An operator's features, as `plan.model.price_features` counts them."""
+    times = {name.removeprefix("seconds_into_"): time for name, time in features.items() if name.startswith("seconds_into_")}
+    behind = sum(time for level, time in times.items() if level != "L1")
+    known = {**features, "visible_l1_traffic": times.get("L1", 0.0), "visible_traffic": behind}
+    computing = np.array([known.get(name, 0.0) if name in COMPUTING else 0.0 for name in NAMES])
+    paid = np.array([known.get(name, 0.0) if name not in COMPUTING else 0.0 for name in NAMES])
+    return OperatorRow(computing, paid, max(times.values(), default=0.0), known.get("spilled_s", 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The operators of many kernels, one a row; `owner` is the number of the kernel."""
+
+    computing: FloatArray
+    paid: FloatArray
+    longest_traffic_s: FloatArray
+    spilled_s: FloatArray
+    owner: np.ndarray[Any, np.dtype[np.int64]]
+    count: int
+
+    def price(self, values: FloatArray, call_s: float) -> FloatArray:
+        """Predicted seconds of every kernel."""
+        overlapping = np.maximum(self.computing @ values, self.longest_traffic_s)
+        return call_s + self._summed(overlapping + self.paid @ values + self.spilled_s)
+
+    def linear(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(seconds per unit of every coefficient, seconds that depend on none) of every kernel, where the largest stays it."""
+        computes = self.computing @ values >= self.longest_traffic_s
+        units = self.paid + np.where(computes[:, None], self.computing, 0.0)
+        return self._summed(units), self._summed(self.spilled_s + np.where(computes, 0.0, self.longest_traffic_s))
+
+    def _summed(self, figures: FloatArray) -> FloatArray:
+        total = np.zeros((self.count, *figures.shape[1:]))
+        np.add.at(total, self.owner, figures)
+        return total
+
+
+def table(kernels: Sequence[Kernel]) -> Table:
+    """All operators of some kernels."""
+    rows = [(number, one) for number, kernel in enumerate(kernels) for one in kernel.operators]
+    return Table(
+        np.array([one.computing for _, one in rows]).reshape(-1, len(NAMES)),
+        np.array([one.paid for _, one in rows]).reshape(-1, len(NAMES)),
+        np.array([one.longest_traffic_s for _, one in rows]),
+        np.array([one.spilled_s for _, one in rows]),
+        np.array([number for number, _ in rows], np.int64),
+        len(kernels),
+    )
+
+
+def prices(kernels: Sequence[Kernel], values: FloatArray, call_s: float) -> FloatArray:
+    """Predicted seconds of every kernel."""
+    return table(kernels).price(values, call_s)
