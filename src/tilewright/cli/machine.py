@@ -52,6 +52,8 @@ def render(machine: Machine, microarchitecture: str = "") -> str:
     lines += section("memory", columns([_HEADER, *map(_level, machine.levels)], right=range(1, 7)))
     region = f"{machine.parallel_region_s * 1e6:.2f} us for an empty region ({machine.parallel_region_source.value})"
     lines += section("threads", [region])
+    if machine.fitted:
+        lines += section("price", [f"{len(machine.fitted)} coefficients fitted on such a CPU (tilewright tune --fit)"])
     return "\n".join(lines)
 
 
@@ -80,6 +82,7 @@ def as_record(machine: Machine) -> dict[str, Any]:
         "peak_source": machine.peak_source.value,
         "parallel_region_s": machine.parallel_region_s,
         "parallel_region_source": machine.parallel_region_source.value,
+        "fitted_coefficients": dict(machine.fitted),
         "levels": [_level_record(level) for level in machine.levels],
     }
 

@@ -12,19 +12,24 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--fit", is_flag=True, required=True, help="Fit the coefficients of the price to kernels measured here.")
-@click.option("--minutes", type=click.FloatRange(min=0, min_open=True), default=9.0, show_default=True, help="Time to measure.")
+@click.option("--fit", is_flag=True, help="Fit the coefficients of the price to kernels that are measured here.")
+@click.option(
+    "--minutes", type=click.FloatRange(0, 60, min_open=True), default=9.0, show_default=True, help="How long to measure."
+)
 @click.option("--dry-run", is_flag=True, help="Measure and print; keep nothing.")
-@click.option("--ship", is_flag=True, help="Write the fit into the package, for the whole family of machines.")
+@click.option("--ship", is_flag=True, help="Write the fit into the package, for all CPUs of this model.")
 def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
-    """Measure kernels on this machine, fit the price to them, and keep the fit if plans by it lose less.
+    """Measure kernels on this machine, fit the price to them, and keep the fit if choices by it lose less.
 
-    Nothing is written before the end: an interrupted run leaves everything as it was.
+    Nothing is written before the end: an interrupted run leaves everything as it was. Run it while nothing else runs.
     """
     from tilewright.runtime import calibration
     from tilewright.tune.fit import session
 
+    if not fit:
+        raise click.UsageError("say what to tune: --fit, the coefficients of the price")
     machine = calibration.ensure()
+    session.check_measured(machine)
     kernels = session.measured(machine, 60 * minutes, lambda line: click.echo(line, err=True))
     found = session.outcome(machine, kernels)
     click.echo(render(found, machine))
@@ -33,16 +38,24 @@ def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
     elif dry_run:
         click.echo("the fit is better; nothing is written (--dry-run)")
     else:
-        click.echo(f"the fit is better; written to {session.shipped(found.fit) if ship else calibration.store_fit(found.fit)}")
+        click.echo(
+            f"the fit is better; written to {calibration.ship_fit(found.fit) if ship else calibration.store_fit(found.fit)}"
+        )
 
 
 def render(found: Outcome, machine: Machine) -> str:
-    """Coefficients and quality, old and new."""
+    """Coefficients and qualities, old and new."""
     from tilewright.plan.model.coefficients import FITTED, coefficients_for
+    from tilewright.report.layout import columns
     from tilewright.tune.fit.fitting import values_of
     from tilewright.tune.fit.kernels import NAMES
 
     old = dict(zip(NAMES, values_of(coefficients_for(machine)), strict=True))
-    lines = [f"{name:28} {old[name]:10.4g} {value:10.4g}  {FITTED[name]}" for name, value in found.fit.values.items()]
-    lines += ["", f"{found.kernels} kernels, {len(found.old.regrets)} cases"]
-    return "\n".join([*lines, f"in use                  {found.old}", f"fitted to other cases   {found.new}"])
+    rows = [["coefficient", "in use", "fitted", "unit"]]
+    rows += [[name, f"{old[name]:.4g}", f"{value:.4g}", FITTED[name]] for name, value in found.fit.values.items()]
+    lines = [*columns(rows, right=(1, 2)), ""]
+    for kind, compared in found.qualities.items():
+        cases = len(compared.in_use.regrets)
+        lines += [f"{kind} ({cases} cases)", f"  in use                 {compared.in_use}"]
+        lines += [f"  fitted to other cases  {compared.fitted}"]
+    return "\n".join([*lines, f"{found.kernels} kernels"])

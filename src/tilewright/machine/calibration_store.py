@@ -43,11 +43,6 @@ def path_of(cache_dir: Path, fingerprint: Fingerprint) -> Path:
     return cache_dir / "calibration" / f"{fingerprint.key}.json"
 
 
-def fit_path_of(cache_dir: Path, fingerprint: Fingerprint) -> Path:
-    """Where the coefficients that were fitted on such a CPU are kept."""
-    return cache_dir / "calibration" / f"{fingerprint.key}.fit.toml"
-
-
 def read(path: Path) -> Calibration | None:
     """The stored calibration; None where there is none, or (with a warning) none that can be trusted."""
     try:

@@ -116,7 +116,7 @@ class Description:
     device: str = CPU
     """What executes generated code; it decides the backend (`backends/`)."""
     fitted: tuple[tuple[str, float], ...] = ()
-    """Coefficients of the price that `tilewright tune --fit` found on this machine, by name; else its family's count."""
+    """Coefficients of the price by name, as `tilewright tune --fit` found them on such a CPU; without any, its family's count."""
 
     def peak(self, dtype: str) -> float:
         """Attainable flops per second of one core for products of an element type, signed or not.

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 import os
 import platform
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilewright.machine import caches as sysfs
-from tilewright.machine import calibration_store, cpuinfo, isa
+from tilewright.machine import calibration_store, cpuinfo, fits, isa
 from tilewright.machine.caches import Cache
 from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpuinfo import CpuInfo
@@ -63,7 +63,13 @@ def detect(
     knobs = current() if configuration is None else configuration
     detected = inspect(root, architecture=architecture, cpus=cpus, max_isa=knobs.max_isa)
     calibration = calibration_store.read(calibration_store.path_of(knobs.cache_dir, detected.fingerprint))
-    return detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
+    machine = detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
+    return with_fit(machine, detected.fingerprint, knobs.cache_dir)
+
+
+def with_fit(machine: Description, fingerprint: Fingerprint, cache_dir: Path) -> Description:
+    """The machine with the coefficients that were fitted on such a CPU, if there are any."""
+    return replace(machine, fitted=fits.find(cache_dir, fingerprint, machine.vector_bits))
 
 
 def inspect(

@@ -8,18 +8,17 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import CacheError, TilewrightError, ToolchainError
-from tilewright.machine import calibration_store, detection
+from tilewright.machine import calibration_store, detection, fits
 from tilewright.machine.calibration_store import Calibration
 from tilewright.machine.cores import affinity
 from tilewright.machine.detection import Detected
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import Fit, parse, to_text
+from tilewright.plan.model.coefficients import Fit, to_text
 from tilewright.runtime import measurement
 from tilewright.runtime.directories import check_private, write_atomically
 from tilewright.runtime.measurement import Measurer
@@ -117,24 +116,33 @@ def forget() -> None:
     _ensure.cache_clear()
 
 
-def fit_path() -> Path:
-    """Where coefficients fitted on this CPU are kept."""
-    knobs = settings.current()
-    fingerprint = detection.inspect(cpus=affinity(), max_isa=knobs.max_isa).fingerprint
-    return calibration_store.fit_path_of(knobs.cache_dir, fingerprint)
-
-
 def store_fit(fit: Fit) -> Path:
-    """Keep a fit for this CPU, whole or not at all; processes that start from here on plan with it.
+    """Keep a fit for this user and this CPU, whole or not at all; plans from here on are priced by it.
 
     Raises `CacheError` or `OSError` when the directory cannot be used.
     """
-    path = fit_path()
+    knobs = settings.current()
+    path = fits.path_of(knobs.cache_dir, _this_cpu(knobs).fingerprint)
     check_private(path.parent.parent)
     check_private(path.parent)
     write_atomically(path, to_text(fit).encode())
     forget()
     return path
+
+
+def ship_fit(fit: Fit) -> Path:
+    """Write a fit into the package, for all CPUs of this model, whole or not at all. Raises `OSError` where it is read-only."""
+    cpu = _this_cpu(settings.current())
+    path = Path(fits.__file__).parent / fits.DIRECTORY / fits.shipped_name(cpu.fingerprint, cpu.machine.vector_bits)
+    path.parent.mkdir(exist_ok=True)
+    write_atomically(path, to_text(fit).encode())
+    path.chmod(0o644)
+    forget()
+    return path
+
+
+def _this_cpu(knobs: settings.Settings) -> Detected:
+    return detection.inspect(cpus=affinity(), max_isa=knobs.max_isa)
 
 
 def store(path: Path, calibration: Calibration) -> None:
@@ -152,23 +160,7 @@ def _ensure(knobs: settings.Settings, cpus: frozenset[int], recalibrate: bool) -
     if calibration is None and (knobs.calibrate or recalibrate):
         calibration = _measure_once(detected, path, recalibrate)
     machine = detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
-    return Machine.of(replace(machine, fitted=_fitted(calibration_store.fit_path_of(knobs.cache_dir, detected.fingerprint))))
-
-
-def _fitted(path: Path) -> tuple[tuple[str, float], ...]:
-    """The coefficients of a fit's file; none where there is no file, or (with a warning) none that can be read."""
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return ()
-    except (OSError, UnicodeDecodeError) as problem:
-        LOG.warning("the fit %s cannot be read (%s): the coefficients of the family are used", path, problem)
-        return ()
-    try:
-        return tuple(parse(path.name, text).values.items())
-    except (ValueError, TypeError, AttributeError, KeyError, TilewrightError) as problem:
-        LOG.warning("the fit %s is damaged (%s): the coefficients of the family are used", path, problem)
-        return ()
+    return Machine.of(detection.with_fit(machine, detected.fingerprint, knobs.cache_dir))
 
 
 def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibration | None:

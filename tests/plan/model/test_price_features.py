@@ -43,8 +43,19 @@ def test_counts_times_coefficients_are_the_seconds_of_the_price(middle: str) -> 
         counts = found[operator.name]
         assert all(counts[f"bytes_into_{level}"] == size for level, size in work.traffic_bytes.items())
         paid = sum(counts.get(name, 0.0) * value for name, value in values.items() if name not in TERMS["traffic"])
-        expected = work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s
-        assert paid == pytest.approx(float(expected), rel=1e-9)
+        expected = work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s + work.line_buffer_s
+        assert paid + counts["computing_s"] + counts["paid_s"] == pytest.approx(float(expected), rel=1e-9)
+
+
+def test_work_that_no_fitted_coefficient_changes_counts_once_and_in_no_count() -> None:
+    own = replace(context("relu"), coefficients=replace(DEFAULT, other_function_cycles=7.0))
+    blocking = refine(own, search(own))
+    with_functions, without = (features(replace(own, coefficients=c), blocking) for c in (own.coefficients, FREE_OF_CONSTANTS))
+    assert any(counts["computing_s"] > 0 for counts in with_functions.values())
+    for operator, counts in without.items():
+        assert {name: with_functions[operator].get(name, 0.0) for name in FITTED} == pytest.approx(
+            {name: counts.get(name, 0.0) for name in FITTED}
+        )
 
 
 def test_every_fitted_coefficient_that_traffic_lacks_has_its_unit() -> None:
@@ -52,5 +63,6 @@ def test_every_fitted_coefficient_that_traffic_lacks_has_its_unit() -> None:
     assert units.keys() == FITTED.keys() - set(TERMS["traffic"])
     assert units["exp_cycles"].tile_end_cycles == 0.0
     assert dict(units["exp_cycles"].function_cycles_per_vector) == {
-        name: float(name == "exp") for name, _ in DEFAULT.function_cycles_per_vector
+        name: 1.0 if name == "exp" else cycles for name, cycles in DEFAULT.function_cycles_per_vector
     }
+    assert units["exp_cycles"].run_cycles == DEFAULT.run_cycles

@@ -79,8 +79,8 @@ def test_regret_is_what_the_kernel_predicted_best_loses() -> None:
 
 
 def test_kernels_without_a_price_are_left_out_and_clocks_made_equal() -> None:
-    plans = [{"measured_s": 1.0, "features": {"C": {"arithmetic": 0.5, "seconds_into_L1": 0.25}}}]
-    plans += [{"measured_s": None, "features": {}}, {"measured_s": 1.0, "features": None}]
+    plans = [{"least_s": 1.0, "features": {"C": {"arithmetic": 0.5, "seconds_into_L1": 0.25}}}]
+    plans += [{"least_s": None, "features": {}}, {"least_s": 1.0, "features": None}]
     document = {"machine": {"peak_flops_per_s": 2.0}, "cases": [{"case": "a", "peak_flops_per_s": 1.0, "plans": plans}]}
     (kernel,) = kernels_of(document)
     assert kernel.measured_s == 0.5

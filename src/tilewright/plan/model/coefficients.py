@@ -1,8 +1,8 @@
 """Coefficients of the price: meaning, unit and source of each.
 
-Those in `FITTED` are fitted to measured kernels by `tilewright tune --fit --ship`, which writes one file
-`fits/<architecture>-<vector bits>.toml` per family of machines, with the residuals of the fit. A machine without a file of its
-own family takes the nearest one. All others are constants with their source.
+Those in `FITTED` are fitted to measured kernels by `tilewright tune --fit`, for the CPU that it runs on (`Machine.fitted`). A
+machine without a fit takes that of its family, `fits/<architecture>-<vector bits>.toml`, or of the nearest family. All others are
+constants with their source.
 """
 
 from __future__ import annotations
@@ -167,7 +167,7 @@ FITTED: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """Fitted values of one family of machines, and how well they explain what was measured."""
+    """Fitted values of a CPU or of a family of machines, and how well they explain what was measured."""
 
     architecture: str
     vector_bits: int
@@ -191,9 +191,7 @@ class Fit:
 
 
 def coefficients_for(machine: Machine) -> Coefficients:
-    """Those of the nearest family: of the same architecture if there is one, of the nearest vector width.
-
-    What was fitted on the machine itself goes before.
+    """Those fitted on the machine, else those of the nearest family: of its architecture if there is one, of the nearest width.
 
     >>> coefficients_for(Machine.named("zen5")).prefetch_hides
     0.5

@@ -1,7 +1,8 @@
 """Features of a price: how often each coefficient is paid, beside the times that have none.
 
-Everything but the traffic is linear in the coefficients, so that a count is the work under a coefficient of one and all others
-of none. Whoever fits coefficients, or asks which term of a price is wrong, starts here.
+Everything but the traffic is linear in the fitted coefficients, so that a count is the work under a coefficient of one and all
+other fitted ones of none, less the work under none of them: that work belongs to no fitted coefficient. Whoever fits
+coefficients, or asks which term of a price is wrong, starts here.
 """
 
 from __future__ import annotations
@@ -20,28 +21,50 @@ TRAFFIC = TERMS["traffic"]
 def features(context: CostContext, blocking: Blocking) -> dict[str, dict[str, float]]:
     """By operator: `bytes_into_<level>`, `seconds_into_<level>`, and what each fitted coefficient costs per unit, in seconds.
 
-    What does not fit the fusion level is `spilled_s` of the last operator.
+    What no fitted coefficient changes is `computing_s`, which overlaps with traffic, and `paid_s`. What does not fit the fusion
+    level is `spilled_s` of the last operator.
     """
     found = {operator.name: _traffic(context, work) for operator, work in works(context, blocking)}
+    without = _seconds(context, blocking, without_fitted(context.coefficients))
+    for operator, (computing_s, paid_s) in without.items():
+        found[operator] |= {"computing_s": computing_s, "paid_s": paid_s}
     for name, coefficients in unit_coefficients(context.coefficients).items():
-        for operator, work in works(replace(context, coefficients=coefficients), blocking):
-            paid = float(work.arithmetic_s + work.functions_s + work.packing_s + work.overhead_s + work.line_buffer_s)
-            if paid:
-                found[operator.name][name] = paid
+        for operator, seconds in _seconds(context, blocking, coefficients).items():
+            if seconds != without[operator]:
+                found[operator][name] = sum(seconds) - sum(without[operator])
     found[context.chain.operators[-1].name]["spilled_s"] = spills(context, blocking.outer).seconds
     return found
 
 
+def without_fitted(coefficients: Coefficients) -> Coefficients:
+    """All coefficients that are fitted 0, all others as they are.
+
+    >>> without_fitted(Coefficients()).block_cycles, without_fitted(Coefficients()).run_cycles
+    (0.0, 60.0)
+    """
+    return coefficients.with_values(dict.fromkeys(FITTED, 0.0))
+
+
 def unit_coefficients(coefficients: Coefficients) -> dict[str, Coefficients]:
-    """For every fitted coefficient that traffic does not have: itself 1, all others 0.
+    """For every fitted coefficient that traffic does not have: itself 1, all other fitted ones 0.
 
     >>> sorted(unit_coefficients(Coefficients()))[:2]
     ['arithmetic', 'block_cycles']
     """
-    none = coefficients
-    for term in TERMS:
-        none = none.without(term)
+    none = without_fitted(coefficients)
     return {name: none.with_values({name: 1.0}) for name in FITTED if name not in TRAFFIC}
+
+
+def _seconds(context: CostContext, blocking: Blocking, coefficients: Coefficients) -> dict[str, tuple[float, float]]:
+    """By operator: seconds of computing, and seconds that are paid in any case."""
+    found = works(replace(context, coefficients=coefficients), blocking)
+    return {
+        operator.name: (
+            float(work.arithmetic_s + work.functions_s),
+            float(work.packing_s + work.overhead_s + work.line_buffer_s),
+        )
+        for operator, work in found
+    }
 
 
 def _traffic(context: CostContext, work: Work) -> dict[str, float]:

@@ -25,9 +25,11 @@ from tilewright.plan.model.price_features import features
 from tilewright.plan.planner import PricedChain, price_chain
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.tune.fit.kernels import Kernel, OperatorRow, row_of
+from tilewright.tune.schedules.timing import peak_flops_per_s
 from tilewright.tune.timing.turns import seconds_per_call
 
-ROUNDS = 5
+KIND = "convolutions"
+ROUNDS = 9
 TURN_S = 2e-3
 TOLERANCE = 1e-3
 """Of the largest difference between two algorithms over the largest result: what an outright wrong kernel exceeds."""
@@ -46,8 +48,9 @@ class Convolution:
     groups: int = 1
 
     def __str__(self) -> str:
-        further = f" stride {self.stride} dilation {self.dilation} groups {self.groups}"
-        return f"conv {self.channels}x{self.size}x{self.size} to {self.filters}, {self.kernel}x{self.kernel}{further}"
+        further = {"stride": self.stride, "dilation": self.dilation, "groups": self.groups}
+        said = "".join(f" {name} {figure}" for name, figure in further.items() if figure > 1)
+        return f"conv {self.channels}x{self.size}x{self.size} to {self.filters}, {self.kernel}x{self.kernel}{said}"
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -88,13 +91,19 @@ CONVOLUTIONS = (
 
 
 def measure(layer: Convolution, machine: Machine) -> list[Kernel]:
-    """The kernels of a layer, one an algorithm; without those that have no plan, no features, or a result of their own."""
+    """The kernels of a layer, one an algorithm; without those that have no plan, no features, or a result of their own.
+
+    Seconds are the least of rounds in which all have turns, as if the core had its calibrated peak.
+    """
     ways = [way for graph in graphs(layer, machine) if (way := _Way.of(graph, machine)) is not None]
     image = np.random.default_rng(1).standard_normal(layer.shape, np.float32)
     results = [way.call(image) for way in ways]
     right = [way for way, result in zip(ways, results, strict=True) if _agree(result, results)]
+    before = peak_flops_per_s()
     rounds = [[seconds_per_call(way.again, TURN_S) for way in right] for _ in range(ROUNDS)]
-    return [Kernel(str(layer), min(times), way.rows) for way, times in zip(right, zip(*rounds, strict=True), strict=True)]
+    slower = max(before, peak_flops_per_s()) / machine.peak("float32")
+    times = [min(turns) * slower for turns in zip(*rounds, strict=True)]
+    return [Kernel(str(layer), seconds, way.rows, KIND) for way, seconds in zip(right, times, strict=True)]
 
 
 def graphs(layer: Convolution, machine: Machine) -> Iterator[Graph]:

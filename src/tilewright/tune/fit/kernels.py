@@ -23,7 +23,10 @@ class OperatorRow:
     computing: FloatArray
     paid: FloatArray
     longest_traffic_s: float
-    spilled_s: float = 0.0
+    computing_s: float = 0.0
+    """What overlaps with traffic and depends on no fitted coefficient."""
+    paid_s: float = 0.0
+    """All else that depends on none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +36,23 @@ class Kernel:
     case: str
     measured_s: float
     operators: tuple[OperatorRow, ...]
+    kind: str = "chains"
+    """Of cases: qualities are told by kind too."""
 
 
 def kernels_of(document: Mapping[str, Any]) -> list[Kernel]:
     """The kernels of a file of measurements, without those that are wrong or have no price.
 
-    The clock of a core changes with the temperature and with its neighbours: seconds count as if it had its calibrated peak.
+    The least seconds count, which processes beside disturbed least. The clock of a core changes with the temperature and with its
+    neighbours: seconds count as if it had its calibrated peak.
     """
     found = []
     for case in document["cases"]:
         slower = case["peak_flops_per_s"] / document["machine"]["peak_flops_per_s"]
         for plan in case["plans"]:
-            if plan["measured_s"] and plan["features"]:
+            if plan["least_s"] and plan["features"]:
                 rows = tuple(row_of(one) for one in plan["features"].values())
-                found.append(Kernel(case["case"], plan["measured_s"] * slower, rows))
+                found.append(Kernel(case["case"], plan["least_s"] * slower, rows))
     return found
 
 
@@ -55,9 +61,10 @@ def row_of(features: Mapping[str, float]) -> OperatorRow:
     times = {name.removeprefix("seconds_into_"): time for name, time in features.items() if name.startswith("seconds_into_")}
     behind = sum(time for level, time in times.items() if level != "L1")
     known = {**features, "visible_l1_traffic": times.get("L1", 0.0), "visible_traffic": behind}
+    paid_s = known.get("paid_s", 0.0) + known.get("spilled_s", 0.0)
     computing = np.array([known.get(name, 0.0) if name in COMPUTING else 0.0 for name in NAMES])
     paid = np.array([known.get(name, 0.0) if name not in COMPUTING else 0.0 for name in NAMES])
-    return OperatorRow(computing, paid, max(times.values(), default=0.0), known.get("spilled_s", 0.0))
+    return OperatorRow(computing, paid, max(times.values(), default=0.0), known.get("computing_s", 0.0), paid_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +74,21 @@ class Table:
     computing: FloatArray
     paid: FloatArray
     longest_traffic_s: FloatArray
-    spilled_s: FloatArray
+    computing_s: FloatArray
+    paid_s: FloatArray
     owner: np.ndarray[Any, np.dtype[np.int64]]
     count: int
 
     def price(self, values: FloatArray, call_s: float) -> FloatArray:
         """Predicted seconds of every kernel."""
-        overlapping = np.maximum(self.computing @ values, self.longest_traffic_s)
-        return call_s + self._summed(overlapping + self.paid @ values + self.spilled_s)
+        overlapping = np.maximum(self.computing @ values + self.computing_s, self.longest_traffic_s)
+        return call_s + self._summed(overlapping + self.paid @ values + self.paid_s)
 
     def linear(self, values: FloatArray) -> tuple[FloatArray, FloatArray]:
         """(seconds per unit of every coefficient, seconds that depend on none) of every kernel, where the largest stays it."""
-        computes = self.computing @ values >= self.longest_traffic_s
+        computes = self.computing @ values + self.computing_s >= self.longest_traffic_s
         units = self.paid + np.where(computes[:, None], self.computing, 0.0)
-        return self._summed(units), self._summed(self.spilled_s + np.where(computes, 0.0, self.longest_traffic_s))
+        return self._summed(units), self._summed(self.paid_s + np.where(computes, self.computing_s, self.longest_traffic_s))
 
     def _summed(self, figures: FloatArray) -> FloatArray:
         total = np.zeros((self.count, *figures.shape[1:]))
@@ -95,7 +103,8 @@ def table(kernels: Sequence[Kernel]) -> Table:
         np.array([one.computing for _, one in rows]).reshape(-1, len(NAMES)),
         np.array([one.paid for _, one in rows]).reshape(-1, len(NAMES)),
         np.array([one.longest_traffic_s for _, one in rows]),
-        np.array([one.spilled_s for _, one in rows]),
+        np.array([one.computing_s for _, one in rows]),
+        np.array([one.paid_s for _, one in rows]),
         np.array([number for number, _ in rows], np.int64),
         len(kernels),
     )

@@ -1,4 +1,4 @@
-"""A fit on this machine: cases measured within a time, coefficients old and new, and the better of them kept."""
+"""A fit on this machine: cases measured within a time, coefficients old and new, and whether the new ones are better."""
 
 from __future__ import annotations
 
@@ -8,51 +8,86 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
-from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
 
 from tilewright.errors import TilewrightError
+from tilewright.machine.description import Source
 from tilewright.machine.machine import Machine
-from tilewright.plan.model import coefficients
-from tilewright.plan.model.coefficients import Fit, coefficients_for, to_text
-from tilewright.runtime.directories import write_atomically
+from tilewright.plan.model.coefficients import Fit, coefficients_for
 from tilewright.tune.fit import convolutions
 from tilewright.tune.fit.fitting import crosswise, fit, values_of
 from tilewright.tune.fit.kernels import NAMES, Kernel, kernels_of, prices
+from tilewright.tune.fit.least_squares import FloatArray
 from tilewright.tune.fit.quality import Quality, quality
 from tilewright.tune.schedules.cases import CASES, Case
 from tilewright.tune.schedules.population import measure_case, population
 
 LEAST_CASES = 4
 """Below it, fits to all other cases say nothing."""
-UNIFORM, BEST, NEIGHBOURS, ROUNDS = 4, 4, 8, 3
+UNIFORM, BEST, NEIGHBOURS, ROUNDS = 4, 4, 8, 7
+ALL = "all"
+
+Measured: TypeAlias = Callable[[], list[Kernel]]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Qualities of the coefficients in use, and of predictions of every case by a fit to all other cases."""
+
+    in_use: Quality
+    fitted: Quality
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a fit came to. `new` predicts every case by a fit to all others."""
+    """What a fit came to: the coefficients, and their qualities over all cases and over those of each kind."""
 
     kernels: int
-    old: Quality
-    new: Quality
+    qualities: dict[str, Compared]
     fit: Fit
 
     @property
     def is_better(self) -> bool:
         """Whether choices by the fit lose less than by the coefficients in use, and its errors are no larger."""
-        return self.new.regret < self.old.regret and self.new.median <= self.old.median
+        found = self.qualities[ALL]
+        return found.fitted.regret < found.in_use.regret and found.fitted.median <= found.in_use.median
 
 
-def measured(machine: Machine, seconds: float, told: Callable[[str], None] = lambda line: None) -> list[Kernel]:
-    """The kernels of as many cases as are begun within `seconds`; chains and convolutions alternate. Cases are `told`."""
-    deadline = time.monotonic() + seconds
-    found: list[Kernel] = []
-    for name, measure in _cases(machine):
-        if time.monotonic() >= deadline:
+def check_measured(machine: Machine) -> None:
+    """Raise `TilewrightError` for a machine of default rates: a fit would make up for what is wrong with them."""
+    if machine.peak_source is not Source.MEASURED:
+        raise TilewrightError(
+            "coefficients are fitted to a machine of measured rates",
+            where=machine.name,
+            why=f"its peak is from the {machine.peak_source.value}",
+            hint="run tilewright machine --recalibrate, which needs a C compiler; unset TILEWRIGHT_CALIBRATE",
+        )
+
+
+def measured(
+    machine: Machine,
+    limit_s: float,
+    told: Callable[[str], None] = lambda line: None,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Kernel]:
+    """The kernels of as many cases as end within `limit_s` seconds; chains and convolutions alternate.
+
+    No case is begun that would end late if it took as long as the longest before it. Cases are `told`, with the time used.
+    """
+    begin, longest_s, found = clock(), 0.0, list[Kernel]()
+    cases = list(_cases(machine))
+    for number, (name, measure) in enumerate(cases, 1):
+        start_s = clock() - begin
+        if start_s + longest_s > limit_s:
+            told(f"the time is over: {len(cases) - number + 1} cases are left out")
             break
-        start = time.monotonic()
         kernels = measure()
         found += kernels
-        told(f"{name}: {len(kernels)} kernels in {time.monotonic() - start:.1f} s")
+        end_s = clock() - begin
+        longest_s = max(longest_s, end_s - start_s)
+        told(f"[{number}/{len(cases)}, {end_s:.0f} of {limit_s:.0f} s] {name}: {len(kernels)} kernels")
     return found
 
 
@@ -63,8 +98,8 @@ def outcome(machine: Machine, kernels: Sequence[Kernel]) -> Outcome:
         raise TilewrightError(f"{cases} cases are too few for a fit", why=f"it needs {LEAST_CASES}", hint="allow more --minutes")
     own = coefficients_for(machine)
     start = values_of(own)
-    values = fit(kernels, start, own.call_s)
-    across = quality(kernels, crosswise(kernels, start, own.call_s))
+    qualities = _qualities(kernels, prices(kernels, start, own.call_s), crosswise(kernels, start, own.call_s))
+    across = qualities[ALL].fitted
     found = Fit(
         architecture=machine.architecture,
         vector_bits=machine.vector_bits,
@@ -74,19 +109,22 @@ def outcome(machine: Machine, kernels: Sequence[Kernel]) -> Outcome:
         median_error=round(across.median, 4),
         error_95=round(across.error_95, 4),
         regret=round(across.regret, 4),
-        values={name: float(f"{value:.4g}") for name, value in zip(NAMES, values, strict=True)},
+        values={name: float(f"{value:.4g}") for name, value in zip(NAMES, fit(kernels, start, own.call_s), strict=True)},
     )
-    return Outcome(len(kernels), quality(kernels, prices(kernels, start, own.call_s)), across, found)
+    return Outcome(len(kernels), qualities, found)
 
 
-def shipped(fit: Fit) -> Path:
-    """Write a fit into the package, for machines of its family; whole or not at all."""
-    path = Path(coefficients.__file__).parent / "fits" / f"{fit.architecture}-{fit.vector_bits}{coefficients.SUFFIX}"
-    write_atomically(path, to_text(fit).encode())
-    return path
+def _qualities(kernels: Sequence[Kernel], in_use: FloatArray, fitted: FloatArray) -> dict[str, Compared]:
+    """Over all kernels, then by kind."""
+    kinds = np.array([kernel.kind for kernel in kernels])
+    found = {ALL: Compared(quality(kernels, in_use), quality(kernels, fitted))}
+    for kind in dict.fromkeys(kernel.kind for kernel in kernels):
+        of_kind = [kernel for kernel in kernels if kernel.kind == kind]
+        found[kind] = Compared(quality(of_kind, in_use[kinds == kind]), quality(of_kind, fitted[kinds == kind]))
+    return found
 
 
-def _cases(machine: Machine) -> Iterator[tuple[str, Callable[[], list[Kernel]]]]:
+def _cases(machine: Machine) -> Iterator[tuple[str, Measured]]:
     chains = [(case.name, partial(_chain, case, machine)) for case in CASES]
     layers = [(str(layer), partial(convolutions.measure, layer, machine)) for layer in convolutions.CONVOLUTIONS]
     return (case for case in chain.from_iterable(zip_longest(chains, layers)) if case is not None)

@@ -90,10 +90,10 @@ def wrong(case: Case, runnables: Sequence[Runnable]) -> dict[int, float]:
 
 def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) -> Timed:
     """Time all plans in turns. The peak is the larger of those before and after: right behind it the next plan is slow."""
-    before = _peak()
+    before = peak_flops_per_s()
     runnables[-1].seconds(SETTLE_S)
     times = tuple(tuple(runnable.seconds(turn_s) for runnable in runnables) for _ in range(rounds))
-    return Timed(times, max(before, _peak()))
+    return Timed(times, max(before, peak_flops_per_s()))
 
 
 def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> list[float]:
@@ -102,7 +102,8 @@ def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s
     return pairs.ratios(partial(own.seconds, turn_s), turns, budget_s=budget_s)
 
 
-def _peak() -> float:
+def peak_flops_per_s() -> float:
+    """Of one core at this moment, for float32."""
     return _measurer().peak_flops_per_s("float32", PEAK_SAMPLE_S)
 
 

@@ -1,0 +1,172 @@
+"""`tilewright tune --fit` the whole way, with a clock and times that the test tells: what it prints, what it writes, and when."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from tests.tune.fit.test_fitting import synthetic
+from tilewright.cli.tune import tune
+from tilewright.errors import TilewrightError
+from tilewright.machine import Machine, Source, detection, fits, targets
+from tilewright.plan.model.coefficients import FITTED, coefficients_for
+from tilewright.runtime import calibration
+from tilewright.tune.fit import convolutions, session
+from tilewright.tune.fit.convolutions import Convolution
+from tilewright.tune.fit.fitting import values_of
+from tilewright.tune.fit.kernels import NAMES, Kernel, prices
+from tilewright.tune.schedules import timing
+from tilewright.tune.schedules.cases import Case, product
+
+MEASURED = replace(Machine.named("x86-64-v2"), peak_source=Source.MEASURED)
+CASES = (Case("P1", product, ((31, 47), (47, 29))), Case("P2", product, ((64, 33), (33, 95))))
+LAYERS = (Convolution(8, 9, 16, 3), Convolution(16, 7, 8, 1))
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache of its own, and a machine of measured rates."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr(calibration, "ensure", lambda **_: MEASURED)
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def fake_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every call takes 1 us more than the call before it."""
+    numbers = iter(range(1, 1 << 30))
+
+    def seconds(call: Callable[[], object], turn_s: float) -> float:
+        call()
+        return 1e-4 + 1e-6 * next(numbers)
+
+    for module in (timing, convolutions):
+        monkeypatch.setattr(module, "seconds_per_call", seconds)
+        monkeypatch.setattr(module, "peak_flops_per_s", lambda: MEASURED.peak("float32"))
+    for count in ("UNIFORM", "BEST", "NEIGHBOURS", "ROUNDS"):
+        monkeypatch.setattr(session, count, 1)
+    monkeypatch.setattr(session, "CASES", CASES)
+    monkeypatch.setattr(convolutions, "CONVOLUTIONS", LAYERS)
+
+
+def times_twice_as_long() -> list[Kernel]:
+    """Kernels that take what twice some coefficients say: the coefficients in use are wrong, and a fit is right."""
+    return synthetic(2 * values_of(coefficients_for(MEASURED)))
+
+
+def given(monkeypatch: pytest.MonkeyPatch, kernels: list[Kernel]) -> None:
+    monkeypatch.setattr(session, "measured", lambda *_: kernels)
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(tune, arguments)
+
+
+def fit_files(cache: Path) -> Iterator[Path]:
+    return cache.rglob("*fit*")
+
+
+def test_chains_and_convolutions_are_measured_in_turns_and_fitted(fake_times: None) -> None:
+    result = CliRunner().invoke(tune, ["--fit", "--dry-run"], catch_exceptions=False)
+    lines = result.stderr.splitlines()
+    assert ["P1" in lines[0], "conv 8x9x9" in lines[1], "P2" in lines[2], "conv 16x7x7" in lines[3]] == [True] * 4
+    assert lines[0].startswith("[1/4, ")
+    assert all(name in result.stdout for name in FITTED)
+    assert "convolutions (2 cases)" in result.stdout
+    assert "regret" in result.stdout
+
+
+def test_the_price_of_a_layers_features_is_the_price_that_it_is_chosen_by() -> None:
+    for graph in convolutions.graphs(LAYERS[0], MEASURED):
+        model_plan = convolutions.compiler.plan(graph, MEASURED)
+        rows = convolutions.rows_of(model_plan)
+        if rows is None:
+            continue
+        own = coefficients_for(MEASURED)
+        called_s = own.call_s * len(model_plan.plans)
+        found = prices([Kernel("", 1.0, rows)], values_of(own), called_s)[0]
+        assert found == pytest.approx(sum(plan.price.seconds for plan in model_plan.plans), rel=1e-6)
+
+
+def test_no_case_begins_that_would_end_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = iter([0.0, 0.0, 40.0, 40.0, 50.0, 50.0])
+    told: list[str] = []
+    cases = [(f"case {number}", lambda: [Kernel("", 1.0, ())]) for number in range(5)]
+    monkeypatch.setattr(session, "_cases", lambda machine: iter(cases))
+    found = session.measured(MEASURED, 80.0, told.append, lambda: next(now))
+    assert len(found) == 2
+    assert told[-1] == "the time is over: 3 cases are left out"
+
+
+def test_a_better_fit_is_kept_and_planning_reads_it(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, times_twice_as_long())
+    in_use = values_of(coefficients_for(MEASURED))
+    monkeypatch.setattr(session.Outcome, "is_better", True)
+    result = run("--fit")
+    assert result.exit_code == 0, result.output
+    (path,) = fit_files(cache)
+    assert str(path) in result.stdout
+    machine = Machine.detect()
+    assert machine.fitted == fits.read(path) != ()
+    assert values_of(coefficients_for(machine)) == pytest.approx(2 * in_use, rel=0.1)
+
+
+def test_a_fit_that_is_not_better_is_not_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given(monkeypatch, synthetic(values_of(coefficients_for(MEASURED))))
+    result = run("--fit")
+    assert "the coefficients in use are kept" in result.stdout
+    assert not list(fit_files(cache))
+
+
+def test_nothing_is_left_of_an_interrupted_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> list[Kernel]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "measured", interrupted)
+    assert run("--fit").exit_code == 1
+    assert not list(fit_files(cache))
+
+
+def test_an_interrupted_write_leaves_the_old_fit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernels = times_twice_as_long()
+    path = calibration.store_fit(session.outcome(MEASURED, kernels).fit)
+    old = path.read_bytes()
+
+    def broken(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("os.rename", broken)
+    with pytest.raises(KeyboardInterrupt):
+        calibration.store_fit(session.outcome(MEASURED, kernels).fit)
+    assert [file.read_bytes() for file in path.parent.iterdir()] == [old]
+
+
+def test_errors_say_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "--fit" in run().stderr
+    assert run("--fit", "--minutes", "0").exit_code == 2
+    given(monkeypatch, synthetic(np.ones(len(NAMES)))[:3])
+    with pytest.raises(TilewrightError, match="too few for a fit"):
+        CliRunner().invoke(tune, ["--fit"], catch_exceptions=False)
+    monkeypatch.setattr(calibration, "ensure", lambda **_: Machine.named("x86-64-v2"))
+    with pytest.raises(TilewrightError, match="measured rates"):
+        CliRunner().invoke(tune, ["--fit"], catch_exceptions=False)
+
+
+@pytest.mark.parametrize("name", targets.names())
+def test_targets_known_by_name_have_no_fit_of_a_cpu(name: str) -> None:
+    """So no golden plan depends on a CPU that was measured."""
+    assert Machine.named(name).fitted == ()
+
+
+@pytest.mark.parametrize("text", ["", "[", "[coefficients.arithmetic]\nvalue = -1", '[coefficients.arithmetic]\nvalue = "1"'])
+def test_a_damaged_fit_counts_as_none(text: str, cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = fits.path_of(cache, detection.inspect().fingerprint)
+    path.parent.mkdir(parents=True)
+    path.write_text(text)
+    assert fits.read(path) == ()
+    assert "damaged" in caplog.text
