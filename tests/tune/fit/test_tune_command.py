@@ -150,7 +150,7 @@ def test_errors_say_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "--fit" in run().stderr
     assert run("--fit", "--minutes", "0").exit_code == 2
     given(monkeypatch, synthetic(np.ones(len(NAMES)))[:3])
-    with pytest.raises(TilewrightError, match="too few for a fit"):
+    with pytest.raises(TilewrightError, match="too few cases for a fit"):
         CliRunner().invoke(tune, ["--fit"], catch_exceptions=False)
     monkeypatch.setattr(calibration, "ensure", lambda **_: Machine.named("x86-64-v2"))
     with pytest.raises(TilewrightError, match="measured rates"):

@@ -74,7 +74,7 @@ def measured(
 ) -> list[Kernel]:
     """The kernels of as many cases as end within `limit_s` seconds; chains and convolutions alternate.
 
-    No case is begun that would end late if it took as long as the longest before it. Cases are `told`, with the time used.
+    Behind the first, no case is begun that would end late if it took as long as the longest before it. Cases are `told`, with the time used.
     """
     begin, longest_s, found = clock(), 0.0, list[Kernel]()
     cases = list(_cases(machine))
@@ -95,7 +95,9 @@ def outcome(machine: Machine, kernels: Sequence[Kernel]) -> Outcome:
     """The fit of measured kernels. Raises `TilewrightError` for too few cases."""
     cases = len({kernel.case for kernel in kernels})
     if cases < LEAST_CASES:
-        raise TilewrightError(f"{cases} cases are too few for a fit", why=f"it needs {LEAST_CASES}", hint="allow more --minutes")
+        raise TilewrightError(
+            "too few cases for a fit", why=f"{cases} measured, {LEAST_CASES} needed", hint="allow more --minutes"
+        )
     own = coefficients_for(machine)
     start = values_of(own)
     qualities = _qualities(kernels, prices(kernels, start, own.call_s), crosswise(kernels, start, own.call_s))
