@@ -23,6 +23,7 @@ def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
 
     Nothing is written before the end: an interrupted run leaves everything as it was. Run it while nothing else runs.
     """
+    from tilewright.plan.model.coefficients import to_text
     from tilewright.runtime import calibration
     from tilewright.tune.fit import session
 
@@ -38,9 +39,8 @@ def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
     elif dry_run:
         click.echo("the fit is better; nothing is written (--dry-run)")
     else:
-        click.echo(
-            f"the fit is better; written to {calibration.ship_fit(found.fit) if ship else calibration.store_fit(found.fit)}"
-        )
+        keep = calibration.ship_fit if ship else calibration.store_fit
+        click.echo(f"the fit is better; written to {keep(to_text(found.fit))}")
 
 
 def render(found: Outcome, machine: Machine) -> str:

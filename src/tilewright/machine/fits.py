@@ -9,8 +9,6 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +16,7 @@ from tilewright.machine.fingerprint import Fingerprint
 
 Fitted = tuple[tuple[str, float], ...]
 """Values by name, sorted."""
-DIRECTORY = "fits"
+DIRECTORY = Path(__file__).parent / "fits"
 LOG = logging.getLogger("tilewright.calibration")
 
 
@@ -27,23 +25,22 @@ def path_of(cache_dir: Path, fingerprint: Fingerprint) -> Path:
     return cache_dir / "calibration" / f"{fingerprint.key}.fit.toml"
 
 
-def shipped_name(fingerprint: Fingerprint, vector_bits: int) -> str:
+def shipped_path(fingerprint: Fingerprint, vector_bits: int) -> Path:
     """The file of the package for such a CPU: steppings and sizes of caches share it.
 
-    >>> shipped_name(Fingerprint("x86_64", "AuthenticAMD", "26", "2", "1", (), ()), 512)
+    >>> shipped_path(Fingerprint("x86_64", "AuthenticAMD", "26", "2", "1", (), ()), 512).name
     'x86_64-AuthenticAMD-26-2-512.toml'
     """
     known = fingerprint.architecture, fingerprint.vendor, fingerprint.family, fingerprint.model, str(vector_bits)
-    return "-".join(word for word in known if word) + ".toml"
+    return DIRECTORY / ("-".join(word for word in known if word) + ".toml")
 
 
 def find(cache_dir: Path, fingerprint: Fingerprint, vector_bits: int) -> Fitted:
     """The coefficients fitted on such a CPU; empty where there are none: those of its family then count."""
-    package = resources.files("tilewright.machine").joinpath(DIRECTORY, shipped_name(fingerprint, vector_bits))
-    return read(path_of(cache_dir, fingerprint)) or read(package)
+    return read(path_of(cache_dir, fingerprint)) or read(shipped_path(fingerprint, vector_bits))
 
 
-def read(file: Path | Traversable) -> Fitted:
+def read(file: Path) -> Fitted:
     """The coefficients in a fit's file; empty where there is none, or (with a warning) none that can be trusted."""
     try:
         text = file.read_text(encoding="utf-8")

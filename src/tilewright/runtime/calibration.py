@@ -18,7 +18,6 @@ from tilewright.machine.calibration_store import Calibration
 from tilewright.machine.cores import affinity
 from tilewright.machine.detection import Detected
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import Fit, to_text
 from tilewright.runtime import measurement
 from tilewright.runtime.directories import check_private, write_atomically
 from tilewright.runtime.measurement import Measurer
@@ -116,8 +115,8 @@ def forget() -> None:
     _ensure.cache_clear()
 
 
-def store_fit(fit: Fit) -> Path:
-    """Keep a fit for this user and this CPU, whole or not at all; plans from here on are priced by it.
+def store_fit(text: str) -> Path:
+    """Keep the text of a fit for this user and this CPU, whole or not at all; plans from here on are priced by it.
 
     Raises `CacheError` or `OSError` when the directory cannot be used.
     """
@@ -125,17 +124,17 @@ def store_fit(fit: Fit) -> Path:
     path = fits.path_of(knobs.cache_dir, _this_cpu(knobs).fingerprint)
     check_private(path.parent.parent)
     check_private(path.parent)
-    write_atomically(path, to_text(fit).encode())
+    write_atomically(path, text.encode())
     forget()
     return path
 
 
-def ship_fit(fit: Fit) -> Path:
-    """Write a fit into the package, for all CPUs of this model, whole or not at all. Raises `OSError` where it is read-only."""
+def ship_fit(text: str) -> Path:
+    """Write the text of a fit into the package, for all CPUs of this model. Raises `OSError` where it is read-only."""
     cpu = _this_cpu(settings.current())
-    path = Path(fits.__file__).parent / fits.DIRECTORY / fits.shipped_name(cpu.fingerprint, cpu.machine.vector_bits)
+    path = fits.shipped_path(cpu.fingerprint, cpu.machine.vector_bits)
     path.parent.mkdir(exist_ok=True)
-    write_atomically(path, to_text(fit).encode())
+    write_atomically(path, text.encode())
     path.chmod(0o644)
     forget()
     return path

@@ -14,7 +14,7 @@ from tests.tune.fit.test_fitting import synthetic
 from tilewright.cli.tune import tune
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine, Source, detection, fits, targets
-from tilewright.plan.model.coefficients import FITTED, coefficients_for
+from tilewright.plan.model.coefficients import FITTED, coefficients_for, to_text
 from tilewright.runtime import calibration
 from tilewright.tune.fit import convolutions, session
 from tilewright.tune.fit.convolutions import Convolution
@@ -134,7 +134,7 @@ def test_nothing_is_left_of_an_interrupted_run(cache: Path, monkeypatch: pytest.
 
 def test_an_interrupted_write_leaves_the_old_fit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kernels = times_twice_as_long()
-    path = calibration.store_fit(session.outcome(MEASURED, kernels).fit)
+    path = calibration.store_fit(to_text(session.outcome(MEASURED, kernels).fit))
     old = path.read_bytes()
 
     def broken(*_: object) -> None:
@@ -142,7 +142,7 @@ def test_an_interrupted_write_leaves_the_old_fit(cache: Path, monkeypatch: pytes
 
     monkeypatch.setattr("os.rename", broken)
     with pytest.raises(KeyboardInterrupt):
-        calibration.store_fit(session.outcome(MEASURED, kernels).fit)
+        calibration.store_fit(to_text(session.outcome(MEASURED, kernels).fit))
     assert [file.read_bytes() for file in path.parent.iterdir()] == [old]
 
 
@@ -155,6 +155,16 @@ def test_errors_say_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "ensure", lambda **_: Machine.named("x86-64-v2"))
     with pytest.raises(TilewrightError, match="measured rates"):
         CliRunner().invoke(tune, ["--fit"], catch_exceptions=False)
+
+
+def test_a_shipped_fit_counts_where_the_user_has_none(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fits, "DIRECTORY", tmp_path / "fits")
+    text = to_text(session.outcome(MEASURED, times_twice_as_long()).fit)
+    assert calibration.ship_fit(text).parent == tmp_path / "fits"
+    assert Machine.detect().fitted == fits.decode(text)
+    users = text.replace("value = ", "value = 1")
+    calibration.store_fit(users)
+    assert Machine.detect().fitted == fits.decode(users)
 
 
 @pytest.mark.parametrize("name", targets.names())

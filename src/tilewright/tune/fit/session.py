@@ -74,7 +74,8 @@ def measured(
 ) -> list[Kernel]:
     """The kernels of as many cases as end within `limit_s` seconds; chains and convolutions alternate.
 
-    Behind the first, no case is begun that would end late if it took as long as the longest before it. Cases are `told`, with the time used.
+    The first is always measured; no further case is begun that would end late if it took as long as the longest before it. Cases
+    are `told`, with the time used.
     """
     begin, longest_s, found = clock(), 0.0, list[Kernel]()
     cases = list(_cases(machine))
