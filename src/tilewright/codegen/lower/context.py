@@ -193,7 +193,8 @@ class Lowering:
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:
         blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
         group = next(group for group in in_place_groups(self.chain) if tensor in group)
-        held = [self._region(group, index) or self._held(index, blocks, scope) for index in self._write_indices(tensor)]
+        dimensions = zip(self._write_indices(tensor), self.chain.tensor(tensor).shape, strict=True)
+        held = [self._region(group, index) or self._held(index, extent, blocks, scope) for index, extent in dimensions]
         sizes = tuple(size for _, size in held)
         strides = spread_strides(sizes, self.plan.execution.set_period_bytes, self.lanes)
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
@@ -213,10 +214,11 @@ class Lowering:
         producers = [operator.name for operator in self.chain.operators if operator.write.tensor in group]
         return self.regions.held(producers, *index.axes())
 
-    def _held(self, index: Index, blocks: Mapping[str, tree.Loop | None], scope: Scope) -> tuple[Value, Value]:
-        """(start, capacity) of what a buffer holds of a dimension; one that is written at a constant has one element."""
+    def _held(self, index: Index, extent: Extent, blocks: Mapping[str, tree.Loop | None], scope: Scope) -> tuple[Value, Value]:
+        """(start, capacity) of what a buffer holds of a dimension: all of it where several axes walk it; one element where it is
+        written at a constant."""
         if not index.is_axis():
-            return index.constant, 1
+            return (0, extent_value(extent)) if index.terms else (index.constant, 1)
         (axis,) = index.axes()
         loop = blocks[axis]
         if loop is None:

@@ -35,7 +35,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     roles = roles_of(problem)
     assert roles is not None
     q, p = roles.axis("q", points(roles.reduced), AxisKind.REDUCTION), roles.column()
-    rows = builder.record(_filters_in_rows, roles, kind="filters")
+    rows = builder.record(filters_in_rows, roles, kind="filters")
     image = windows_in_columns(builder, roles, p, q)
     weights = Access(rows.name, (roles.channels, axis_index(q.name)))
     return product_in_place(builder, roles, image, weights, (p,), (q,), number(roles.outputs), "fold")
@@ -57,7 +57,7 @@ def _unfolded(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator,
     return moved(roles, axes, roles.image, written, shape, "unfold", name=name, result=result)
 
 
-def _filters_in_rows(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
+def filters_in_rows(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """The filters as [channel, depth]: an index change."""
     channels = (*roles.group, *roles.filters)
     m, q = Axis("m", points(channels)), Axis("q", points(roles.reduced))

@@ -35,7 +35,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     sliding = sliding_product(problem)
     assert sliding is not None
     roles, tap, p, q = sliding.roles, row_tap(sliding), sliding.roles.column(), summed_at_once(sliding)
-    filters = builder.record(_filters, sliding, kind="filters")
+    filters = builder.record(filters_by_row, sliding, kind="filters")
     weights = Access(filters.name, (axis_index(tap.name), roles.channels, axis_index(q.name)))
     image = windows_of_pixels(builder, sliding, p, q)
     return product_in_place(builder, roles, image, weights, (p,), (tap, q), number(roles.outputs), "fold")
@@ -60,7 +60,7 @@ def _windows(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operat
     return moved(roles, axes, at_positions(by_row, roles.image), written, shape, "unfold", name=name, result=result)
 
 
-def _filters(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
+def filters_by_row(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """The filters as [tap row, (group, filter), (channel, tap column)]."""
     roles, tap = sliding.roles, parallel((row_tap(sliding),))
     channels, depth = (*roles.group, *roles.filters), parallel(depth_axes(sliding))

@@ -1,7 +1,8 @@
 """Fusible groups: operators of a graph connected by edges that can be fused, and why every other edge is cut.
 
 A tensor with several readers and an output of the graph go through memory; so does what its writer or a reader cannot keep in
-vectors, and what is written or looked up at other positions than those of plain axes.
+vectors, and what is written or looked up at other positions than those of plain axes. Copies are an exception, where their
+readers walk another dimension of them block by block: a block is held whole.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilewright.graph.types import Graph, Operator, Tensor
+from tilewright.graph.index import Index
+from tilewright.graph.types import AxisKind, Graph, Operator, Tensor
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions import gathered_reads as lookups
@@ -59,11 +61,35 @@ class DataFlow:
         writer, readers = self.writers[tensor], self.readers[tensor]
         if reason := why_stored(self.tensors, tensor, [writer, *readers]):
             return reason
-        if not all(index.is_axis() or not index.terms for index in writer.write.indices):
+        if not all(index.is_axis() or not index.terms for index in writer.write.indices) and not _is_copy_by_blocks(
+            writer, readers
+        ):
             return CannotFuse(Barrier.MERGED_DIMENSION, (writer.name,))
         if reason := lookups.why_stored(readers, tensor):
             return reason
         return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
+
+
+def _is_copy_by_blocks(writer: Operator, readers: Iterable[Operator]) -> bool:
+    """Whether an operator only moves elements, and all that read them walk a dimension of its result block by block, as it does
+    itself: a loop over the blocks can hold all else of them."""
+    return writer.is_index_change() and any(
+        all(_is_walked_alone(reader, index) for reader, index in [(writer, written), *_read_along(readers, writer, dimension)])
+        for dimension, written in enumerate(writer.write.indices)
+    )
+
+
+def _read_along(readers: Iterable[Operator], writer: Operator, dimension: int) -> Iterator[tuple[Operator, Index]]:
+    """The indices by which operators read a dimension of what another one writes."""
+    for reader in readers:
+        reads = (access for access in reader.reads if access.tensor == writer.write.tensor)
+        yield from ((reader, access.indices[dimension]) for access in reads)
+
+
+def _is_walked_alone(operator: Operator, index: Index) -> bool:
+    """Whether an index is a parallel axis of several points."""
+    axes = [operator.axis(axis) for axis in index.axes()] if index.is_axis() else []
+    return any(axis.kind is AxisKind.PARALLEL and axis.extent != 1 for axis in axes)
 
 
 def fusible_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse]) -> Iterator[Operators]:

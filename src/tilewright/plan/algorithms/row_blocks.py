@@ -1,0 +1,157 @@
+"""Row blocks: windows are copied for a few rows of outputs at a time, and the copy stays in a cache until it was read.
+
+The copy is [batch, block, (channel, taps), pixel of the block]: a loop over blocks holds the copy and the product. Where rows of
+windows move by one, rows of taps are offsets into the copy, as in windows by columns, and rows that two blocks see are copied for
+both. Elsewhere whole windows are copied, as in im2col.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import Index, floordiv, mod
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor, element_bytes
+from tilewright.plan.algorithms import im2col, windows_by_columns
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
+from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points
+from tilewright.plan.algorithms.windows_by_columns import depth_axes, filters_by_row, row_tap, summed_at_once
+
+COPY_SHARE = 0.5
+"""Of the second level of caches that the copy of a block takes at most. Large blocks copy fewer rows twice."""
+LEAST_PIXELS = 192
+"""Of a block: columns of a few tiles of micro kernels. Copies of smaller images lie in a cache as a whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """A sliding product by blocks of rows of outputs."""
+
+    sliding: SlidingProduct
+    block: Axis
+    row: Axis
+    """Of outputs within a block."""
+    pixel: Axis
+    """Of outputs within a block, by its number."""
+
+    def place(self, row: Axis) -> Index:
+        """The row of the image or the output at a row of the block."""
+        return axis_index(self.block.name) * points((self.row,)) + axis_index(row.name)
+
+
+def applies(problem: Problem) -> bool:
+    """Whether there are several equal blocks of rows, of several filters: what is read once needs no copy in a cache."""
+    return _blocks(problem) is not None
+
+
+def _blocks(problem: Problem) -> _Blocks | None:
+    """The blocks: as large as a copy may be where neighbours share rows, else as small as they fill micro kernels."""
+    sliding = sliding_product(problem)
+    if sliding is None or len(sliding.slides) < 2 or sliding.slides[0].tap is None or not sliding.roles.filters:
+        return None
+    roles = sliding.roles
+    rows, columns = points(roles.outputs[:1]), points(roles.outputs[1:])
+    usable = [count for count in range(1, rows) if rows % count == 0 and count * columns >= LEAST_PIXELS]
+    if not usable:
+        return None
+    capacity = problem.machine.levels[min(1, len(problem.machine.levels) - 1)].size_bytes * COPY_SHARE
+    fitting = [count for count in usable if _copied_bytes(sliding, count) <= capacity]
+    block_rows = max(fitting, default=usable[0]) if windows_by_columns.applies(problem) else usable[0]
+    return _Blocks(
+        sliding, roles.axis("block", rows // block_rows), roles.axis("r", block_rows), roles.axis("p", block_rows * columns)
+    )
+
+
+def _copied_bytes(sliding: SlidingProduct, block_rows: int) -> int:
+    """The copy of a block of which rows of taps are offsets."""
+    roles = sliding.roles
+    seen = block_rows - points(roles.outputs[:1]) + sliding.slides[0].seen
+    depth = points((*roles.group, *depth_axes(sliding)))
+    return depth * seen * points(roles.outputs[1:]) * element_bytes(roles.problem.result.dtype)
+
+
+def expand(problem: Problem, builder: Builder) -> Tensor:
+    """The copies, the filters, the product, and every sum in its place."""
+    blocks = _blocks(problem)
+    assert blocks is not None
+    by_offsets = windows_by_columns.applies(problem)
+    image, weights, reduced = _by_offsets(builder, blocks) if by_offsets else _by_windows(builder, blocks)
+    sums = builder.record(_product, blocks, image, weights, reduced, kind="conv")
+    return builder.record(_placed, blocks, sums, kind="fold")
+
+
+def _by_offsets(builder: Builder, blocks: _Blocks) -> tuple[Access, Access, tuple[Axis, ...]]:
+    """The image and the filters as the product reads them, and what it sums over, with rows of taps as offsets."""
+    sliding, tap, q = blocks.sliding, row_tap(blocks.sliding), summed_at_once(blocks.sliding)
+    filters = builder.record(filters_by_row, sliding, kind="filters")
+    weights = Access(filters.name, (axis_index(tap.name), sliding.roles.channels, axis_index(q.name)))
+    seen = replace(blocks.row, extent=points((blocks.row,)) + sliding.slides[0].seen - points(sliding.roles.outputs[:1]))
+    by_row = replace(sliding, slides=sliding.slides[:1])
+    (position,) = by_row.seen_axes()
+    image = _moved_to(at_positions(by_row, sliding.roles.image), position, blocks.place(seen))
+    copy = builder.record(_copied, blocks, image, depth_axes(sliding), seen, kind="unfold")
+    pixel = axis_index(blocks.pixel.name) + sliding.slides[0].tap_position() * points(sliding.roles.outputs[1:])
+    return _read(blocks, copy, q, pixel), weights, (tap, q)
+
+
+def _by_windows(builder: Builder, blocks: _Blocks) -> tuple[Access, Access, tuple[Axis, ...]]:
+    """The same with whole windows in the copy."""
+    roles = blocks.sliding.roles
+    q = roles.axis("q", points(roles.reduced), roles.reduced[0].kind)
+    rows = builder.record(im2col.filters_in_rows, roles, kind="filters")
+    weights = Access(rows.name, (roles.channels, axis_index(q.name)))
+    image = _moved_to(roles.image, roles.outputs[0], blocks.place(blocks.row))
+    copy = builder.record(_copied, blocks, image, roles.reduced, blocks.row, kind="unfold")
+    return _read(blocks, copy, q, axis_index(blocks.pixel.name)), weights, (q,)
+
+
+def _moved_to(image: Access, axis: Axis, place: Index) -> Access:
+    """A read in which an index stands in place of an axis."""
+    return image.mapped(lambda index: index.substitute({axis.name: place}))
+
+
+def _read(blocks: _Blocks, copy: Tensor, q: Axis, pixel: Index) -> Access:
+    """The copy, at all that is summed for a pixel."""
+    roles = blocks.sliding.roles
+    depth = number(roles.group) * points((q,)) + axis_index(q.name)
+    return Access(copy.name, (*plain(roles.batch), axis_index(blocks.block.name), depth, pixel))
+
+
+def _copied(
+    blocks: _Blocks, image: Access, depth: tuple[Axis, ...], row: Axis, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """The copy: [batch, block, (group, depth), (row, column)]."""
+    roles = blocks.sliding.roles
+    channels, pixels = (*roles.group, *parallel(depth)), (row, *roles.outputs[1:])
+    axes = (*roles.batch, blocks.block, *channels, *pixels)
+    written = (*plain(roles.batch), axis_index(blocks.block.name), number(channels), number(pixels))
+    shape = (*extents(roles.batch), blocks.block.extent, points(channels), points(pixels))
+    return moved(roles, axes, image, written, shape, "unfold", name=name, result=result)
+
+
+def _product(
+    blocks: _Blocks, image: Access, weights: Access, reduced: tuple[Axis, ...], *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """Sums of products as [batch, channel, block, pixel]."""
+    roles = blocks.sliding.roles
+    axes = (*roles.batch, blocks.block, *roles.group, *roles.filters, blocks.pixel, *reduced)
+    write = Access(result, (*plain(roles.batch), roles.channels, *plain((blocks.block, blocks.pixel))))
+    shape = (*extents(roles.batch), points((*roles.group, *roles.filters)), *extents((blocks.block, blocks.pixel)))
+    operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, roles.problem.operator.accumulator)
+    return operator, Tensor(result, shape, roles.problem.result.dtype)
+
+
+def _placed(blocks: _Blocks, sums: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The sums in their places."""
+    roles, rows, width = blocks.sliding.roles, points((blocks.row,)), points(blocks.sliding.roles.outputs[1:])
+    output = axis_index(roles.outputs[0].name)
+    pixel = mod(output, rows) * width + number(roles.outputs[1:])
+    read = Access(sums.name, (*plain(roles.batch), roles.channels, floordiv(output, rows), pixel))
+    axes = (*roles.batch, *roles.group, *roles.filters, *roles.outputs)
+    problem = roles.problem
+    return moved(roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", name=name, result=result)
+
+
+ALGORITHM = Algorithm("row blocks", Accuracy.REORDERED, applies, expand)

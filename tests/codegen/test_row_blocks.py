@@ -1,0 +1,46 @@
+"""Convolutions by row blocks, compiled: copies of blocks in one chain with their product, special values included."""
+
+from __future__ import annotations
+
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+
+from tests.codegen.test_convolution_algorithms import VALUES, graph_of, wanted
+from tests.codegen.test_convolutions import EPS, Floats, normal, run
+from tests.support.algorithms import forced
+from tests.support.guarded import in_child
+from tilewright.plan.algorithms import row_blocks
+
+CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
+    "a first layer": ((1, 3, 48, 64), (20, 3, 7, 7), {"strides": (2, 2), "pads": (3, 3, 3, 3)}),
+    "neighbours": ((1, 16, 24, 40), (17, 16, 3, 3), {"pads": (1, 1, 1, 1)}),
+    "two images": ((2, 9, 24, 21), (10, 9, 3, 3), {"pads": (1, 2, 1, 0)}),
+    "groups": ((2, 8, 24, 24), (12, 4, 3, 3), {"group": 2, "pads": (1, 1, 1, 1)}),
+    "dilated": ((1, 12, 24, 24), (13, 12, 3, 3), {"dilations": (3, 2), "pads": (3, 2, 3, 2)}),
+    "steps beyond kernels": ((1, 5, 71, 70), (6, 5, 2, 2), {"strides": (3, 3), "pads": (0, 1, 1, 0)}),
+    "an empty batch": ((0, 5, 24, 24), (6, 5, 3, 3), {"pads": (1, 1, 1, 1)}),
+}
+
+
+def check(x: Floats, w: Floats, options: dict[str, Any], least_pixels: int, constant: bool) -> None:
+    """The sums, to the error of float32."""
+    with np.errstate(invalid="ignore"):
+        exact, size = wanted(x, w, options)
+    with patch.object(row_blocks, "LEAST_PIXELS", least_pixels), forced(row_blocks.ALGORITHM.name):
+        found = run(graph_of(x, w, options, constant), [x] if constant else [x, w])
+    finite = np.isfinite(exact)
+    assert np.array_equal(found[~finite], exact[~finite].astype(np.float32), equal_nan=True)
+    assert np.all(np.abs(found - exact)[finite] <= (4 + w[0].size) * EPS * (size[finite] + 1))
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_row_blocks(name: str) -> None:
+    shape, filters, options = CASES[name]
+    x = normal(*shape)
+    in_child(check, x, normal(*filters), options, 64, True)
+    if x.size:
+        x.flat[np.random.default_rng(0).choice(x.size, 6, replace=False)] = VALUES
+        in_child(check, x, normal(*filters), options, 24, False)
