@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -121,6 +122,13 @@ def test_sliding_sums(name: str, maps: bool) -> None:
     x, filters, kernel, attributes = CASES[name]
     graph = depthwise(x, filters, kernel, maps, **attributes)
     check_in_child(graph, operands(graph), attributes)
+
+
+@pytest.mark.parametrize(("columns", "is_prefetched"), [(40, False), (700, True)])
+def test_results_whose_rows_are_stored_in_pieces_are_prefetched(columns: int, is_prefetched: bool) -> None:
+    graph = depthwise((1, 2, 30, columns), 1, (3, 3), False, pads=(1, 1, 1, 1))
+    source = compiler.build(compiler.plan(graph, Machine.named("cascadelake-6240")), threads=1).artifact.source
+    assert bool(re.search(r"__builtin_prefetch\(.*, 1\);", source)) == is_prefetched
 
 
 @settings(max_examples=12, deadline=None)

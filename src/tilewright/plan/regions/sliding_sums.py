@@ -29,6 +29,10 @@ MOST_VECTORS = 8
 FEW_VECTORS = 2
 """Side by side behind whole blocks, where widths are known at run time: no vector but the last two is computed in vain."""
 
+ROWS_AHEAD = 4
+"""From the row that is stored to that whose store is prefetched. One core of Zen 5, columns in blocks, ms without and with 0, 4,
+12: 5x5 of 1 channel and 64 filters on 270 x 480 16.7, 7.0, 6.4, 6.4; 9x9 on 256 x 256 11.2, 5.0, 4.9, 5.0."""
+
 
 @dataclass(frozen=True, slots=True)
 class Slide:
@@ -96,6 +100,11 @@ class SlidingSum:
     def keeps_weights(self) -> bool:
         """Whether all weights of a window wait in registers."""
         return self.taps <= FEW_TAPS
+
+    @property
+    def rows_ahead(self) -> int:
+        """From the row of sums that is stored to that whose place is prefetched."""
+        return ROWS_AHEAD
 
     def pairs(self, width: int | None, lanes: int) -> bool:
         """Whether rows are so short that a vector has those of two channels: half of its lanes each."""

@@ -412,9 +412,20 @@ class _Emitter(VectorStatements):
         lines.append(f"const tw_vec state_sum = {total};")
         reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
         lines += [line for read in reads for line in self.load_lines(read, not is_whole)]
-        lines += [*self.define("result", self.value(reduction.finish)), self.store("result", not is_whole)]
+        lines += [*self.define("result", self.value(reduction.finish)), self.store("result", not is_whole), *self.prefetched()]
         body = ["{", *indent(lines), "}"]
         return body if isinstance(left, int) else [f"if ({to_c(left)} > 0) {{", *indent(lines), "}"]
+
+    def prefetched(self) -> Lines:
+        """Prefetch the place of a later row, where columns are in several blocks: stores wait for each other's lines, and no
+        hardware prefetcher follows pieces of rows.
+        """
+        rows, wide = self.form.rows, self.loops.sliding * self.loops.sliding_lanes
+        size = self.ranges[self.form.columns.output].size
+        if rows is None or (isinstance(size, int) and size <= wide):
+            return []
+        ahead = multiply(self.form.rows_ahead, self.loops.write.stride(rows.output))
+        return [f"__builtin_prefetch({self.address(self.loops.write)} + {to_c(ahead)}, 1);"]
 
 
 def _value(limit: int | Index) -> Value:
