@@ -417,9 +417,7 @@ class _Emitter(VectorStatements):
         return body if isinstance(left, int) else [f"if ({to_c(left)} > 0) {{", *indent(lines), "}"]
 
     def prefetched(self) -> Lines:
-        """Prefetch the place of a later row, where columns are in several blocks: stores wait for each other's lines, and no
-        hardware prefetcher follows pieces of rows.
-        """
+        """Prefetch the place of a later row, where columns are in several blocks: stores of large results wait for lines."""
         rows, wide = self.form.rows, self.loops.sliding * self.loops.sliding_lanes
         size = self.ranges[self.form.columns.output].size
         if rows is None or (isinstance(size, int) and size <= wide):
