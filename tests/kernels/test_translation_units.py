@@ -1,0 +1,26 @@
+"""Translation units that are joined: what they share stands once, and nothing means two things."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.errors import InternalError
+from tilewright.kernels.translation_units import joined
+
+HELPER = "static int scaled(int x) {\n  return x * FACTOR;\n}\n"
+
+
+def unit(name: str, factor: int) -> str:
+    return f"#define FACTOR {factor}\n{HELPER}int {name}(int x) {{ return scaled(x); }}\n#undef FACTOR\n"
+
+
+def test_shared_definitions_stand_once() -> None:
+    text = joined([unit("first", 2), unit("second", 2)])
+    assert text.count("scaled(int x)") == 1
+    assert text.count("int first(") == text.count("int second(") == 1
+
+
+def test_macros_of_two_meanings_are_refused() -> None:
+    """The helper's text is equal, but would multiply by 2 in both."""
+    with pytest.raises(InternalError, match="define the macro FACTOR in different ways"):
+        joined([unit("first", 2), unit("second", 3)])
