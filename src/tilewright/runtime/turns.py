@@ -17,6 +17,10 @@ SHORT_TURN_S = 0.5e-3
 """A cold session of a detector took 5.4 s with turns of 0.5 and of 0.1 ms, 5.9 s with 5 ms (Zen 5, two cores)."""
 
 
+ROUNDING_S = 2e-6
+"""The interpreter keeps intervals in microseconds."""
+
+
 @dataclass(slots=True)
 class _Turns:
     """The interval of the interpreter, which is one for all threads, and how many want it short."""
@@ -27,15 +31,16 @@ class _Turns:
 
     def shorten(self) -> None:
         with self.lock:
-            if self.users == 0:
+            self.users += 1
+            if self.users == 1:
                 self.usual_s = sys.getswitchinterval()
                 sys.setswitchinterval(min(self.usual_s, SHORT_TURN_S))
-            self.users += 1
 
     def restore(self) -> None:
+        """The usual interval, behind the last user: one that somebody set meanwhile stays."""
         with self.lock:
             self.users -= 1
-            if self.users == 0:
+            if self.users == 0 and abs(sys.getswitchinterval() - SHORT_TURN_S) < ROUNDING_S:
                 sys.setswitchinterval(self.usual_s)
 
 
@@ -45,7 +50,7 @@ _turns = _Turns()
 def _forget_users() -> None:
     """In a forked child: the threads that wanted short turns are not there to restore the usual ones."""
     global _turns
-    if _turns.users:
+    if _turns.users and _turns.usual_s:
         sys.setswitchinterval(_turns.usual_s)
     _turns = _Turns()
 
@@ -64,8 +69,9 @@ def short() -> Iterator[None]:
     (True, True)
     """
     turns = _turns
-    turns.shorten()
     try:
+        turns.shorten()
         yield
     finally:
-        turns.restore()
+        if turns is _turns:  # else this is a forked child, where another thread may have held the lock
+            turns.restore()

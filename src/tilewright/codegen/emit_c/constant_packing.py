@@ -8,7 +8,7 @@ from dataclasses import replace
 from tilewright.codegen.emit_c.c_file import File, Prepared
 from tilewright.codegen.emit_c.c_text import COMMENT, function, without_names
 from tilewright.codegen.emit_c.nest import node_helpers, node_lines
-from tilewright.codegen.emit_c.operator_nests import nest_declaration, nest_name
+from tilewright.codegen.emit_c.operator_nests import nest_declaration, unambiguous
 from tilewright.codegen.expressions import multiply
 from tilewright.codegen.loop_nest import FLOAT_BYTES, NestCall, OperatorNest, PackedConstant, walk
 from tilewright.kernels.element_access import C_TYPES
@@ -20,9 +20,9 @@ EXPORTED = '__attribute__((visibility("default")))'
 def linked_preparation(file: File) -> tuple[list[str], list[OperatorNest]]:
     """`preparation` of a program that links shared loops, and those that it calls."""
     nodes = walk(node for prepared in file.prepared for node in prepared.calls)
-    nests = {nest_name(node.nest): node.nest for node in nodes if isinstance(node, NestCall)}
+    nests = unambiguous(node.nest for node in nodes if isinstance(node, NestCall))
     called = replace(file, prepared=tuple(_with_calls(prepared) for prepared in file.prepared))
-    return [*map(nest_declaration, nests.values()), *preparation(called)], list(nests.values())
+    return [*map(nest_declaration, nests), *preparation(called)], nests
 
 
 def _with_calls(prepared: Prepared) -> Prepared:

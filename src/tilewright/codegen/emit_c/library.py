@@ -15,13 +15,12 @@ from tilewright.codegen.emit_c.c_text import comment, function, words
 from tilewright.codegen.emit_c.constant_packing import linked_preparation, preparation, preparation_helpers
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.nest import defined, nest_helpers, routine_of
-from tilewright.codegen.emit_c.operator_nests import linked_nest, nest_declaration, nest_text
+from tilewright.codegen.emit_c.operator_nests import linked_nest, nest_declaration, nest_text, unambiguous
 from tilewright.codegen.emit_c.prelude import prelude
 from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, OperatorNest
-from tilewright.errors import InternalError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.helpers import Helper
 
@@ -56,7 +55,7 @@ def emit_files(file: File) -> Emitted:
     declared = [routine.declaration for part in parts for routine in part]
     packing, packing_nests = linked_preparation(file)
     text, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *packing])
-    nests = [linked_nest(nest, file.dialect) for nest in (*_nests(called), *packing_nests)]
+    nests = [linked_nest(nest, file.dialect) for nest in unambiguous([*_nests(called), *packing_nests])]
     kernels = dict.fromkeys([*nests, *(kernel for _, linked in files for kernel in linked)])
     return Emitted(text, tuple(KernelSource(SourceKind.C, text) for text, _ in files), tuple(kernels))
 
@@ -97,11 +96,7 @@ def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[
 
 def _nests(routines: Iterable[Routine]) -> list[OperatorNest]:
     """The shared loops that routines call, one of equal text."""
-    nests: dict[str, OperatorNest] = {}
-    for name, nest in (item for routine in routines for item in routine.nests.items()):
-        if nest_text(nests.setdefault(name, nest)) != nest_text(nest):
-            raise InternalError(f"two functions of shared loops are called {name}", dump=nest_text(nest))
-    return list(nests.values())
+    return unambiguous(nest for routine in routines for nest in routine.nests.values())
 
 
 def _static(routine: Routine) -> str:

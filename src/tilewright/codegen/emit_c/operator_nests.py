@@ -6,6 +6,7 @@ It stands in the file that calls it, or is a translation unit of its own, which 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from functools import lru_cache
 
 from tilewright.codegen.emit_c.c_text import function
@@ -14,6 +15,7 @@ from tilewright.codegen.emit_c.prelude import SMALLER_AND_LARGER
 from tilewright.codegen.emit_c.scalar_loops import emit_scalar_loops, scalar_loop_helpers
 from tilewright.codegen.emit_c.vectors.loops import emit_vector_loops, vector_loop_helpers
 from tilewright.codegen.loop_nest import Copy, OperatorNest, VectorLoops
+from tilewright.errors import InternalError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
@@ -50,6 +52,16 @@ def linked_nest(nest: OperatorNest, dialect: VectorDialect) -> KernelSource:
 def nest_declaration(nest: OperatorNest) -> str:
     """For the file that calls the function of another translation unit."""
     return f"extern {_signature(nest, nest_name(nest))};"
+
+
+def unambiguous(nests: Iterable[OperatorNest]) -> list[OperatorNest]:
+    """Of nests of equal text the first. Raises `InternalError` for two texts of one name: either would be linked."""
+    found: dict[str, OperatorNest] = {}
+    for nest in nests:
+        name = nest_name(nest)
+        if nest_text(found.setdefault(name, nest)) != nest_text(nest):
+            raise InternalError(f"two functions of shared loops are called {name}", dump=nest_text(nest))
+    return list(found.values())
 
 
 def loop_helpers(nest: OperatorNest, lanes: int) -> list[Helper]:

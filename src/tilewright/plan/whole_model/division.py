@@ -78,10 +78,12 @@ def options_for(
 ) -> PlanningOptions:
     """The options of planning for a machine: all micro kernels that it can run, and coefficients as fitted for such machines.
 
-    `answers` may be kept for these kernels and coefficients alone.
+    `answers` are those to questions about all kernels: with chosen ones none are asked.
     """
-    available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
-    return PlanningOptions(machine, fuse, available, coefficients or coefficients_for(machine), answers or NoAnswers())
+    chosen = coefficients or coefficients_for(machine)
+    if kernels is not None:
+        return PlanningOptions(machine, fuse, kernels, chosen)
+    return PlanningOptions(machine, fuse, registry.for_machine(machine, element_types=None), chosen, answers or NoAnswers())
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +133,8 @@ class Division:
 @remembered(MOST_DIVISIONS)
 def division_of(chain: Chain, options: PlanningOptions) -> Division:
     """The division of a group of operators, as a canonical chain. Raises `Unplannable` where an operator has no plan."""
+    if isinstance(options.answers, NoAnswers):
+        return _searched_division(chain, options)
     question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}"
     kept = kept_divisions.read(options.answers, question, chain)
     if kept is not None:

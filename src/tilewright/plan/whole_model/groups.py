@@ -1,8 +1,9 @@
 """Fusible groups: operators of a graph connected by edges that can be fused, and why every other edge is cut.
 
 A tensor with several readers and an output of the graph go through memory; so does what its writer or a reader cannot keep in
-vectors, and what is written or looked up at other positions than those of plain axes. Copies are an exception, where their
-readers walk another dimension of them block by block: a block is held whole.
+vectors, and what is written or looked up at other positions than those of plain axes. A tensor that merges axes may stay inside
+a chain, if an operator that only moves elements writes it and another dimension of it is one parallel axis of its writer and its
+readers: a loop over that axis holds them, and dimensions that merge axes are held whole.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ class DataFlow:
         writer, readers = self.writers[tensor], self.readers[tensor]
         if reason := why_stored(self.tensors, tensor, [writer, *readers]):
             return reason
-        if not all(index.is_axis() or not index.terms for index in writer.write.indices) and not _is_copy_by_blocks(
+        if not all(index.is_axis() or not index.terms for index in writer.write.indices) and not _has_dimension_to_block(
             writer, readers
         ):
             return CannotFuse(Barrier.MERGED_DIMENSION, (writer.name,))
@@ -70,9 +71,8 @@ class DataFlow:
         return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
 
 
-def _is_copy_by_blocks(writer: Operator, readers: Iterable[Operator]) -> bool:
-    """Whether an operator only moves elements, and all that read them walk a dimension of its result block by block, as it does
-    itself: a loop over the blocks can hold all else of them."""
+def _has_dimension_to_block(writer: Operator, readers: Iterable[Operator]) -> bool:
+    """Whether an operator only moves elements, and a dimension of its result is one parallel axis of it and of all readers."""
     return writer.is_index_change() and any(
         all(_is_walked_alone(reader, index) for reader, index in [(writer, written), *_read_along(readers, writer, dimension)])
         for dimension, written in enumerate(writer.write.indices)

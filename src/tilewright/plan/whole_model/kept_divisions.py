@@ -6,11 +6,11 @@ plan depends on whether it was found. Loops of a part become a schedule with a p
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tilewright.errors import InternalError
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain
 from tilewright.plan.model.candidate import Candidate
@@ -87,8 +87,6 @@ def read(answers: Answers, question: str, chain: Chain) -> KeptDivision | None:
 
 
 def write(answers: Answers, question: str, kept: KeptDivision) -> None:
-    """Keep a division. Raises `InternalError` for a reason or a figure that files have no place for."""
-    try:
+    """Keep a division; one with a reason or a figure that files have no place for is searched again."""
+    with contextlib.suppress(data_format.Unreadable):
         answers.keep(question, data_format.encode(kept, KeptDivision))
-    except data_format.Unreadable as problem:
-        raise InternalError(f"a division cannot be kept: {problem}", dump=question) from problem

@@ -115,15 +115,3 @@ def test_resized_integers_are_interpolated_before_they_are_cut_off(dtype: type) 
     x = (16 * RNG.integers(-4 if dtype != np.uint8 else 0, 5, (1, 2, 5, 7))).astype(dtype)
     ours, theirs = both("Resize", x, None, np.array([1, 1, 2, 2], np.float32), mode="linear")
     np.testing.assert_array_equal(ours, theirs)
-
-
-@pytest.mark.parametrize("nearest_mode", ["round_prefer_floor", "round_prefer_ceil", "floor", "ceil"])
-@pytest.mark.parametrize(("extent", "size"), [(18, 21), (14, 19), (14, 39), (11, 25), (23, 29)])
-def test_elements_half_way_between_two(extent: int, size: int, nearest_mode: str) -> None:
-    """Positions that float32 rounds away from the half way between two elements count as half way, as in onnxruntime."""
-    x = np.arange(extent, dtype=np.float32).reshape(1, 1, extent)
-    for transformation in ("half_pixel", "pytorch_half_pixel"):
-        attributes = {"mode": "nearest", "nearest_mode": nearest_mode, "coordinate_transformation_mode": transformation}
-        octets = model("Resize", x, [None, None, np.array([1, 1, size], np.int64)], **attributes)
-        expected = onnxruntime.InferenceSession(octets).run(None, {"x": x})[0]
-        np.testing.assert_array_equal(tilewright.onnx.InferenceSession(octets).run(None, {"x": x})[0], expected)

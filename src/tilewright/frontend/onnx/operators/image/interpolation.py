@@ -77,24 +77,15 @@ def positions(resampling: Resampling, transformation: str) -> Any:
 def nearest_positions(resampling: Resampling, how: Mode) -> Any:
     """The element that is nearest to every output."""
     places = positions(resampling, how.transformation)
-    halves = _half_way(places)
     rounded = {
-        "round_prefer_floor": np.ceil(halves - 0.5),
-        "round_prefer_ceil": np.floor(halves + 0.5),
+        "round_prefer_floor": np.ceil(places - 0.5),
+        "round_prefer_ceil": np.floor(places + 0.5),
         "floor": np.floor(places),
         "ceil": np.ceil(places),
     }
     if how.nearest not in rounded:
         raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest!r}", where="Resize")
     return np.clip(rounded[how.nearest], 0, resampling.extent - 1).astype(np.int64)
-
-
-def _half_way(places: Any) -> Any:
-    """Positions, where those that lie half way between two elements but for the rounding of float32 lie there exactly: extents of
-    18 and 21 put output 17 at 14.5, computed as 14.500001."""
-    half = np.round(2 * places) / 2
-    error = 4 * np.finfo(np.float32).eps * (1 + np.abs(places))
-    return np.where(np.abs(places - half) <= error, half, places)
 
 
 def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:
