@@ -32,8 +32,9 @@ def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
     machine = calibration.ensure()
     session.check_measured(machine)
     kernels = session.measured(machine, 60 * minutes, lambda line: click.echo(line, err=True))
-    found = session.outcome(machine, kernels)
-    click.echo(render(found, machine))
+    shipped = calibration.as_shipped(machine)
+    found = session.outcome(shipped, kernels, machine.features)
+    click.echo(render(found, shipped))
     if not found.is_better:
         click.echo("the coefficients in use are kept")
     elif dry_run:
@@ -44,18 +45,19 @@ def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
 
 
 def render(found: Outcome, machine: Machine) -> str:
-    """Coefficients and qualities, old and new."""
-    from tilewright.plan.model.coefficients import FITTED, coefficients_for
+    """Coefficients and qualities: those of the package, and fitted ones."""
+    from tilewright.machine.fit_files import FITTED
+    from tilewright.plan.model.coefficients import coefficients_for
     from tilewright.report.layout import columns
     from tilewright.tune.fit.fitting import values_of
     from tilewright.tune.fit.kernels import NAMES
 
     old = dict(zip(NAMES, values_of(coefficients_for(machine)), strict=True))
-    rows = [["coefficient", "in use", "fitted", "unit"]]
+    rows = [["coefficient", "package", "fitted", "unit"]]
     rows += [[name, f"{old[name]:.4g}", f"{value:.4g}", FITTED[name]] for name, value in found.fit.values.items()]
     lines = [*columns(rows, right=(1, 2)), ""]
     for kind, compared in found.qualities.items():
-        cases = len(compared.in_use.regrets)
-        lines += [f"{kind} ({cases} cases)", f"  in use                 {compared.in_use}"]
-        lines += [f"  fitted to other cases  {compared.fitted}"]
+        cases = len(compared.shipped.regrets)
+        lines += [f"{kind} ({cases} cases)", f"  of the package           {compared.shipped}"]
+        lines += [f"  fitted to other networks {compared.fitted}"]
     return "\n".join([*lines, f"{found.kernels} kernels"])

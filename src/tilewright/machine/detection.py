@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilewright.machine import caches as sysfs
-from tilewright.machine import calibration_store, cpuinfo, fits, isa
+from tilewright.machine import calibration_store, cpuinfo, fit_files, isa
 from tilewright.machine.caches import Cache
 from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpuinfo import CpuInfo
@@ -69,7 +69,7 @@ def detect(
 
 def with_fit(machine: Description, fingerprint: Fingerprint, cache_dir: Path) -> Description:
     """The machine with the coefficients that were fitted on such a CPU, if there are any."""
-    return replace(machine, fitted=fits.find(cache_dir, fingerprint, machine.vector_bits))
+    return replace(machine, fitted=fit_files.find(cache_dir, fingerprint, machine.vector_bits))
 
 
 def inspect(

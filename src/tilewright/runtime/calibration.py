@@ -8,12 +8,13 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import CacheError, TilewrightError, ToolchainError
-from tilewright.machine import calibration_store, detection, fits
+from tilewright.machine import calibration_store, detection, fit_files
 from tilewright.machine.calibration_store import Calibration
 from tilewright.machine.cores import affinity
 from tilewright.machine.detection import Detected
@@ -121,7 +122,7 @@ def store_fit(text: str) -> Path:
     Raises `CacheError` or `OSError` when the directory cannot be used.
     """
     knobs = settings.current()
-    path = fits.path_of(knobs.cache_dir, _this_cpu(knobs).fingerprint)
+    path = fit_files.path_of(knobs.cache_dir, _this_cpu(knobs).fingerprint)
     check_private(path.parent.parent)
     check_private(path.parent)
     write_atomically(path, text.encode())
@@ -132,12 +133,18 @@ def store_fit(text: str) -> Path:
 def ship_fit(text: str) -> Path:
     """Write the text of a fit into the package, for all CPUs of this model. Raises `OSError` where it is read-only."""
     cpu = _this_cpu(settings.current())
-    path = fits.shipped_path(cpu.fingerprint, cpu.machine.vector_bits)
+    path = fit_files.shipped_path(cpu.fingerprint, cpu.machine.vector_bits)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, text.encode())
     path.chmod(0o644)
     forget()
     return path
+
+
+def as_shipped(machine: Machine) -> Machine:
+    """This machine as the package knows it: with the fit of its CPU's model, if there is one, and not with that of the user."""
+    cpu = _this_cpu(settings.current())
+    return replace(machine, fitted=fit_files.shipped(cpu.fingerprint, cpu.machine.vector_bits))
 
 
 def _this_cpu(knobs: settings.Settings) -> Detected:

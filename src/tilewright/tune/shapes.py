@@ -15,6 +15,8 @@ class ChainShape:
     n: int
     k: int
     l: int  # noqa: E741 the paper's name
+    network: str = ""
+    """That it is of."""
 
     @property
     def operands(self) -> tuple[tuple[int, int, int], tuple[int, int, int], tuple[int, int, int]]:
@@ -37,18 +39,18 @@ class ChainShape:
 
 
 TABLE_IV = (
-    ChainShape("G1", 8, 512, 64, 64, 512),
-    ChainShape("G2", 12, 512, 64, 64, 512),
-    ChainShape("G3", 16, 512, 64, 64, 512),
-    ChainShape("G4", 12, 256, 64, 64, 256),
-    ChainShape("G5", 16, 256, 64, 64, 256),
-    ChainShape("G6", 16, 256, 80, 80, 256),
-    ChainShape("G7", 12, 208, 64, 64, 208),
-    ChainShape("G8", 16, 208, 64, 64, 208),
-    ChainShape("G9", 16, 208, 80, 80, 208),
-    ChainShape("G10", 1, 512, 64, 64, 256),
-    ChainShape("G11", 1, 768, 64, 64, 384),
-    ChainShape("G12", 1, 1024, 64, 64, 512),
+    ChainShape("G1", 8, 512, 64, 64, 512, "BERT"),
+    ChainShape("G2", 12, 512, 64, 64, 512, "BERT"),
+    ChainShape("G3", 16, 512, 64, 64, 512, "BERT"),
+    ChainShape("G4", 12, 256, 64, 64, 256, "ViT"),
+    ChainShape("G5", 16, 256, 64, 64, 256, "ViT"),
+    ChainShape("G6", 16, 256, 80, 80, 256, "ViT"),
+    ChainShape("G7", 12, 208, 64, 64, 208, "ViT"),
+    ChainShape("G8", 16, 208, 64, 64, 208, "ViT"),
+    ChainShape("G9", 16, 208, 80, 80, 208, "ViT"),
+    ChainShape("G10", 1, 512, 64, 64, 256, "MLP-Mixer"),
+    ChainShape("G11", 1, 768, 64, 64, 384, "MLP-Mixer"),
+    ChainShape("G12", 1, 1024, 64, 64, 512, "MLP-Mixer"),
 )
 """Batch GEMM chains of BERT, ViT and MLP-Mixer (Zheng et al., Chimera, HPCA 2023, Table IV)."""
 

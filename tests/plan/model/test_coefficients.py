@@ -10,9 +10,10 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
 from tests.support.table_iv import TABLE_IV
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
+from tilewright.machine.fit_files import FITTED
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients, Fit, coefficients_for, fits, nearest, parse, to_text
+from tilewright.plan.model.coefficients import TERMS, Coefficients, Fit, coefficients_for, family_fits, nearest, parse, to_text
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import price_blocking
@@ -61,7 +62,7 @@ def test_every_machine_has_coefficients(target: str) -> None:
 
 
 def test_the_packaged_fits_say_where_they_come_from() -> None:
-    for fit in fits():
+    for fit in family_fits():
         assert set(fit.values) == set(FITTED)
         assert fit.kernels >= 100
         assert 0 < fit.median_error <= 0.15

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients
+from tilewright.machine.fit_files import FITTED
+from tilewright.plan.model.coefficients import TERMS, Coefficients
 from tilewright.plan.model.price_features import unit_coefficients
 from tilewright.tune.fit.fitting import crosswise, fit, values_of
 from tilewright.tune.fit.kernels import (
@@ -68,6 +69,18 @@ def test_coefficients_are_found_again() -> None:
     fitted = quality(kernels, prices(kernels, found, CALL_S))
     assert fitted.median < 0.02 < quality(kernels, prices(kernels, start, CALL_S)).median
     assert quality(kernels, crosswise(kernels, start, CALL_S)).median < 0.05
+
+
+def test_a_case_is_predicted_without_the_kernels_of_its_networks() -> None:
+    """Whatever these took, predictions of a case that shares a network with them stay the same."""
+    start = values_of(Coefficients())
+    networks = {"case 0": {"A"}, "case 1": {"A", "B"}, "case 2": {"B"}, "case 3": {"C"}, "case 4": set()}
+    kernels = [replace(kernel, networks=frozenset(networks[kernel.case])) for kernel in synthetic(1.5 * start)]
+    slower = [replace(kernel, measured_s=3 * kernel.measured_s) if kernel.case == "case 1" else kernel for kernel in kernels]
+    changes = np.abs(crosswise(slower, start, CALL_S) / crosswise(kernels, start, CALL_S) - 1)
+    for case in networks:
+        change = changes[[kernel.case == case for kernel in kernels]].max()
+        assert (change == 0) == (case in ("case 0", "case 1", "case 2")), (case, change)
 
 
 def test_regret_is_what_the_kernel_predicted_best_loses() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from click.testing import CliRunner, Result
 from tests.tune.fit.test_fitting import synthetic
 from tilewright.cli.tune import tune
 from tilewright.errors import TilewrightError
-from tilewright.machine import Machine, Source, detection, fits, targets
-from tilewright.plan.model.coefficients import FITTED, coefficients_for, to_text
+from tilewright.machine import Machine, Source, detection, fit_files, targets
+from tilewright.machine.fit_files import FITTED
+from tilewright.plan.model.coefficients import coefficients_for, to_text
 from tilewright.runtime import calibration
 from tilewright.tune.fit import convolutions, session
 from tilewright.tune.fit.convolutions import Convolution
@@ -30,7 +31,9 @@ LAYERS = (Convolution(8, 9, 16, 3), Convolution(16, 7, 8, 1))
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache of its own, and a machine of measured rates."""
+    """A cache of its own, a machine of measured rates, and a package without fits of CPUs."""
+    monkeypatch.setattr(fit_files, "DIRECTORY", tmp_path / "shipped")
+    fit_files._warn.cache_clear()
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(calibration, "ensure", lambda **_: MEASURED)
     return tmp_path / "cache"
@@ -67,7 +70,7 @@ def run(*arguments: str) -> Result:
     return CliRunner().invoke(tune, arguments)
 
 
-def fit_files(cache: Path) -> Iterator[Path]:
+def kept_fits(cache: Path) -> Iterator[Path]:
     return cache.rglob("*fit*")
 
 
@@ -109,10 +112,10 @@ def test_a_better_fit_is_kept_and_planning_reads_it(cache: Path, monkeypatch: py
     monkeypatch.setattr(session.Outcome, "is_better", True)
     result = run("--fit")
     assert result.exit_code == 0, result.output
-    (path,) = fit_files(cache)
+    (path,) = kept_fits(cache)
     assert str(path) in result.stdout
     machine = Machine.detect()
-    assert machine.fitted == fits.read(path) != ()
+    assert machine.fitted == fit_files.read(path) != ()
     assert values_of(coefficients_for(machine)) == pytest.approx(2 * in_use, rel=0.1)
 
 
@@ -120,7 +123,7 @@ def test_a_fit_that_is_not_better_is_not_kept(cache: Path, monkeypatch: pytest.M
     given(monkeypatch, synthetic(values_of(coefficients_for(MEASURED))))
     result = run("--fit")
     assert "the coefficients in use are kept" in result.stdout
-    assert not list(fit_files(cache))
+    assert not list(kept_fits(cache))
 
 
 def test_nothing_is_left_of_an_interrupted_run(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +132,7 @@ def test_nothing_is_left_of_an_interrupted_run(cache: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(session, "measured", interrupted)
     assert run("--fit").exit_code == 1
-    assert not list(fit_files(cache))
+    assert not list(kept_fits(cache))
 
 
 def test_an_interrupted_write_leaves_the_old_fit(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -158,13 +161,12 @@ def test_errors_say_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_shipped_fit_counts_where_the_user_has_none(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fits, "DIRECTORY", tmp_path / "fits")
     text = to_text(session.outcome(MEASURED, times_twice_as_long()).fit)
-    assert calibration.ship_fit(text).parent == tmp_path / "fits"
-    assert Machine.detect().fitted == fits.decode(text)
+    assert calibration.ship_fit(text).parent == tmp_path / "shipped"
+    assert Machine.detect().fitted == fit_files.decode(text)
     users = text.replace("value = ", "value = 1")
     calibration.store_fit(users)
-    assert Machine.detect().fitted == fits.decode(users)
+    assert Machine.detect().fitted == fit_files.decode(users)
 
 
 @pytest.mark.parametrize("name", targets.names())
@@ -173,10 +175,54 @@ def test_targets_known_by_name_have_no_fit_of_a_cpu(name: str) -> None:
     assert Machine.named(name).fitted == ()
 
 
-@pytest.mark.parametrize("text", ["", "[", "[coefficients.arithmetic]\nvalue = -1", '[coefficients.arithmetic]\nvalue = "1"'])
-def test_a_damaged_fit_counts_as_none(text: str, cache: Path, caplog: pytest.LogCaptureFixture) -> None:
-    path = fits.path_of(cache, detection.inspect().fingerprint)
+DAMAGED = ("", "[", "[coefficients.arithmetic]\nvalue = -1", '[coefficients.arithmetic]\nvalue = "1"')
+
+
+def fit_text(names: Iterable[str] = FITTED, value: object = 0.5) -> str:
+    return "".join(f"[coefficients.{name}]\nvalue = {value}\n" for name in names)
+
+
+def write_users_fit(cache: Path, text: str) -> Path:
+    path = fit_files.path_of(cache, detection.inspect().fingerprint)
     path.parent.mkdir(parents=True)
     path.write_text(text)
-    assert fits.read(path) == ()
-    assert "damaged" in caplog.text
+    return path
+
+
+@pytest.mark.parametrize("text", [*DAMAGED, fit_text(value=-1), fit_text(value='"1"'), fit_text(value="inf")])
+def test_a_damaged_fit_counts_as_none(text: str, cache: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write_users_fit(cache, text)
+    assert fit_files.read(path) == ()
+    assert "ignored" in caplog.text
+
+
+@pytest.mark.parametrize("names", [tuple(FITTED)[1:], (*FITTED, "luck"), (*tuple(FITTED)[1:], "luck")])
+def test_a_users_fit_of_other_names_is_ignored_with_one_warning(
+    names: tuple[str, ...], cache: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Values of two fits are never mixed: they were fitted together."""
+    shipped = calibration.ship_fit(fit_text(value=0.25))
+    write_users_fit(cache, fit_text(names))
+    assert (
+        Machine.detect().fitted == Machine.detect().fitted == fit_files.read(shipped) == tuple(sorted((n, 0.25) for n in FITTED))
+    )
+    (warning,) = caplog.messages
+    assert "luck" in warning or "arithmetic" in warning
+    assert "tune --fit" in warning
+    shipped.unlink()
+    assert Machine.detect().fitted == ()
+
+
+def test_a_shipped_fit_counts_for_cpus_that_have_all_features_of_the_measured() -> None:
+    cpu = detection.inspect()
+    known = cpu.fingerprint.features
+    calibration.ship_fit(f'features = "{" ".join(known)}"\n{fit_text()}')
+    assert fit_files.shipped(cpu.fingerprint, cpu.machine.vector_bits) != ()
+    assert fit_files.shipped(replace(cpu.fingerprint, features=known[1:]), cpu.machine.vector_bits) == ()
+    assert fit_files.shipped(replace(cpu.fingerprint, features=(*known, "more")), cpu.machine.vector_bits) != ()
+
+
+def test_a_fit_is_compared_with_the_package_and_not_with_an_earlier_fit_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calibration, "ensure", lambda **_: replace(MEASURED, fitted=(("arithmetic", 77.0),)))
+    given(monkeypatch, times_twice_as_long())
+    assert "77" not in run("--fit", "--dry-run").stdout

@@ -1,8 +1,8 @@
 """Coefficients of the price: meaning, unit and source of each.
 
-Those in `FITTED` are fitted to measured kernels by `tilewright tune --fit`, for the CPU that it runs on (`Machine.fitted`). A
-machine without a fit takes that of its family, `fits/<architecture>-<vector bits>.toml`, or of the nearest family. All others are
-constants with their source.
+Those in `machine.fit_files.FITTED` are fitted to measured kernels by `tilewright tune --fit`, for the CPU that it runs on
+(`Machine.fitted`). A machine without a fit takes that of its family, `family_fits/<architecture>-<vector bits>.toml`, or of the
+nearest family. All others are constants with their source.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from tilewright.errors import TilewrightError
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.machine.fit_files import FITTED
 from tilewright.machine.machine import Machine
 
 SUFFIX = ".toml"
@@ -148,22 +149,6 @@ TERMS: Mapping[str, tuple[str, ...]] = {
 }
 """The terms of the price that can be switched off, and what they are made of."""
 
-FITTED: Mapping[str, str] = {
-    "arithmetic": "seconds per second",
-    "visible_l1_traffic": "seconds per second",
-    "visible_traffic": "seconds per second",
-    "tile_end_cycles": "cycles",
-    "block_cycles": "cycles",
-    "pass_cycles_per_vector": "cycles per vector",
-    "row_cycles": "cycles",
-    "exp_cycles": "cycles per vector",
-    "pack_cycles_per_vector": "cycles per vector",
-    "transpose_cycles_per_vector": "cycles per vector",
-    "page_cycles": "cycles",
-    "lookup_cycles": "cycles",
-}
-"""Units of the coefficients that are fitted."""
-
 
 @dataclass(frozen=True, slots=True)
 class Fit:
@@ -183,6 +168,8 @@ class Fit:
     regret: float
     """Geometric mean over the cases: seconds of the kernel predicted best over those of the fastest, minus 1."""
     values: Mapping[str, float]
+    features: str = ""
+    """Of the CPU that was measured, where the fit counts for CPUs that have all of them."""
 
     @property
     def coefficients(self) -> Coefficients:
@@ -196,8 +183,13 @@ def coefficients_for(machine: Machine) -> Coefficients:
     >>> coefficients_for(Machine.named("zen5")).prefetch_hides
     0.5
     """
-    family = nearest(machine.architecture, machine.vector_bits, fits()).coefficients
+    family = family_coefficients(machine)
     return family.with_values(dict(machine.fitted)) if machine.fitted else family
+
+
+def family_coefficients(machine: Machine) -> Coefficients:
+    """Those of the nearest family, whatever was fitted on the machine."""
+    return nearest(machine.architecture, machine.vector_bits, family_fits()).coefficients
 
 
 def nearest(architecture: str, vector_bits: int, among: tuple[Fit, ...]) -> Fit:
@@ -208,9 +200,10 @@ def nearest(architecture: str, vector_bits: int, among: tuple[Fit, ...]) -> Fit:
 
 
 @lru_cache(maxsize=1)
-def fits() -> tuple[Fit, ...]:
-    """All fits of the package."""
-    files = (file for file in resources.files("tilewright.plan.model").joinpath("fits").iterdir() if file.name.endswith(SUFFIX))
+def family_fits() -> tuple[Fit, ...]:
+    """The fits of families that the package has."""
+    folder = resources.files("tilewright.plan.model").joinpath("family_fits")
+    files = (file for file in folder.iterdir() if file.name.endswith(SUFFIX))
     return tuple(parse(file.name, file.read_text(encoding="utf-8")) for file in sorted(files, key=lambda file: file.name))
 
 

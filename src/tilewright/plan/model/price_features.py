@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.machine.fit_files import FITTED
 from tilewright.plan.model.blocking import Blocking, works
-from tilewright.plan.model.coefficients import FITTED, TERMS, Coefficients
+from tilewright.plan.model.coefficients import TERMS, Coefficients
 from tilewright.plan.model.cost import Work, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import spills

@@ -46,6 +46,8 @@ class Convolution:
     stride: int = 1
     dilation: int = 1
     groups: int = 1
+    network: str = ""
+    """That has such a layer."""
 
     def __str__(self) -> str:
         further = {"stride": self.stride, "dilation": self.dilation, "groups": self.groups}
@@ -70,24 +72,24 @@ class Convolution:
 
 
 CONVOLUTIONS = (
-    Convolution(64, 56, 64, 3),
-    Convolution(256, 14, 1024, 1),
-    Convolution(96, 56, 96, 3, groups=96),
-    Convolution(128, 28, 128, 3, stride=2),
-    Convolution(256, 56, 64, 1),
-    Convolution(3, 224, 64, 7, stride=2),
-    Convolution(256, 14, 256, 3),
-    Convolution(240, 28, 240, 5, groups=240),
-    Convolution(64, 28, 64, 3, dilation=2),
-    Convolution(512, 7, 512, 3),
-    Convolution(144, 56, 144, 3, stride=2, groups=144),
-    Convolution(48, 35, 64, 5),
-    Convolution(512, 28, 128, 1),
-    Convolution(128, 56, 128, 3, groups=32),
-    Convolution(64, 112, 32, 1),
-    Convolution(192, 17, 192, 3),
+    Convolution(64, 56, 64, 3, network="ResNet"),
+    Convolution(256, 14, 1024, 1, network="ResNet"),
+    Convolution(96, 56, 96, 3, groups=96, network="MobileNet"),
+    Convolution(128, 28, 128, 3, stride=2, network="ResNet"),
+    Convolution(256, 56, 64, 1, network="ResNet"),
+    Convolution(3, 224, 64, 7, stride=2, network="ResNet"),
+    Convolution(256, 14, 256, 3, network="ResNet"),
+    Convolution(240, 28, 240, 5, groups=240, network="EfficientNet"),
+    Convolution(64, 28, 64, 3, dilation=2, network="DeepLab"),
+    Convolution(512, 7, 512, 3, network="ResNet"),
+    Convolution(144, 56, 144, 3, stride=2, groups=144, network="EfficientNet"),
+    Convolution(48, 35, 64, 5, network="Inception"),
+    Convolution(512, 28, 128, 1, network="ResNet"),
+    Convolution(128, 56, 128, 3, groups=32, network="ResNeXt"),
+    Convolution(64, 112, 32, 1, network="MobileNet"),
+    Convolution(192, 17, 192, 3, network="Inception"),
 )
-"""Layers of ResNet, MobileNet, EfficientNet, Inception, ResNeXt and DeepLab."""
+"""Layers of networks, some as they are, some of the kind."""
 
 
 def measure(layer: Convolution, machine: Machine) -> list[Kernel]:
@@ -103,7 +105,8 @@ def measure(layer: Convolution, machine: Machine) -> list[Kernel]:
     rounds = [[seconds_per_call(way.again, TURN_S) for way in right] for _ in range(ROUNDS)]
     slower = max(before, peak_flops_per_s()) / machine.peak("float32")
     times = [min(turns) * slower for turns in zip(*rounds, strict=True)]
-    return [Kernel(str(layer), seconds, way.rows, KIND) for way, seconds in zip(right, times, strict=True)]
+    networks = frozenset((layer.network,)) if layer.network else frozenset()
+    return [Kernel(str(layer), seconds, way.rows, KIND, networks) for way, seconds in zip(right, times, strict=True)]
 
 
 def graphs(layer: Convolution, machine: Machine) -> Iterator[Graph]:

@@ -4,7 +4,8 @@ An operator's price is the larger of its computing and its traffic into each lev
 paid in any case. Given which of these is the largest, it is linear in the coefficients: so both are found in turns, the
 coefficients by non-negative least squares on relative errors, until nothing changes. Residuals beyond a tenth count by their
 size, not by its square: kernels that hit an effect outside the model do not bend it. Coefficients that few kernels depend on
-stay near the values in use. Every case is also predicted by a fit to all other cases, and these errors are quoted.
+stay near the values that the fit starts from. Every case is also predicted by a fit without the networks that it is of, and these
+errors are quoted: layers of one network are too alike to test each other.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ TURNS = 15
 ROBUST = 0.1
 """Relative residuals beyond this count by their size."""
 PRIOR = 0.02
-"""Weight of the values in use, in kernels: as if so large a share of all kernels had measured them exactly."""
+"""Weight of the values that a fit starts from, in kernels: as if so large a share of all kernels had measured them exactly."""
 
 
 def fit(kernels: Sequence[Kernel], start: FloatArray, call_s: float) -> FloatArray:
@@ -42,12 +43,12 @@ def fit(kernels: Sequence[Kernel], start: FloatArray, call_s: float) -> FloatArr
 
 
 def crosswise(kernels: Sequence[Kernel], start: FloatArray, call_s: float) -> FloatArray:
-    """The price of every kernel by a fit to the kernels of all other cases."""
+    """The price of every kernel by a fit to the kernels that share no network with it."""
     predicted = np.zeros(len(kernels))
-    for case in dict.fromkeys(kernel.case for kernel in kernels):
-        own = np.array([kernel.case == case for kernel in kernels])
-        values = fit([kernel for kernel in kernels if kernel.case != case], start, call_s)
-        predicted[own] = prices([kernel for kernel in kernels if kernel.case == case], values, call_s)
+    for origin in dict.fromkeys(kernel.origin for kernel in kernels):
+        own = np.array([kernel.origin == origin for kernel in kernels])
+        values = fit([kernel for kernel in kernels if not kernel.origin & origin], start, call_s)
+        predicted[own] = prices([kernel for kernel in kernels if kernel.origin == origin], values, call_s)
     return predicted
 
 

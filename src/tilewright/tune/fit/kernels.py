@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.plan.model.coefficients import FITTED
+from tilewright.machine.fit_files import FITTED
 from tilewright.tune.fit.least_squares import FloatArray
 
 COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
@@ -38,10 +38,17 @@ class Kernel:
     operators: tuple[OperatorRow, ...]
     kind: str = "chains"
     """Of cases: qualities are told by kind too."""
+    networks: frozenset[str] = frozenset()
+    """Of which the case is a part; without any, it is a network of its own."""
+
+    @property
+    def origin(self) -> frozenset[str]:
+        """The networks, or the case."""
+        return self.networks or frozenset((self.case,))
 
 
-def kernels_of(document: Mapping[str, Any]) -> list[Kernel]:
-    """The kernels of a file of measurements, without those that are wrong or have no price.
+def kernels_of(document: Mapping[str, Any], networks: frozenset[str] = frozenset()) -> list[Kernel]:
+    """The kernels of a file of measurements of cases of these networks, without those that are wrong or have no price.
 
     The least seconds count, which processes beside disturbed least. The clock of a core changes with the temperature and with its
     neighbours: seconds count as if it had its calibrated peak.
@@ -52,7 +59,7 @@ def kernels_of(document: Mapping[str, Any]) -> list[Kernel]:
         for plan in case["plans"]:
             if plan["least_s"] and plan["features"]:
                 rows = tuple(row_of(one) for one in plan["features"].values())
-                found.append(Kernel(case["case"], plan["least_s"] * slower, rows))
+                found.append(Kernel(case["case"], plan["least_s"] * slower, rows, networks=networks))
     return found
 
 

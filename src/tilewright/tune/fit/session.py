@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.errors import TilewrightError
 from tilewright.machine.description import Source
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import Fit, coefficients_for
+from tilewright.plan.model.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.tune.fit import convolutions
 from tilewright.tune.fit.fitting import crosswise, fit, values_of
 from tilewright.tune.fit.kernels import NAMES, Kernel, kernels_of, prices
@@ -24,8 +24,8 @@ from tilewright.tune.fit.quality import Quality, quality
 from tilewright.tune.schedules.cases import CASES, Case
 from tilewright.tune.schedules.population import measure_case, population
 
-LEAST_CASES = 4
-"""Below it, fits to all other cases say nothing."""
+LEAST_NETWORKS = 4
+"""Below it, fits without the network of a case say nothing."""
 UNIFORM, BEST, NEIGHBOURS, ROUNDS = 4, 4, 8, 7
 ALL = "all"
 
@@ -34,9 +34,9 @@ Measured: TypeAlias = Callable[[], list[Kernel]]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Qualities of the coefficients in use, and of predictions of every case by a fit to all other cases."""
+    """Qualities of the coefficients that the package has, and of predictions of every case by a fit without its networks."""
 
-    in_use: Quality
+    shipped: Quality
     fitted: Quality
 
 
@@ -50,9 +50,9 @@ class Outcome:
 
     @property
     def is_better(self) -> bool:
-        """Whether choices by the fit lose less than by the coefficients in use, and its errors are no larger."""
+        """Whether choices by the fit lose less than by the coefficients of the package, and its errors are no larger."""
         found = self.qualities[ALL]
-        return found.fitted.regret < found.in_use.regret and found.fitted.median <= found.in_use.median
+        return found.fitted.regret < found.shipped.regret and found.fitted.median <= found.shipped.median
 
 
 def check_measured(machine: Machine) -> None:
@@ -92,16 +92,20 @@ def measured(
     return found
 
 
-def outcome(machine: Machine, kernels: Sequence[Kernel]) -> Outcome:
-    """The fit of measured kernels. Raises `TilewrightError` for too few cases."""
-    cases = len({kernel.case for kernel in kernels})
-    if cases < LEAST_CASES:
+def outcome(machine: Machine, kernels: Sequence[Kernel], features: frozenset[str] = frozenset()) -> Outcome:
+    """The fit of measured kernels, for CPUs of these features.
+
+    `machine` has the coefficients that the package has for it: an earlier fit of the user is of the same cases, and would be
+    compared by what it was fitted to. The fit starts from the values of the family. Raises `TilewrightError` for too few cases.
+    """
+    networks = len({kernel.origin for kernel in kernels})
+    if networks < LEAST_NETWORKS:
         raise TilewrightError(
-            "too few cases for a fit", why=f"{cases} measured, {LEAST_CASES} needed", hint="allow more --minutes"
+            "too few cases for a fit", why=f"of {networks} networks, {LEAST_NETWORKS} needed", hint="allow more --minutes"
         )
     own = coefficients_for(machine)
-    start = values_of(own)
-    qualities = _qualities(kernels, prices(kernels, start, own.call_s), crosswise(kernels, start, own.call_s))
+    start = values_of(family_coefficients(machine))
+    qualities = _qualities(kernels, prices(kernels, values_of(own), own.call_s), crosswise(kernels, start, own.call_s))
     across = qualities[ALL].fitted
     found = Fit(
         architecture=machine.architecture,
@@ -113,17 +117,18 @@ def outcome(machine: Machine, kernels: Sequence[Kernel]) -> Outcome:
         error_95=round(across.error_95, 4),
         regret=round(across.regret, 4),
         values={name: float(f"{value:.4g}") for name, value in zip(NAMES, fit(kernels, start, own.call_s), strict=True)},
+        features=" ".join(sorted(features)),
     )
     return Outcome(len(kernels), qualities, found)
 
 
-def _qualities(kernels: Sequence[Kernel], in_use: FloatArray, fitted: FloatArray) -> dict[str, Compared]:
+def _qualities(kernels: Sequence[Kernel], shipped: FloatArray, fitted: FloatArray) -> dict[str, Compared]:
     """Over all kernels, then by kind."""
     kinds = np.array([kernel.kind for kernel in kernels])
-    found = {ALL: Compared(quality(kernels, in_use), quality(kernels, fitted))}
+    found = {ALL: Compared(quality(kernels, shipped), quality(kernels, fitted))}
     for kind in dict.fromkeys(kernel.kind for kernel in kernels):
         of_kind = [kernel for kernel in kernels if kernel.kind == kind]
-        found[kind] = Compared(quality(of_kind, in_use[kinds == kind]), quality(of_kind, fitted[kinds == kind]))
+        found[kind] = Compared(quality(of_kind, shipped[kinds == kind]), quality(of_kind, fitted[kinds == kind]))
     return found
 
 
@@ -136,4 +141,5 @@ def _cases(machine: Machine) -> Iterator[tuple[str, Measured]]:
 def _chain(case: Case, machine: Machine) -> list[Kernel]:
     named = population(case, uniform=UNIFORM, best=BEST, neighbours=NEIGHBOURS)
     rates = {"peak_flops_per_s": machine.peak("float32")}
-    return kernels_of({"machine": rates, "cases": [measure_case(case, named, ROUNDS)]})
+    networks = frozenset((case.network,)) if case.network else frozenset[str]()
+    return kernels_of({"machine": rates, "cases": [measure_case(case, named, ROUNDS)]}, networks)

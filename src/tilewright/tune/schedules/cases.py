@@ -35,6 +35,8 @@ class Case:
     name: str
     function: Callable[..., Any]
     shapes: tuple[Shape, ...]
+    network: str = ""
+    """That it is of, if it is of any."""
 
     @cached_property
     def inputs(self) -> tuple[FloatArray, ...]:
@@ -111,14 +113,14 @@ def _chain_shapes(batch: int, m: int, n: int, k: int, l: int) -> tuple[Shape, ..
 
 WITH_SOFTMAX = ("G2", "G7", "G9", "G12")
 CASES = (
-    *(Case(shape.name, gemm_chain, shape.operands) for shape in TABLE_IV),
+    *(Case(shape.name, gemm_chain, shape.operands, shape.network) for shape in TABLE_IV),
     *(
-        Case(f"{shape.name} with softmax", attention, shape.operands)
+        Case(f"{shape.name} with softmax", attention, shape.operands, shape.network)
         for shape in TABLE_IV
         if shape.name in ("G2", "G7", "G9", "G12")
     ),
     Case("R1 odd chain", gemm_chain, _chain_shapes(2, 701, 211, 307, 499)),
-    Case("R2 ViT attention", attention, _chain_shapes(12, 197, 64, 64, 197)),
+    Case("R2 ViT attention", attention, _chain_shapes(12, 197, 64, 64, 197), "ViT"),
     Case("R3 odd attention", attention, _chain_shapes(7, 333, 71, 73, 509)),
     Case("R4 tall chain", gemm_chain, _chain_shapes(1, 10007, 33, 31, 127)),
     Case("R5 flat chain", gemm_chain, _chain_shapes(1, 53, 301, 509, 2053)),
