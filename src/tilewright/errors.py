@@ -8,6 +8,7 @@
     |-- FeedError              inputs that a call of a model leaves out, or names that it does not have
     |-- DTypeError             element types that are not accepted
     |-- PositionError          positions that data gives, outside of what they are positions in
+    |-- NotFiniteError         results that NaN or infinities may have made wrong
     |-- PlanningError          no executable plan under the given constraints
     |-- ToolchainError         no C compiler, or one that failed
     `-- CacheError             the on-disk kernel cache cannot be used
@@ -91,6 +92,13 @@ class DTypeError(TilewrightError, TypeError):
 
 class PositionError(TilewrightError, IndexError):
     """A position that data gives (an index of Gather, a token id) outside of the dimension that it is a position in."""
+
+
+class NotFiniteError(TilewrightError, ArithmeticError):
+    """Results are wrong where NaN or infinities of others spread to them; `precision="strict"` computes them one by one.
+
+    Jitted functions and sessions do so by themselves: only a library that is loaded without its graph raises it.
+    """
 
 
 class PlanningError(TilewrightError):

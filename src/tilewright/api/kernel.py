@@ -83,7 +83,9 @@ class Lowered:
         artifact = self._artifact()
         if self.is_foreign:
             loading.check_runs_here(artifact, self.machine)
-        executable, constants = loading.load(artifact, self.graph, self.machine, threads=self.threads)
+        executable, constants = loading.load(
+            artifact, self.graph, self.machine, threads=self.threads, strict=self._strict_artifact
+        )
         if settings.current().verify:
             from tilewright.verification import verify_results
 
@@ -97,6 +99,9 @@ class Lowered:
         if "model_plan" in self.__dict__ or is_external(self.machine):
             return self._generate()
         return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate, self.precision)
+
+    def _strict_artifact(self) -> Artifact:
+        return dataclasses.replace(self, precision=Precision.STRICT)._artifact()
 
     def _generate(self) -> Artifact:
         from tilewright import compiler

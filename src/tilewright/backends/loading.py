@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.backends.backend import Array, Runnable
+from collections.abc import Callable
+from functools import partial
+
+from tilewright.backends.checked import Checked, Loaded
 from tilewright.backends.registry import for_machine
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import TilewrightError
@@ -23,13 +26,29 @@ def check_runs_here(artifact: Artifact, machine: Machine) -> None:
 
 
 def load(
-    artifact: Artifact, graph: Graph, machine: Machine, *, threads: int | None, copies: bool = False
-) -> tuple[Runnable, tuple[Array, ...]]:
+    artifact: Artifact,
+    graph: Graph,
+    machine: Machine,
+    *,
+    threads: int | None,
+    copies: bool = False,
+    strict: Callable[[], Artifact] | None = None,
+) -> Loaded:
     """Something to call, and the constants that calls pass behind the graph's inputs, in their order.
 
     `graph` is the graph that the artifact was generated from, or one like it with constants of the same shapes. With `copies`,
-    the constants are copied to where calls read them fastest, while compilers run. Raises what the backend raises.
+    the constants are copied to where calls read them fastest, while compilers run. `strict` generates an artifact of the graph
+    that reports nothing: it computes the calls in which this artifact meets NaN or infinities; without it they raise
+    `NotFiniteError`. Raises what the backend raises.
     """
+    loaded, read = _loaded(artifact, graph, machine, threads, copies)
+    if strict is None or not artifact.reports_not_finite:
+        return loaded, read
+    again = partial(load, graph=graph, machine=machine, threads=threads, copies=copies)
+    return Checked(loaded, lambda: again(strict()), len(graph.inputs)), read
+
+
+def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | None, copies: bool) -> Loaded:
     values = artifact.recipe.values(graph.constants)
     constants = [values[slot.name] for slot in artifact.signature.constants]
     read = tuple(values[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :])

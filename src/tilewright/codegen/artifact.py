@@ -12,6 +12,7 @@ The ABI of an entry point `NAME`:
         const char *const *constants;
         void (*chain_done)(void *pool, long chain);
         void (*out_of_range)(void *pool, long lookup, long place, long position, long extent);
+        void (*not_finite)(void *pool);
     };
     long NAME_workspace_bytes(const long *sizes);
     void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
@@ -35,6 +36,9 @@ and, where the signature has constants, once for all calls:
   in: for the lookup of this number (in the order of the artifact's `lookups`), the element `place` of the positions, behind their
   first one in memory, is `position`, where the dimension has `extent` elements. The call goes on with the first element in its
   place; what it writes means nothing.
+- `not_finite`, unless it is null, is called by any thread that meets a NaN or an infinity among results that may be wrong then
+  (`Accuracy.CHECKED`). The call goes on; NaN and infinities of what it writes may lie where finite numbers belong. A program that
+  was planned with `precision="strict"` never calls it.
 - The text imports no symbol.
 """
 
@@ -59,6 +63,7 @@ struct tw_context {
   const char *const *constants;
   void (*chain_done)(void *pool, long chain);
   void (*out_of_range)(void *pool, long lookup, long place, long position, long extent);
+  void (*not_finite)(void *pool);
 };
 """
 
@@ -125,6 +130,8 @@ class Artifact:
     lookups: tuple[NamedLookup, ...] = ()
     """What `out_of_range` counts."""
     kernels: tuple[KernelSource, ...] = ()
+    reports_not_finite: bool = False
+    """Whether `not_finite` may be called."""
 
     @property
     def source(self) -> str:

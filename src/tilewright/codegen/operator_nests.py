@@ -33,6 +33,7 @@ from tilewright.codegen.loop_nest import (
 )
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Parameter
+from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.plan.chains import with_axes
@@ -73,6 +74,7 @@ def _can_be_shared(loops: VectorLoops) -> bool:
         return False
     types = {(view.buffer, view.dtype) for view in _views(loops)}
     is_alone = not any(isinstance(scalar, Parameter) for scalar in loops.operator.scalars())
+    is_alone = is_alone and REPORT_NOT_FINITE not in loops.functions()
     return is_alone and len(types) == len({buffer for buffer, _ in types})
 
 

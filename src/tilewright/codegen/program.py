@@ -25,6 +25,7 @@ from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
 from tilewright.errors import DTypeError
 from tilewright.graph.extents import Extent, dimension_of_multiple, dimensions_of
+from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
@@ -107,6 +108,7 @@ def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
         chains,
         lookups=lookups,
         kernels=emitted.kernels,
+        reports_not_finite=any(REPORT_NOT_FINITE in op.functions() for plan in program.plans for op in plan.chain.operators),
     )
 
 

@@ -36,8 +36,17 @@ class ScalarFunction:
         return tuple(connects or (self.name == "where" and number == 0) for number in range(self.arity))
 
 
+REPORT_NOT_FINITE = "report_not_finite"
+"""The identity. Generated code says to its caller that it met a NaN or an infinity: results may be wrong then where they would
+be finite, and the caller computes all of them again by other algorithms (`Accuracy.CHECKED`)."""
+
+
 def _reciprocal(x: Any) -> Any:
     return np.divide(1.0, x)
+
+
+def _identity(x: Any) -> Any:
+    return x
 
 
 _STRICT = (
@@ -55,6 +64,7 @@ _STRICT = (
     ("mod", 2, np.remainder),
     ("fmod", 2, np.fmod),
     ("floor_divide", 2, np.floor_divide),
+    (REPORT_NOT_FINITE, 1, _identity),
 )
 _REAL = (
     ("divide", 2, np.divide),

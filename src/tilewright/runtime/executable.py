@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright import settings
 from tilewright.codegen.artifact import Artifact, Signature, TensorSlot
-from tilewright.errors import InternalError, TilewrightError
+from tilewright.errors import InternalError, NotFiniteError, TilewrightError
 from tilewright.graph.extents import SymbolicExtent, value_of
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import cache as kernel_cache
@@ -69,16 +69,23 @@ class Executable:
 
         Arrays may have any strides and alignment; what the kernel cannot take is copied. Raises `ShapeError` or `DTypeError`
         naming the argument, what was got and what was expected, `PositionError` for a position that data gives outside of its
-        dimension (the outputs are written then, and mean nothing), and `MemoryError` when there is no room for scratch.
+        dimension, and `NotFiniteError` where NaN or infinities may have spread to other results (the outputs are written then,
+        and mean nothing), and `MemoryError` when there is no room for scratch.
         """
         arguments = (*inputs, *outputs)
-        if self._viewed or self._launch(self._record_address, arguments):
+        if self._viewed or (answer := self._launch(self._record_address, arguments)) and self._is_open(answer):
             self._run_with_care(inputs, outputs)
+
+    def _is_open(self, answer: int) -> bool:
+        """Whether arguments that the launcher refused may still be taken, with care. Raises `NotFiniteError`."""
+        if split_answer(answer)[0] is Reason.NOT_FINITE:
+            raise self._not_finite()
+        return True
 
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """The same run `count` times in C: for measurements, where the way from Python takes longer than the work.
 
-        Raises `TilewrightError` for arrays that `run` would refuse or copy.
+        Raises `TilewrightError` for arrays that `run` would refuse or copy, and `NotFiniteError` as `run` does.
         """
         if answer := native.library().tw_launch_repeatedly(self._record_address, (*inputs, *outputs), count):
             self._refuse(answer, inputs, outputs, "run_repeatedly")
@@ -86,7 +93,7 @@ class Executable:
     def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
         """One call with a clock: the name of every chain, in order, and the seconds that it took.
 
-        Raises `TilewrightError` for arrays that `run` would refuse or copy.
+        Raises `TilewrightError` for arrays that `run` would refuse or copy, and `NotFiniteError` as `run` does.
         """
         times = (ctypes.c_long * len(self.artifact.chains))()
         if answer := native.library().tw_launch_timed(self._record_address, (*inputs, *outputs), times):
@@ -127,7 +134,17 @@ class Executable:
         reason, number = split_answer(answer)
         if reason is Reason.POSITION:
             self._run_with_care(inputs, outputs)
+        if reason is Reason.NOT_FINITE:
+            raise self._not_finite()
         raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where=where)
+
+    def _not_finite(self) -> NotFiniteError:
+        return NotFiniteError(
+            "NaN or infinities may have spread to other results",
+            where=self.artifact.entry_point,
+            why="an algorithm that adds points of a tile before it multiplies has met them (Winograd)",
+            hint='plan with precision="strict"',
+        )
 
     def _run_with_care(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """Say what is wrong with the arguments, or copy those that the launcher refuses for their layout."""
@@ -142,6 +159,8 @@ class Executable:
             reason, number = split_answer(answer)
             if reason is Reason.POSITION:
                 raise self.artifact.lookups[number].error(fault.position, fault.extent)
+            if reason is Reason.NOT_FINITE:
+                raise self._not_finite()
             if reason is Reason.MEMORY:
                 raise MemoryError(f"no memory for {fault.missing_bytes} bytes of scratch of {self.artifact.entry_point}")
             is_output = number >= len(inputs)

@@ -27,6 +27,7 @@ class Reason(IntEnum):
     MEMORY = 8
     COUNT = 9
     POSITION = 10
+    NOT_FINITE = 11
 
 
 class Fault(ctypes.Structure):

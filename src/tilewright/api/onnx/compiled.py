@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -51,7 +52,8 @@ def planned(graph: Graph, machine: Machine, precision: Precision) -> ModelPlan:
 def compiled(graph: Graph, machine: Machine, precision: Precision, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
     artifact = _artifact(graph, machine, precision)
-    executable, constants = loading.load(artifact, graph, machine, threads=threads, copies=True)
+    strict = partial(_artifact, graph, machine, Precision.STRICT)
+    executable, constants = loading.load(artifact, graph, machine, threads=threads, copies=True, strict=strict)
     if settings.current().verify:
         from tilewright.verification import verify_results
 

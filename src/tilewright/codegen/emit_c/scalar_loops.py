@@ -17,7 +17,7 @@ from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import C_TYPES, HALVES
 from tilewright.kernels.functions.compensated_sums import compensated_sum
@@ -220,7 +220,8 @@ class _Emitter:
             return self.chosen(operands)
         is_real = self.accumulator_type == REAL or any(kind == REAL for _, kind in operands) or function not in WHOLE_FUNCTIONS
         name = REAL if is_real else self.loops.scalar_element_type
-        text = f"tw_{function}_{name}({', '.join(text for text, _ in operands)})"
+        caller = ["caller"] if function == REPORT_NOT_FINITE else []
+        text = f"tw_{function}_{name}({', '.join([*caller, *(text for text, _ in operands)])})"
         if FUNCTIONS[function].is_condition:
             return text, TRUTH
         if self.accumulator_type == REAL or not is_real:

@@ -22,7 +22,7 @@ A dialect's `prelude` is C for GCC and Clang without any header. The vocabulary,
     tw_sqrt tw_abs tw_floor
     tw_exp tw_log tw_tanh tw_erf tw_sigmoid tw_silu tw_gelu tw_gelu_tanh        `vector_functions.py`: to 1e-6, relative
     tw_less tw_less_equal tw_greater tw_greater_equal tw_equal tw_not_equal     -> tw_mask; & | ~ combine masks
-    tw_where(mask, a, b)
+    tw_where(mask, a, b)  tw_any(mask)              an operand for each lane; whether the comparison holds in any lane
     tw_larger tw_smaller                            the same without care for NaN: one operand, if either is NaN
     tw_reduce_add tw_reduce_multiply tw_reduce_maximum tw_reduce_minimum        -> float, by halves: lane i with i + lanes/2
     tw_reduce_larger tw_reduce_smaller
@@ -86,7 +86,7 @@ def vector_dialect(
 ) -> VectorDialect:
     """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
 
-    `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_prefix (a mask of the first n
+    `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_any, tw_prefix (a mask of the first n
     lanes), tw_stream, tw_fence, tw_larger and tw_smaller (the second operand where the two are unordered), tw_size_below (the
     smaller of a limit and |v|; of NaN it or the limit), tw_nan_below (v, but NaN where x is -inf), tw_sqrt, tw_floor, tw_round
     (to nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p * 2^(n/2) is normal or

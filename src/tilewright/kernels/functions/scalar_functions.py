@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.kernels.conversions import CONVERSIONS
 from tilewright.kernels.element_access import C_TYPES, HALVES, TOUCH_BYTES
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
+from tilewright.kernels.functions.reports import OF_DOUBLES, reports
 from tilewright.kernels.helpers import Helper
 
 WHOLE = """\
@@ -106,13 +108,15 @@ REAL_FUNCTIONS = frozenset(part.split("_float64", 1)[0] for part in REAL.split("
 
 def has_double_form(function: str) -> bool:
     """Whether a function of doubles of that name can be emitted."""
-    return function in REAL_FUNCTIONS or function in DOUBLE_FUNCTIONS
+    return function in REAL_FUNCTIONS or function in DOUBLE_FUNCTIONS or function == REPORT_NOT_FINITE
 
 
 def scalar_functions(accumulator: str, functions: Iterable[str]) -> list[Helper]:
     """The arithmetic of scalar loops in this type, and these functions; what is not of integers is of doubles."""
+    called = tuple(functions)
     whole = [] if accumulator == "float64" else [_arithmetic(accumulator)]
-    return [CONVERSIONS, REAL_ARITHMETIC, *whole, *(DOUBLE_FUNCTIONS[name] for name in functions if name in DOUBLE_FUNCTIONS)]
+    of_doubles = [DOUBLE_FUNCTIONS[name] for name in called if name in DOUBLE_FUNCTIONS]
+    return [CONVERSIONS, REAL_ARITHMETIC, *whole, *of_doubles, *reports(called, OF_DOUBLES)]
 
 
 def element_memory(dtypes: Iterable[str]) -> list[Helper]:

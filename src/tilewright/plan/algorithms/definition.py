@@ -18,12 +18,13 @@ class Accuracy(StrEnum):
     SAME = "the same operations"
     EXACT = "the same results, by other operations"
     REORDERED = "the same products, added in another order"
+    CHECKED = "products of sums over a tile of the image; results that are not finite are computed again without"
     TILED = "products of sums over a tile of the image: errors are relative to its largest element"
 
     @property
     def precision(self) -> Precision:
         """The precision that an algorithm of this accuracy needs."""
-        return Precision.FAST if self is Accuracy.TILED else Precision.STRICT
+        return {Accuracy.CHECKED: Precision.FLOAT32, Accuracy.TILED: Precision.FAST}.get(self, Precision.STRICT)
 
 
 @dataclass(frozen=True, slots=True)

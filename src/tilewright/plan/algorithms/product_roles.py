@@ -10,11 +10,14 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, constant, floordiv, mod
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites.rename import unused
-from tilewright.graph.scalar import Load
+from tilewright.graph.scalar import Load, Scalar
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
 from tilewright.plan.algorithms.definition import Problem
 
 Axes = tuple[Axis, ...]
+
+MOVED = Load(0)
+"""The body of a map that only moves elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +150,12 @@ def moved(
     *,
     name: str,
     result: str,
+    body: Scalar = MOVED,
 ) -> tuple[Operator, Tensor]:
-    """A map that only moves elements into a new tensor of the image's element type."""
+    """A map that moves elements, or what a body makes of each, into a new tensor of the image's element type."""
     dtype = roles.problem.tensors[read.tensor].dtype
     operator = Operator(
-        name, kind, tuple(axes), (read,), Access(result, tuple(written)), Load(0), accumulator=roles.problem.operator.accumulator
+        name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=roles.problem.operator.accumulator
     )
     return operator, Tensor(result, tuple(shape), dtype)
 

@@ -29,6 +29,8 @@ import numpy as np
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
@@ -37,13 +39,14 @@ from tilewright.plan.algorithms.toom_cook import Matrix, ToomCook, toom_cook
 
 TAPS = 3
 """Of filters, along both dimensions."""
+RESULT = Load(0)
 Axes = tuple[Axis, ...]
 
 
-def winograd(outputs: int) -> Algorithm:
-    """The algorithm with tiles of outputs x outputs results."""
-    expand = partial(_expand, matrices=toom_cook(outputs, TAPS))
-    return Algorithm(f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})", Accuracy.TILED, applies, expand)
+def winograd(outputs: int, accuracy: Accuracy) -> Algorithm:
+    """The algorithm with tiles of outputs x outputs results, which reports NaN and infinities if its accuracy is `CHECKED`."""
+    expand = partial(_expand, matrices=toom_cook(outputs, TAPS), accuracy=accuracy)
+    return Algorithm(f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})", accuracy, applies, expand)
 
 
 def applies(problem: Problem) -> bool:
@@ -63,11 +66,13 @@ def _summed_channels(sliding: SlidingProduct) -> Axes:
     return tuple(axis for axis in sliding.channels if axis not in sliding.roles.group)
 
 
-def _expand(problem: Problem, builder: Builder, matrices: ToomCook) -> Tensor:
+def _expand(problem: Problem, builder: Builder, matrices: ToomCook, accuracy: Accuracy) -> Tensor:
     """The transforms, the products, and every result in its place."""
     sliding = sliding_product(problem)
     assert sliding is not None
-    expansion = _Expansion(builder, sliding, matrices)
+    expansion = _Expansion(
+        builder, sliding, matrices, apply(REPORT_NOT_FINITE, RESULT) if accuracy is Accuracy.CHECKED else RESULT
+    )
     return expansion.in_place(expansion.results(expansion.products(expansion.data(), expansion.filters())))
 
 
@@ -78,6 +83,8 @@ class _Expansion:
     builder: Builder
     sliding: SlidingProduct
     matrices: ToomCook
+    body: Scalar
+    """What becomes of a result, `RESULT`, when it is put into its place."""
 
     def data(self) -> Tensor:
         """V[u, v, batch, ty, tx, channel]."""
@@ -127,7 +134,8 @@ class _Expansion:
         lines = self.builder.reshape(results, (*extents(roles.batch), *lengths, *extents(channels)))
         read = Access(lines.name, plain((*roles.batch, *roles.outputs, *channels)))
         axes, write = (*roles.batch, *channels, *roles.outputs), roles.problem.operator.write
-        return self.builder.record(moved, roles, axes, read, write.indices, roles.problem.result.shape, "crop", kind="crop")
+        placed = partial(moved, body=self.body)
+        return self.builder.record(placed, roles, axes, read, write.indices, roles.problem.result.shape, "crop", kind="crop")
 
     def _sum(self, axes: Axes, summed: Axis, left: Access, right: Access) -> Tensor:
         return self._sums(axes, (summed,), left, right)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.plan.algorithms.definition import Accuracy
 from tilewright.plan.algorithms.winograd import winograd
 
-ALGORITHM = winograd(outputs=4)
+ALGORITHM = winograd(outputs=4, accuracy=Accuracy.TILED)

@@ -29,7 +29,7 @@ struct python { /* functions of the stable ABI, found by ctypes in the interpret
 
 enum { WRITABLE = 1, FORMAT = 4, STRIDES = 24 }; /* PyBUF_* */
 
-enum reason { OK, NO_BUFFER, DTYPE, RANK, SHAPE, RANGE, LAYOUT, OVERLAP, MEMORY, COUNT, POSITION };
+enum reason { OK, NO_BUFFER, DTYPE, RANK, SHAPE, RANGE, LAYOUT, OVERLAP, MEMORY, COUNT, POSITION, NOT_FINITE };
 
 /* How the value of a formula is computed on a stack: a number follows INTEGER and SYMBOL. */
 enum step { END, INTEGER, SYMBOL, ADD, MULTIPLY, DIVIDE, LEAST, GREATEST };
@@ -203,6 +203,7 @@ struct open_call { /* the call's handle, and what is known of it so far */
   long last_ns;    /* when the last chain ended */
   long *chains_ns; /* what every chain took is added there; null: nobody asks */
   char fault_lock, has_fault;
+  char is_not_finite; /* whether a thread met a NaN or an infinity that may be wrong */
   struct fault fault;
 };
 
@@ -224,10 +225,15 @@ static void out_of_range(void *pool, long lookup, long place, long position, lon
   __atomic_clear(&state->fault_lock, __ATOMIC_RELEASE);
 }
 
+static void not_finite(void *pool) {
+  struct open_call *state = pool;
+  __atomic_store_n(&state->is_not_finite, 1, __ATOMIC_RELAXED);
+}
+
 static enum reason call(const struct tw_record *record, void *const *tensors, const long *sizes, long *chains_ns,
                         struct fault *fault) {
-  struct open_call state = {{record->pool, 0}, chains_ns ? tw_now_ns() : 0, chains_ns, 0, 0, {0, 0, 0, 0, 0}};
-  struct tw_context context = {&state, tw_parallel_for, record->constants, chains_ns ? chain_done : 0, out_of_range};
+  struct open_call state = {{record->pool, 0}, chains_ns ? tw_now_ns() : 0, chains_ns, 0, 0, 0, {0, 0, 0, 0, 0}};
+  struct tw_context context = {&state, tw_parallel_for, record->constants, chains_ns ? chain_done : 0, out_of_range, not_finite};
   tw_pool_enter(record->pool);
   struct tw_block *workspace = 0;
   long bytes = record->workspace_bytes(sizes);
@@ -240,7 +246,7 @@ static enum reason call(const struct tw_record *record, void *const *tensors, co
     tw_pool_give(record->pool, workspace);
   *fault = state.fault;
   fault->missing_bytes = state.call.missing_bytes;
-  return fault->missing_bytes ? MEMORY : state.has_fault ? POSITION : OK;
+  return fault->missing_bytes ? MEMORY : state.has_fault ? POSITION : state.is_not_finite ? NOT_FINITE : OK;
 }
 
 /* Open the buffers and check them; `acquired` counts those to release, whatever the outcome. */

@@ -16,6 +16,7 @@ struct tw_context { /* the ABI of generated code */
   const char *const *constants;
   void (*chain_done)(void *pool, long chain); /* null: nobody asks */
   void (*out_of_range)(void *pool, long lookup, long place, long position, long extent);
+  void (*not_finite)(void *pool);
 };
 
 struct tw_pool;

@@ -23,6 +23,7 @@ from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.kernels.element_access import reading, writing
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.lane_functions import lane_functions
+from tilewright.kernels.functions.reports import OF_VECTORS, reports
 from tilewright.kernels.helpers import Helper
 
 
@@ -40,6 +41,7 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *reading(operand.dtype for operand in (*loops.reads, *loops.places())),
         *writing(place.dtype for place in loops.places()),
         *lane_functions(loops.functions()),
+        *reports(loops.functions(), OF_VECTORS),
         *lookups(loops.reads),
         *gathers(kept_reads(loops).values(), lanes),
         *([windows(lanes)] if _loads_windows(loops) else []),
