@@ -73,7 +73,7 @@ class Executable:
         and mean nothing), and `MemoryError` when there is no room for scratch.
         """
         arguments = (*inputs, *outputs)
-        if self._viewed or (answer := self._launch(self._record_address, arguments)) and self._is_open(answer):
+        if self._viewed or ((answer := self._launch(self._record_address, arguments)) and self._is_open(answer)):
             self._run_with_care(inputs, outputs)
 
     def _is_open(self, answer: int) -> bool:

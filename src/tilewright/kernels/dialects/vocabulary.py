@@ -86,13 +86,14 @@ def vector_dialect(
 ) -> VectorDialect:
     """A dialect from `instructions`: the C of what differs between ISAs (listed below); the rest is the same for all.
 
-    `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_any, tw_prefix (a mask of the first n
-    lanes), tw_stream, tw_fence, tw_larger and tw_smaller (the second operand where the two are unordered), tw_size_below (the
-    smaller of a limit and |v|; of NaN it or the limit), tw_nan_below (v, but NaN where x is -inf), tw_sqrt, tw_floor, tw_round
-    (to nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p * 2^(n/2) is normal or
-    n is 0), tw_scale_add (p * 2^n + c), tw_multiply_add and tw_multiply_add_float64, tw_rest (a * b - ab, exact, where ab is
-    a * b rounded, |a| and |b| are below 2^100 and the rest is normal), tw_inverse (1 / d to 2e-7 for 1 <= d < 2^100; 1 for 1),
-    tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both are), TW_KEEP.
+    `instructions` defines tw_mask, tw_load_part, tw_store_part, the comparisons, tw_where, tw_any, tw_prefix (a mask of the
+    first n lanes), tw_stream, tw_fence, tw_larger and tw_smaller (the second operand where the two are unordered),
+    tw_size_below (the smaller of a limit and |v|; of NaN it or the limit), tw_nan_below (v, but NaN where x is -inf), tw_sqrt,
+    tw_floor, tw_round (to nearest even, for |x| < 2^22), tw_scale (p * 2^n for integral -250 <= n <= 250, rounded once if p *
+    2^(n/2) is normal or n is 0), tw_scale_add (p * 2^n + c), tw_multiply_add and tw_multiply_add_float64, tw_rest (a * b - ab,
+    exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is normal), tw_inverse (1 / d to 2e-7 for 1 <= d
+    < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both
+    are), TW_KEEP.
     With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a dialect needs no tw_scale_down.
     """
     lanes = vector_bits // 32
