@@ -45,6 +45,7 @@ from tilewright.graph.rewrites.hoist_masks import HoistMasks
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
+from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
@@ -54,8 +55,9 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.kernels import registry
 from tilewright.machine import Machine
+from tilewright.machine.description import CPU
 from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
-from tilewright.plan.types import ModelPlan
+from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.kept_divisions import Answers
@@ -140,6 +142,7 @@ def plan(
         verify(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph, rewrites_for(machine))
+        rewritten, merged = _with_merged_arguments(rewritten, machine)
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
         known = known_divisions(rewritten, options_for(machine, fuse, answers=answers))
         chosen = choose_algorithms(rewritten, _simplified, known, precision)
@@ -150,9 +153,21 @@ def plan(
         model_plan = with_inlined_kernels(
             chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)))), kernels
         )
-        model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants)
+        model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants, merged=merged)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
+
+
+def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple[MergedArgument, ...]]:
+    """The graph with dimensions of arguments as one where no operator tells them apart.
+
+    Backends of devices that are not CPUs get arguments as they are declared.
+    """
+    if machine.device != CPU:
+        return graph, ()
+    merged, joined = with_merged_arguments(graph)
+    verify(merged)
+    return merged, tuple(MergedArgument(graph.tensor(name), dims) for name, dims in joined.items())
 
 
 def rewrites_for(machine: Machine) -> tuple[Rewrite, ...]:

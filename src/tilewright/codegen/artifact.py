@@ -81,12 +81,17 @@ class Symbol:
 
 @dataclass(frozen=True, slots=True)
 class TensorSlot:
-    """One tensor argument: `shape` has integers and symbol names; `unit_stride_dim` must have a stride of one element."""
+    """One tensor argument: `shape` has integers and symbol names; `unit_stride_dim` must have a stride of one element.
+
+    The elements of a dimension of `joined` (of more than one element) and those of the next must lie in a row: its stride is the
+    next one's times the next one's extent.
+    """
 
     name: str
     dtype: str
     shape: tuple[int | str, ...]
     unit_stride_dim: int | None = None
+    joined: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pprint import pformat
 
 from tilewright.codegen import names
-from tilewright.codegen.artifact import Artifact, PackedSlot, Signature, Symbol, TensorSlot
+from tilewright.codegen.arguments import argument_names, signature_of, stored_arguments
+from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c.constant_packing import packed_bytes, way_of_packing
 from tilewright.codegen.emit_c.library import emit_files
@@ -23,18 +24,14 @@ from tilewright.codegen.operator_nests import shared, with_shared_nests
 from tilewright.codegen.run_time_extents import extents_in, hints, value_of_formula
 from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
-from tilewright.errors import DTypeError
-from tilewright.graph.extents import Extent, dimension_of_multiple, dimensions_of
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
-from tilewright.graph.types import Access, SymbolicExtent, Tensor
+from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import dialect_for, registered
 from tilewright.plan.execution import Nests
 from tilewright.plan.layout import Layout
 from tilewright.plan.regions.gathered_reads import lookups_of
-from tilewright.plan.schedule import Pack
 from tilewright.plan.types import ModelPlan, Plan
 
 ENTRY_POINT = "tilewright_run"
@@ -72,10 +69,9 @@ def lower_program(model_plan: ModelPlan) -> Program:
     machine = model_plan.machine
     dialect = dialect_for(machine.architecture, machine.features)
     kernels = {kernel.name: kernel for kernel in registered()}
-    unit = unit_stride_dims(model_plan)
-    signature = _signature(model_plan, unit)
+    signature = signature_of(model_plan)
     tensors = {tensor.name: tensor for tensor in graph.tensors}
-    stored = {tensor: _argument(tensors[tensor], unit) for tensor in _argument_names(model_plan)}
+    stored = stored_arguments(model_plan)
     stored |= {tensor: _between(tensors[tensor], layout) for tensor, layout in model_plan.layouts}
     kinds = _kinds(model_plan, signature, stored)
     lowered = [
@@ -133,7 +129,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
     """
     machine = program.model_plan.machine
     name = program.model_plan.graph.name
-    pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(_argument_names(program.model_plan))}
+    pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(argument_names(program.model_plan))}
     for tensor, offset in program.workspace.places:
         place = add(multiply(offset, FLOAT_BYTES), (tags or {}).get(tensor, 0))
         pointers[tensor] = f"workspace + {to_c(place)}"
@@ -180,106 +176,6 @@ def _packed_slots(signature: Signature, constants: Iterable[tuple[PackedConstant
 
 def _prepared(constant: PackedConstant) -> Prepared:
     return Prepared(constant, names.identifier(constant.tensor))
-
-
-def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
-    """The dimension of each argument that must have a stride of one element: those that vector loops run along.
-
-    Outputs have it in their last dimension, and so do right operands that micro kernels read in place. Other operands of
-    contractions are broadcast or packed: any strides will do.
-    """
-    graph = model_plan.graph
-    dims = {tensor: len(graph.tensor(tensor).shape) - 1 for tensor in graph.outputs if graph.tensor(tensor).shape}
-    along_vectors = [access for operator in graph.operators if not operator.is_contraction() for access in operator.reads]
-    for access in (*along_vectors, *_read_in_place(model_plan)):
-        if _walks_the_last(access):
-            dims.setdefault(access.tensor, len(access.indices) - 1)
-    arguments = set(_argument_names(model_plan))
-    return {tensor: dim for tensor, dim in dims.items() if tensor in arguments}
-
-
-def _walks_the_last(access: Access) -> bool:
-    """Whether neighbours along some axis are neighbours in the last dimension, as far as a guard lets them be."""
-    last = len(access.indices) - 1
-    affine = all(index.is_affine() for index in access.indices)
-    return last >= 0 and affine and last not in dict(access.lookups) and 1 in dict(access.indices[last].terms).values()
-
-
-def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
-    """The right operands of contractions that no Pack copies and whose last dimension is the columns, or the depth."""
-    for plan in model_plan.plans:
-        packs = (leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack))
-        packed = {(pack.operator, pack.read) for pack in (*packs, *plan.schedule.ahead)}
-        for operator in plan.chain.operators:
-            roles = plan.operator_plan(operator.name).roles
-            if roles is None or roles.column is None or (operator.name, roles.right) in packed:
-                continue
-            access = operator.reads[roles.right]
-            if access.indices and {roles.column, roles.depth} & access.indices[-1].axes():
-                yield access
-
-
-def _argument_names(model_plan: ModelPlan) -> tuple[str, ...]:
-    """Inputs, constants that calls read as they are, outputs."""
-    graph, read = model_plan.graph, _read_by_calls(model_plan)
-    return (*graph.inputs, *(name for name, _ in graph.constants if name in read), *graph.outputs)
-
-
-def _read_by_calls(model_plan: ModelPlan) -> frozenset[str]:
-    """The tensors of all reads that are not packed ahead."""
-    ahead = {(pack.operator, pack.read) for plan in model_plan.plans for pack in plan.schedule.ahead}
-    reads = ((op.name, i, access) for op in model_plan.graph.operators for i, access in enumerate(op.reads))
-    return frozenset(access.tensor for operator, number, access in reads if (operator, number) not in ahead)
-
-
-def _packed_constants(model_plan: ModelPlan) -> tuple[str, ...]:
-    """The constants that are packed ahead, in the order of the graph."""
-    packs = [(plan.chain.operator(pack.operator), pack.read) for plan in model_plan.plans for pack in plan.schedule.ahead]
-    packed = {operator.reads[read].tensor for operator, read in packs}
-    return tuple(name for name, _ in model_plan.graph.constants if name in packed)
-
-
-def _signature(model_plan: ModelPlan, unit: Mapping[str, int]) -> Signature:
-    graph = model_plan.graph
-    known = {tensor.name: tensor for tensor in graph.tensors}
-    tensors = [known[name] for name in _argument_names(model_plan)]
-    inputs = len(tensors) - len(graph.outputs)
-    tensors[:inputs] = map(_by_dimensions, tensors[:inputs])
-    symbols = _symbols([extent for tensor in tensors for extent in tensor.shape])
-    slots = [_slot(tensor, unit) for tensor in tensors]
-    constants = tuple(_slot(graph.tensor(name), {}) for name in _packed_constants(model_plan))
-    return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
-
-
-def _symbols(extents: Sequence[Extent]) -> dict[str, Symbol]:
-    """The dimensions of extents first, then those with a formula."""
-    formulas = {e.name: e for e in extents if isinstance(e, SymbolicExtent) and e.formula is not None}
-    symbols = {name: Symbol(name, e.low, e.high) for name, e in dimensions_of(extents).items()}
-    return symbols | {name: Symbol(name, e.low, e.high, e) for name, e in formulas.items()}
-
-
-def _by_dimensions(tensor: Tensor) -> Tensor:
-    """An input whose extents that are multiples of a number are given by the dimensions themselves."""
-    bound = ((isinstance(e, SymbolicExtent) and dimension_of_multiple(e)) or e for e in tensor.shape)
-    return replace(tensor, shape=tuple(bound))
-
-
-def _slot(tensor: Tensor, unit: Mapping[str, int]) -> TensorSlot:
-    if tensor.dtype not in C_TYPES:
-        raise DTypeError(
-            f"{tensor.name} has elements of type {tensor.dtype}",
-            why="kernels neither read nor write it",
-            hint="convert it to float32, or call with interpret=True",
-        )
-    shape = tuple(extent.name if isinstance(extent, SymbolicExtent) else extent for extent in tensor.shape)
-    return TensorSlot(tensor.name, tensor.dtype, shape, unit.get(tensor.name))
-
-
-def _argument(tensor: Tensor, unit: Mapping[str, int]) -> Stored:
-    strides: list[Value] = [names.stride(tensor.name, dim) for dim in range(len(tensor.shape))]
-    if tensor.name in unit:
-        strides[unit[tensor.name]] = 1
-    return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)
 
 
 def _between(tensor: Tensor, layout: Layout) -> Stored:

@@ -50,6 +50,10 @@ def bound_model(model_plan: ModelPlan, names: Names) -> ModelPlan:
         plans=tuple(bound_plan(plan, chain, names) for plan, chain in zip(model_plan.plans, chains, strict=True)),
         cuts=tuple(bound_cut(cut, names) for cut in model_plan.cuts),
         layouts=tuple((names.tensors[tensor], layout) for tensor, layout in model_plan.layouts),
+        merged=tuple(
+            replace(argument, declared=replace(argument.declared, name=names.tensors[argument.declared.name]))
+            for argument in model_plan.merged
+        ),
     )
 
 

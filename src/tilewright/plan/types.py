@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tilewright.graph.types import Chain, Constant, Graph
+from tilewright.graph.types import Chain, Constant, Graph, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.execution import Execution, KernelCalls
 from tilewright.plan.layout import Layout
@@ -251,6 +251,24 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
+class MergedArgument:
+    """An input or output of which several dimensions are one in a plan: no operator tells them apart."""
+
+    declared: Tensor
+    """With the dimensions that callers see."""
+    joined: tuple[int, ...]
+    """Dimensions that are one with the next."""
+
+    def last_dims(self) -> tuple[int, ...]:
+        """For every dimension of the plan the last declared one that is a part of it.
+
+        >>> MergedArgument(Tensor("x", (1, 8, 4, 4)), joined=(2,)).last_dims()
+        (0, 1, 3)
+        """
+        return tuple(dim for dim in range(len(self.declared.shape)) if dim not in self.joined)
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPlan:
     """A graph cut into chains, in execution order; tensors between chains live in the workspace of a call."""
 
@@ -263,6 +281,8 @@ class ModelPlan:
     """The constants of the graph that was asked for, before it was rewritten."""
     layouts: tuple[tuple[str, Layout], ...] = ()
     """Of the tensors between chains; the graph knows none, and inputs and outputs lie as the caller has them."""
+    merged: tuple[MergedArgument, ...] = ()
+    """Inputs and outputs of which the graph has fewer dimensions than callers."""
 
     @property
     def machine(self) -> Machine:

@@ -52,6 +52,7 @@ class _TensorRule(ctypes.Structure):
         ("itemsize", ctypes.c_long),
         ("rank", ctypes.c_long),
         ("unit_stride_dim", ctypes.c_long),
+        ("joined", ctypes.c_long),
         ("shape", ctypes.POINTER(ctypes.c_long)),
     )
 
@@ -106,7 +107,8 @@ def _tensor_rule(slot: TensorSlot, numbers: dict[str, int]) -> _TensorRule:
     dtype = dtype_named(slot.dtype)
     kind = "u" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
     unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
-    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, longs(_coded(slot.shape, numbers)))
+    joined = sum(1 << dim for dim in slot.joined)
+    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, joined, longs(_coded(slot.shape, numbers)))
 
 
 class Step(IntEnum):

@@ -44,6 +44,7 @@ struct tensor_rule {
   long kind; /* f, i, u, c as NumPy's dtype.kind, ? for truth values */
   long itemsize, rank;
   long unit_stride_dim; /* -1: any strides */
+  long joined;          /* a bit for every dimension whose elements and those of the next must lie in a row */
   const long *shape;    /* extents; the symbol of number s is written -1 - s */
 };
 
@@ -156,6 +157,9 @@ static enum reason check_layout(const struct tensor_rule *rule, const struct py_
     else if (is_output && stride == 0 && view->len > 0)
       return OVERLAP;
   }
+  for (long d = 0; rule->joined >> d; d++)
+    if ((rule->joined >> d & 1) && strides[d] != strides[d + 1] * view->shape[d + 1])
+      return LAYOUT;
   return OK;
 }
 

@@ -36,7 +36,7 @@ class FlattenTensors:
 
     def run(self, graph: Graph) -> Graph:
         """The graph without divisions that merging dimensions avoids."""
-        work = _Work(graph, frozenset((*graph.inputs, *graph.outputs)) if self.kept is None else self.kept)
+        work = Work(graph, frozenset((*graph.inputs, *graph.outputs)) if self.kept is None else self.kept)
         joints = frozenset(_divided(work))
         if not joints:
             return graph
@@ -50,7 +50,7 @@ class FlattenTensors:
         return work.result()
 
 
-class _Work:
+class Work:
     """A graph of which tensors lose dimensions and operators axes, in place; a merge costs what it changes."""
 
     def __init__(self, graph: Graph, kept: frozenset[str]) -> None:
@@ -65,8 +65,8 @@ class _Work:
 
     def merge(self, position: int, pair: Pair) -> set[int]:
         """Let an operator walk two axes as one; the positions of the operators that this changes."""
-        changed = self.flatten(frozenset(_needed(self, self.operators[position], pair) or ()))
-        self.operators[position] = _with_one_axis(self.operators[position], pair)
+        changed = self.flatten(frozenset(needed(self, self.operators[position], pair) or ()))
+        self.operators[position] = with_one_axis(self.operators[position], pair)
         return changed | {position}
 
     def flatten(self, joints: frozenset[Joint]) -> set[int]:
@@ -114,7 +114,7 @@ class _Work:
         return rename_tensors(flat, partners) if partners else flat
 
 
-def _divided(work: _Work) -> Iterator[Joint]:
+def _divided(work: Work) -> Iterator[Joint]:
     """The joints at which some access divides, and would not if the dimensions were one."""
     for operator in work.operators:
         for access in (*operator.reads, operator.write):
@@ -185,7 +185,7 @@ def without_digits(index: Index) -> Index:
     return index
 
 
-def _pair(work: _Work, operator: Operator) -> Pair | None:
+def _pair(work: Work, operator: Operator) -> Pair | None:
     """Two axes that an operator may walk as one, and does so in some access already."""
     extents = {axis.name: axis for axis in operator.axes}
     for access in (*operator.reads, operator.write):
@@ -196,7 +196,7 @@ def _pair(work: _Work, operator: Operator) -> Pair | None:
                     is_digit = outer != inner and outer_factor == factor * _known(extents[inner])
                     if is_digit and extents[outer].kind is extents[inner].kind:
                         pair = outer, inner
-                        if _needed(work, operator, pair) is not None:
+                        if needed(work, operator, pair) is not None:
                             return pair
     return None
 
@@ -205,7 +205,7 @@ def _known(axis: Axis) -> int:
     return axis.extent if isinstance(axis.extent, int) and axis.extent > 1 else 0
 
 
-def _needed(work: _Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | None:
+def needed(work: Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | None:
     """The joints at which tensors must be merged before an operator can walk two axes as one; None if it cannot."""
     outer, inner = operator.axis(pair[0]), operator.axis(pair[1])
     if not isinstance(outer.extent, int) or not isinstance(inner.extent, int) or min(outer.extent, inner.extent) < 2:
@@ -221,7 +221,7 @@ def _needed(work: _Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | 
     return tuple(joints)
 
 
-def _joints_of(work: _Work, access: Access, pair: Pair, extent: int) -> list[Joint] | None:
+def _joints_of(work: Work, access: Access, pair: Pair, extent: int) -> list[Joint] | None:
     """The joint of an access at which its tensor must be merged; none where both axes stand in one index; None if impossible."""
     constraints = access.guard.constraints if access.guard is not None else ()
     if any(not _is_joint(index, pair, extent) for index in constraints):
@@ -245,7 +245,7 @@ def _is_joint(index: Index, pair: Pair, extent: int) -> bool:
     return index.coefficient(pair[0]) == index.coefficient(pair[1]) * extent
 
 
-def _with_one_axis(operator: Operator, pair: Pair) -> Operator:
+def with_one_axis(operator: Operator, pair: Pair) -> Operator:
     """The operator with the combination of two axes in place of the outer one."""
     outer, inner = operator.axis(pair[0]), operator.axis(pair[1])
     fused = replace(outer, extent=planned_extent(outer.extent) * planned_extent(inner.extent))

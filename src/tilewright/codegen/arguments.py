@@ -1,0 +1,138 @@
+"""Arguments of a program: which there are, the strides that they must have, and where generated code finds their elements.
+
+Dimensions of a graph's input or output that no operator tells apart may be one dimension of the plan (`MergedArgument`). Callers
+have them as they were declared: the signature does, and asks that the elements of such dimensions lie in a row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tilewright.codegen import names
+from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
+from tilewright.codegen.expressions import Value
+from tilewright.codegen.lower.storage import Stored
+from tilewright.errors import DTypeError
+from tilewright.graph.extents import Extent, dimension_of_multiple, dimensions_of
+from tilewright.graph.types import Access, SymbolicExtent, Tensor
+from tilewright.kernels.element_access import C_TYPES
+from tilewright.plan.schedule import Pack
+from tilewright.plan.types import MergedArgument, ModelPlan
+
+
+def unit_stride_dims(model_plan: ModelPlan) -> dict[str, int]:
+    """The dimension of each argument, as declared, that must have a stride of one element: those that vector loops run along.
+
+    Outputs have it in their last dimension, and so do right operands that micro kernels read in place. Other operands of
+    contractions are broadcast or packed: any strides will do.
+    """
+    graph = model_plan.graph
+    dims = {tensor: len(graph.tensor(tensor).shape) - 1 for tensor in graph.outputs if graph.tensor(tensor).shape}
+    along_vectors = [access for operator in graph.operators if not operator.is_contraction() for access in operator.reads]
+    for access in (*along_vectors, *_read_in_place(model_plan)):
+        if _walks_the_last(access):
+            dims.setdefault(access.tensor, len(access.indices) - 1)
+    arguments, merged = set(argument_names(model_plan)), _merged(model_plan)
+    return {
+        tensor: merged[tensor].last_dims()[dim] if tensor in merged else dim
+        for tensor, dim in dims.items()
+        if tensor in arguments
+    }
+
+
+def _walks_the_last(access: Access) -> bool:
+    """Whether neighbours along some axis are neighbours in the last dimension, as far as a guard lets them be."""
+    last = len(access.indices) - 1
+    affine = all(index.is_affine() for index in access.indices)
+    return last >= 0 and affine and last not in dict(access.lookups) and 1 in dict(access.indices[last].terms).values()
+
+
+def _read_in_place(model_plan: ModelPlan) -> Iterator[Access]:
+    """The right operands of contractions that no Pack copies and whose last dimension is the columns, or the depth."""
+    for plan in model_plan.plans:
+        packs = (leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack))
+        packed = {(pack.operator, pack.read) for pack in (*packs, *plan.schedule.ahead)}
+        for operator in plan.chain.operators:
+            roles = plan.operator_plan(operator.name).roles
+            if roles is None or roles.column is None or (operator.name, roles.right) in packed:
+                continue
+            access = operator.reads[roles.right]
+            if access.indices and {roles.column, roles.depth} & access.indices[-1].axes():
+                yield access
+
+
+def argument_names(model_plan: ModelPlan) -> tuple[str, ...]:
+    """Inputs, constants that calls read as they are, outputs."""
+    graph, read = model_plan.graph, _read_by_calls(model_plan)
+    return (*graph.inputs, *(name for name, _ in graph.constants if name in read), *graph.outputs)
+
+
+def _read_by_calls(model_plan: ModelPlan) -> frozenset[str]:
+    """The tensors of all reads that are not packed ahead."""
+    ahead = {(pack.operator, pack.read) for plan in model_plan.plans for pack in plan.schedule.ahead}
+    reads = ((op.name, i, access) for op in model_plan.graph.operators for i, access in enumerate(op.reads))
+    return frozenset(access.tensor for operator, number, access in reads if (operator, number) not in ahead)
+
+
+def _packed_constants(model_plan: ModelPlan) -> tuple[str, ...]:
+    """The constants that are packed ahead, in the order of the graph."""
+    packs = [(plan.chain.operator(pack.operator), pack.read) for plan in model_plan.plans for pack in plan.schedule.ahead]
+    packed = {operator.reads[read].tensor for operator, read in packs}
+    return tuple(name for name, _ in model_plan.graph.constants if name in packed)
+
+
+def signature_of(model_plan: ModelPlan) -> Signature:
+    """The arguments in their order, and the constants that are packed ahead. Raises `DTypeError` for types that C cannot take."""
+    graph, unit, merged = model_plan.graph, unit_stride_dims(model_plan), _merged(model_plan)
+    known = {tensor.name: tensor for tensor in graph.tensors} | {name: each.declared for name, each in merged.items()}
+    tensors = [known[name] for name in argument_names(model_plan)]
+    inputs = len(tensors) - len(graph.outputs)
+    tensors[:inputs] = map(_by_dimensions, tensors[:inputs])
+    symbols = _symbols([extent for tensor in tensors for extent in tensor.shape])
+    slots = [_slot(tensor, unit, merged) for tensor in tensors]
+    constants = tuple(_slot(graph.tensor(name), {}, {}) for name in _packed_constants(model_plan))
+    return Signature(tuple(symbols.values()), tuple(slots[:inputs]), tuple(slots[inputs:]), constants)
+
+
+def _symbols(extents: Sequence[Extent]) -> dict[str, Symbol]:
+    """The dimensions of extents first, then those with a formula."""
+    formulas = {e.name: e for e in extents if isinstance(e, SymbolicExtent) and e.formula is not None}
+    symbols = {name: Symbol(name, e.low, e.high) for name, e in dimensions_of(extents).items()}
+    return symbols | {name: Symbol(name, e.low, e.high, e) for name, e in formulas.items()}
+
+
+def _by_dimensions(tensor: Tensor) -> Tensor:
+    """An input whose extents that are multiples of a number are given by the dimensions themselves."""
+    bound = ((isinstance(e, SymbolicExtent) and dimension_of_multiple(e)) or e for e in tensor.shape)
+    return replace(tensor, shape=tuple(bound))
+
+
+def _slot(tensor: Tensor, unit: Mapping[str, int], merged: Mapping[str, MergedArgument]) -> TensorSlot:
+    if tensor.dtype not in C_TYPES:
+        raise DTypeError(
+            f"{tensor.name} has elements of type {tensor.dtype}",
+            why="kernels neither read nor write it",
+            hint="convert it to float32, or call with interpret=True",
+        )
+    shape = tuple(extent.name if isinstance(extent, SymbolicExtent) else extent for extent in tensor.shape)
+    joined = merged[tensor.name].joined if tensor.name in merged else ()
+    return TensorSlot(tensor.name, tensor.dtype, shape, unit.get(tensor.name), joined)
+
+
+def stored_arguments(model_plan: ModelPlan) -> dict[str, Stored]:
+    """Where the elements of every argument lie, by name."""
+    unit, merged = unit_stride_dims(model_plan), _merged(model_plan)
+    tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
+    return {name: _stored(tensors[name], unit.get(name), merged.get(name)) for name in argument_names(model_plan)}
+
+
+def _merged(model_plan: ModelPlan) -> dict[str, MergedArgument]:
+    return {argument.declared.name: argument for argument in model_plan.merged}
+
+
+def _stored(tensor: Tensor, unit: int | None, merged: MergedArgument | None) -> Stored:
+    """Elements of dimensions that are one are as far apart as those of the last of them."""
+    dims = range(len(tensor.shape)) if merged is None else merged.last_dims()
+    strides: list[Value] = [1 if dim == unit else names.stride(tensor.name, dim) for dim in dims]
+    return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)
