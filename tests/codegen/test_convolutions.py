@@ -12,9 +12,12 @@ from hypothesis import strategies as st
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.onnx_operators import operator
 from tilewright import compiler
+from tilewright.backends import loading
+from tilewright.codegen.artifact import Artifact
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
+from tilewright.precision import Precision
 
 EPS = float(np.finfo(np.float32).eps)
 Floats = np.ndarray[Any, Any]
@@ -26,14 +29,21 @@ def normal(*shape: int) -> Floats:
 
 def run(graph: Graph, operands: list[Floats]) -> Floats:
     """The only output, with every input at the end of its memory."""
-    plan = compiler.plan(graph, Machine.detect())
-    executable = compiler.build(plan, threads=1)
-    constants = executable.artifact.recipe.values(graph.constants)
-    values = dict(zip(graph.inputs, operands, strict=True)) | constants
-    inputs = [values[slot.name] for slot in executable.signature.inputs]
+    executable, constants = loading.load(
+        generated(graph, Precision.FLOAT32),
+        graph,
+        Machine.detect(),
+        threads=1,
+        strict=lambda: generated(graph, Precision.STRICT),
+    )
+    inputs = [*operands, *constants]
     outputs = executable.new_outputs(inputs)
     executable.run([at_end(value) for value in inputs], outputs)
     return outputs[0]
+
+
+def generated(graph: Graph, precision: Precision) -> Artifact:
+    return compiler.generate(compiler.plan(graph, Machine.detect(), precision=precision))
 
 
 def at_end(value: Floats) -> Floats:

@@ -48,6 +48,7 @@ TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
 TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
 TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
 TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+TW_INLINE int tw_any(tw_mask mask) { return __builtin_ia32_movmskps256((tw_vec)mask) != 0; }
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return __builtin_ia32_blendvps256(b, a, (tw_vec)mask); }
 TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
   tw_vec result;

@@ -53,6 +53,7 @@ TW_COMPARISON(tw_less_equal, 18)
 TW_COMPARISON(tw_greater_equal, 29)
 TW_COMPARISON(tw_greater, 30)
 #undef TW_COMPARISON
+TW_INLINE int tw_any(tw_mask mask) { return mask != 0; }
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
   tw_vec result;
   __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(result) : "v"(a), "v"(b), "Yk"(mask));

@@ -88,6 +88,12 @@ TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
 TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
 TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
 TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+TW_INLINE int tw_any(tw_mask mask) {
+  int lanes = 0;
+  for (long i = 0; i < TW_LANES; i++)
+    lanes |= mask[i];
+  return lanes != 0;
+}
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((mask & (tw_int)a) | (~mask & (tw_int)b)); }
 #if defined(__AVX__)
 #define TW_EXTREMUM(name, word, sign) \

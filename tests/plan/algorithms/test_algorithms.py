@@ -31,8 +31,8 @@ def convolved(x: tuple[int, ...], w: tuple[int, ...], group: int = 1, dtype: str
     return builder.graph((builder.record(convolution, image, weights, window, group, kind="conv").name,))
 
 
-def names(graph: Graph) -> list[str]:
-    return [algorithm.name for algorithm in applicable(*problems(graph), Precision.FAST)]
+def names(graph: Graph, precision: Precision = Precision.FAST) -> list[str]:
+    return [algorithm.name for problem in problems(graph) for algorithm in applicable(problem, precision)]
 
 
 def computed(graph: Graph, algorithm: Algorithm) -> Iterator[Graph]:
