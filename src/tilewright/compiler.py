@@ -151,7 +151,7 @@ def plan(
         constant_part, rest = split(expanded)
         kernels = {kernel.name: kernel for kernel in registry.registered()}
         model_plan = with_inlined_kernels(
-            chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)))), kernels
+            chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)), chosen.apart)), kernels
         )
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants, merged=merged)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))

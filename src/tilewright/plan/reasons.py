@@ -136,6 +136,8 @@ class Barrier(Enum):
     DATA_POSITIONS = auto()
     """A reader looks up positions in it, or with it."""
     SEVERAL_READERS = auto()
+    OVERLAPPING_TILES = auto()
+    """An algorithm reads it by tiles that overlap (`Algorithm.reads_tiles`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,6 +56,7 @@ BARRIERS = {
     Barrier.MERGED_DIMENSION: "{operators} writes several axes into one dimension of it",
     Barrier.DATA_POSITIONS: "{operators} reads at positions that data gives",
     Barrier.SEVERAL_READERS: "several operators read it: {operators}",
+    Barrier.OVERLAPPING_TILES: "tiles that overlap read it",
 }
 
 

@@ -66,3 +66,6 @@ class Algorithm:
     accuracy: Accuracy
     applies: Callable[[Problem], bool]
     expand: Callable[[Problem, Builder], Tensor]
+    reads_tiles: bool = False
+    """Whether it reads its operands by tiles that overlap by half or more: then these lie in memory, and chains end before it.
+    What makes them would run again for each tile, which no price has favoured, and looking for it takes most of the planning."""

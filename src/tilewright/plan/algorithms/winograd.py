@@ -46,7 +46,7 @@ Axes = tuple[Axis, ...]
 def winograd(outputs: int, accuracy: Accuracy) -> Algorithm:
     """The algorithm with tiles of outputs x outputs results, which reports NaN and infinities if its accuracy is `CHECKED`."""
     expand = partial(_expand, matrices=toom_cook(outputs, TAPS), accuracy=accuracy)
-    return Algorithm(f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})", accuracy, applies, expand)
+    return Algorithm(f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})", accuracy, applies, expand, reads_tiles=True)
 
 
 def applies(problem: Problem) -> bool:

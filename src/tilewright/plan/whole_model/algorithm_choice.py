@@ -38,6 +38,8 @@ class Chosen:
 
     graph: Graph
     rejected: Mapping[str, tuple[Rejected, ...]]
+    apart: frozenset[str]
+    """Tensors before which chains end (`Algorithm.reads_tiles`)."""
 
     def reported(self, model_plan: ModelPlan) -> ModelPlan:
         """A plan of the graph, each chain with the algorithms that lost for its operators."""
@@ -66,7 +68,7 @@ def choose_algorithms(
     if others:
         whole = expanded(graph, others, choice.prices.constants, machine)
         graph = simplified(whole, frozenset((*graph.inputs, *graph.outputs)))
-    return Chosen(graph, choice.rejected())
+    return Chosen(graph, choice.rejected(), choice.apart())
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +131,11 @@ class _Choice:
     def rejected(self) -> dict[str, tuple[Rejected, ...]]:
         """The algorithms that lost, by operator."""
         return {name: tuple(offers.rejected(self.chosen[name])) for name, offers in self.offers.items()}
+
+    def apart(self) -> frozenset[str]:
+        """What algorithms read by tiles."""
+        chosen = (operator for operator in self.graph.operators if operator.name in self.chosen)
+        return frozenset(read.tensor for op in chosen if self.chosen[op.name].reads_tiles for read in op.reads)
 
     def choose(self, operator: Operator) -> None:
         """Keep the cheapest algorithm of an operator."""
@@ -206,6 +213,7 @@ class _Choice:
             pair
             for pair in product(first.times, second.times)
             if pair != (first.best, second.best)
+            and not pair[1].reads_tiles
             and first.times[pair[0]].thread_s + second.times[pair[1]].thread_s - saved_s < limit_s
             and first.least_s[pair[0]] + second.least_s[pair[1]] < limit_s
             and self.prices.may_be_one_chain(part, _ways(first, second, pair))

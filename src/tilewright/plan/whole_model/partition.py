@@ -45,13 +45,16 @@ def partition(
     return partition_with(graph, KnownDivisions(options_for(machine, fuse, kernels, coefficients)))
 
 
-def partition_with(graph: Graph, known: KnownDivisions, told: Told = lambda plans: None) -> ModelPlan:
+def partition_with(
+    graph: Graph, known: KnownDivisions, told: Told = lambda plans: None, apart: frozenset[str] = frozenset()
+) -> ModelPlan:
     """As `partition`, with the options and the divisions that are known already.
 
-    Plans of chains are `told` as soon as they are final, once for all chains that differ in names only.
+    Plans of chains are `told` as soon as they are final, once for all chains that differ in names only. Chains end before the
+    tensors that lie `apart`.
     """
     flow = DataFlow(graph)
-    barriers = barriers_of(flow, known.options.fuse)
+    barriers = _barriers_before_tiles(flow, apart) | dict(barriers_of(flow, known.options.fuse))
     groups = tuple(_told(divided_groups(flow, barriers, known), told))
     plans = [plan for group in groups for plan in _plans(flow, group)]
     plans.sort(key=lambda plan: flow.positions[plan.chain.operators[-1].name])
@@ -74,6 +77,12 @@ def barriers_of(flow: DataFlow, fuse: bool | None) -> Mapping[str, CannotFuse]:
     if fuse is False:
         return {tensor: CannotFuse(Barrier.SWITCHED_OFF) for tensor in flow.readers if tensor in flow.writers}
     return flow.barriers()
+
+
+def _barriers_before_tiles(flow: DataFlow, apart: frozenset[str]) -> dict[str, CannotFuse]:
+    """Those of these tensors that some operator makes."""
+    between = (tensor for tensor in flow.readers if tensor in flow.writers and tensor in apart)
+    return {tensor: CannotFuse(Barrier.OVERLAPPING_TILES) for tensor in between}
 
 
 def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: KnownDivisions) -> Iterator[DividedGroup]:
