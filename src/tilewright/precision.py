@@ -17,10 +17,10 @@ class Precision(StrEnum):
     STRICT = "strict"
     """Every sum is one of the products that the operator names, in any order."""
     FLOAT32 = "float32"
-    """Other sums are allowed whose errors stay within a stated multiple of the bound above, and which put NaN and infinities in
-    the same places."""
+    """Sums may also be products of sums over a tile of 2 x 2 results, with errors relative to the largest element of the tile. NaN
+    and infinities are where sums of single products have them: calls that meet one are computed again as with "strict"."""
     FAST = "fast"
-    """Errors may be those of an image's tile: relative to its largest element; NaN and infinities may spread over the tile."""
+    """Tiles may be larger; NaN and infinities may spread over them."""
 
     def allows(self, needed: Precision) -> bool:
         """Whether something may be used that needs at least this freedom."""

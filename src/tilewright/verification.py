@@ -137,8 +137,14 @@ def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_e
 
 
 def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threads: int | None) -> Sequence[Array]:
-    artifact = compiler.generate(model_plan)
-    executable, constants = loading.load(artifact, graph, model_plan.machine, threads=threads)
+    artifact, machine = compiler.generate(model_plan), model_plan.machine
+    executable, constants = loading.load(
+        artifact,
+        graph,
+        machine,
+        threads=threads,
+        strict=lambda: compiler.generate(compiler.plan(graph, machine, precision=Precision.STRICT)),
+    )
     arguments = [*(inputs[name] for name in graph.inputs), *constants]
     outputs = executable.new_outputs(arguments)
     executable.run(arguments, outputs)

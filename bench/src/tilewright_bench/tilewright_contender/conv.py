@@ -55,9 +55,9 @@ def prepare_each(case: ConvCase, threads: int) -> Iterator[Contender]:
 
 
 def contenders(case: ConvCase, variants: Sequence[Variant], threads: int) -> Iterator[Contender]:
-    """Variants with the algorithm of each as a note."""
+    """Variants with the algorithm of each as a note, those that every table has first."""
     texts = set[str]()
-    for variant in sorted(variants, key=lambda variant: variant != VARIANTS[0]):
+    for variant in sorted(variants, key=lambda variant: VARIANTS.index(variant) if variant in VARIANTS else len(VARIANTS)):
         kernel, algorithm = compiled(case, variant, threads)
         if kernel.source not in texts:
             texts.add(kernel.source)
