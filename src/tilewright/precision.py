@@ -17,8 +17,8 @@ class Precision(StrEnum):
     STRICT = "strict"
     """Every sum is one of the products that the operator names, in any order."""
     FLOAT32 = "float32"
-    """Sums may also be products of sums over a tile of 2 x 2 results, with errors relative to the largest element of the tile. NaN
-    and infinities are where sums of single products have them: calls that meet one are computed again as with "strict"."""
+    """Sums may also be products of sums over a tile of 2 x 2 results, with errors relative to the largest element of the tile.
+    NaN and infinities are where sums of single products have them: calls that meet one are computed again as with "strict"."""
     FAST = "fast"
     """Tiles may be larger; NaN and infinities may spread over them."""
 
