@@ -102,7 +102,7 @@ def test_maps_wait_until_all_that_they_read_is_computed(stays: Stays) -> None:
     """A map that walks pixels as rows and columns runs once, behind the last block of pixels in a row."""
 
     def pointwise(x: Any, w: Any) -> Any:
-        return tw.conv2d(x, w)
+        return tw.conv2d(x, w)[:, :, ::-1]
 
     with forced("pointwise"):
         specs = tw.spec((1, 64, 28, 28)), tw.spec((256, 64, 1, 1))
