@@ -13,7 +13,7 @@ from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.backends.backend import Runnable
 from tilewright.errors import TilewrightError
-from tilewright.graph.types import Graph
+from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.definition import Problem
@@ -93,29 +93,34 @@ CONVOLUTIONS = (
 
 
 def measure(layer: Convolution, machine: Machine) -> list[Kernel]:
-    """The kernels of a layer, one an algorithm; without those that have no plan, no features, or a result of their own.
+    """The kernels of a layer, one an algorithm: see `measure_graph`."""
+    return measure_graph(str(layer), layer.graph(), machine, frozenset((layer.network,)) if layer.network else frozenset())
 
-    Seconds are the least of rounds in which all have turns, as if the core had its calibrated peak.
+
+def measure_graph(case: str, graph: Graph, machine: Machine, networks: frozenset[str] = frozenset()) -> list[Kernel]:
+    """The kernels of a graph of one convolution of networks, one an algorithm.
+
+    Left out are those that have no plan, no features, or a result of their own. Seconds are the least of rounds in which all have
+    turns, as if the core had its calibrated peak.
     """
-    ways = [way for graph in graphs(layer, machine) if (way := _Way.of(graph, machine)) is not None]
-    image = np.random.default_rng(1).standard_normal(layer.shape, np.float32)
+    ways = [way for name, one in graphs(graph, machine) if (way := _Way.of(name, one, machine)) is not None]
+    (shape,) = (tensor.shape for tensor in graph.tensors if tensor.name == graph.inputs[0])
+    image = np.random.default_rng(1).standard_normal(tuple(planned_extent(extent) for extent in shape), np.float32)
     results = [way.call(image) for way in ways]
     right = [way for way, result in zip(ways, results, strict=True) if _agree(result, results)]
     before = peak_flops_per_s()
     rounds = [[seconds_per_call(way.again, TURN_S) for way in right] for _ in range(ROUNDS)]
     slower = max(before, peak_flops_per_s()) / machine.peak("float32")
     times = [min(turns) * slower for turns in zip(*rounds, strict=True)]
-    networks = frozenset((layer.network,)) if layer.network else frozenset()
-    return [Kernel(str(layer), seconds, way.rows, KIND, networks) for way, seconds in zip(right, times, strict=True)]
+    return [Kernel(case, seconds, way.rows, KIND, networks, way.name) for way, seconds in zip(right, times, strict=True)]
 
 
-def graphs(layer: Convolution, machine: Machine) -> Iterator[Graph]:
-    """The layer by each algorithm that keeps float32's accuracy."""
-    graph = layer.graph()
+def graphs(graph: Graph, machine: Machine) -> Iterator[tuple[str, Graph]]:
+    """A graph of one convolution by each algorithm that keeps float32's accuracy, by name."""
     constants, tensors = frozenset(name for name, _ in graph.constants), {tensor.name: tensor for tensor in graph.tensors}
     (problem,) = (Problem(operator, tensors, constants, machine) for operator in graph.operators if len(operator.reads) > 1)
     for algorithm in applicable(problem):
-        yield expanded(graph, {problem.operator.name: algorithm}, constants, machine)
+        yield algorithm.name, expanded(graph, {problem.operator.name: algorithm}, constants, machine)
 
 
 def rows_of(model_plan: ModelPlan) -> tuple[OperatorRow, ...] | None:
@@ -138,6 +143,7 @@ def _priced(plan: Plan) -> PricedChain:
 class _Way:
     """A layer compiled by an algorithm."""
 
+    name: str
     executable: Runnable
     constants: tuple[Any, ...]
     rows: tuple[OperatorRow, ...]
@@ -145,7 +151,7 @@ class _Way:
     result: Any
 
     @classmethod
-    def of(cls, graph: Graph, machine: Machine) -> _Way | None:
+    def of(cls, name: str, graph: Graph, machine: Machine) -> _Way | None:
         """None where the algorithm has no plan or its plan no features."""
         try:
             model_plan = compiler.plan(graph, machine)
@@ -156,7 +162,7 @@ class _Way:
             return None
         executable, constants = loading.load(compiler.generate(model_plan), graph, machine, threads=1)
         shapes = {tensor.name: tensor.shape for tensor in graph.tensors}
-        return cls(executable, constants, rows, (), np.empty(shapes[graph.outputs[0]], np.float32))
+        return cls(name, executable, constants, rows, (), np.empty(shapes[graph.outputs[0]], np.float32))
 
     def call(self, image: Any) -> Any:
         """The result for an image; later calls repeat it."""

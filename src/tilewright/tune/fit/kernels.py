@@ -40,6 +40,8 @@ class Kernel:
     """Of cases: qualities are told by kind too."""
     networks: frozenset[str] = frozenset()
     """Of which the case is a part; without any, it is a network of its own."""
+    name: str = ""
+    """Of the algorithm, if it is of one."""
 
     @property
     def origin(self) -> frozenset[str]:
