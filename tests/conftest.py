@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tilewright.machine import Machine
+from tilewright.machine import Machine, fit_files
 from tilewright.plan.planner import forget_plans
 from tilewright.runtime import calibration
 
@@ -46,6 +46,14 @@ def named_default_machine() -> Iterator[None]:
     """Without a target, everything is planned for the machine that every x86-64 server is: plans never depend on this one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(calibration, "ensure", lambda **_: Machine.named("x86-64-v2"))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_fits_of_cpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Machines that are detected have the coefficients of their family, whether the package has a fit of this CPU or not."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fit_files, "DIRECTORY", tmp_path_factory.mktemp("cpu_fits"))
         yield
 
 

@@ -6,10 +6,10 @@
 The sample is fixed: layers of the seven models of the SConv paper, a layer of each in turn, and the first of the drawn set
 (`tilewright_bench.cases.conv_drawn`). `measure` compiles each by every algorithm that keeps float32's accuracy, compares the
 results with each other, and lets all take turns on one thread; it needs a machine of measured rates. `report` prices every
-kernel twice: by the coefficients that the package has for the machine, and, held out, by a fit to the sample without the
-networks that the layer occurs in (`tilewright.tune.fit`; networks of one name and other sizes count as the same). A choice,
-marked by a star, is the algorithm of the least price; its regret is its time over that of the fastest, minus 1. `--publish`
-writes the tables into benchmarks/results.
+kernel twice: by the coefficients of the machine's family, which were fitted on another CPU, and, held out, by a fit to the
+sample without the networks that the layer occurs in (`tilewright.tune.fit`; networks of one name and other sizes count as the
+same). A choice, marked by a star, is the algorithm of the least price; its regret is its time over that of the fastest, minus
+1. `--publish` writes the tables into benchmarks/results.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ import tilewright as tw
 from benchmarks.studies.parts.publishing import RESULTS, slug
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import coefficients_for, family_coefficients
+from tilewright.plan.model.coefficients import family_coefficients
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
 from tilewright.tune.fit.convolutions import measure_graph
@@ -122,12 +122,10 @@ def kernel_of(found: dict[str, Any]) -> Kernel:
 
 
 def predictions(kernels: Sequence[Kernel], machine: Machine) -> dict[str, FloatArray]:
-    """Seconds of every kernel, by the coefficients of the package and by those fitted without the networks that it is of."""
-    own = coefficients_for(machine)
-    return {
-        "package": prices(kernels, values_of(own), own.call_s),
-        "held out": crosswise(kernels, values_of(family_coefficients(machine)), own.call_s),
-    }
+    """Seconds of every kernel, by the coefficients of the machine's family and by those fitted without its networks."""
+    family = family_coefficients(machine)
+    start = values_of(family)
+    return {"family": prices(kernels, start, family.call_s), "held out": crosswise(kernels, start, family.call_s)}
 
 
 def report(kernels: Sequence[Kernel], predicted: dict[str, FloatArray]) -> str:
@@ -157,8 +155,9 @@ def by_layer(kernels: Sequence[Kernel], predicted: dict[str, FloatArray]) -> Ite
     """Of every layer the fastest algorithm, milliseconds predicted beside measured, and the choices that are another."""
     yield ["layer", "networks", "algorithm", "ms", *(f"{name} ms" for name in predicted), "over fastest"]
     for case in dict.fromkeys(kernel.case for kernel in kernels):
-        rows = sorted((i for i, kernel in enumerate(kernels) if kernel.case == case), key=lambda i: kernels[i].measured_s)
-        chosen = {name: min(rows, key=lambda i: figures[i]) for name, figures in predicted.items()}
+        of_case = [i for i, kernel in enumerate(kernels) if kernel.case == case]
+        rows = sorted(of_case, key=lambda i: kernels[i].measured_s)
+        chosen = {name: min(of_case, key=lambda i: figures[i]) for name, figures in predicted.items()}
         for i in rows:
             kernel = kernels[i]
             head = [case, " ".join(sorted(kernel.networks))] if i == rows[0] else ["", ""]
@@ -204,7 +203,7 @@ def main() -> None:
         options.files[0].write_text(json.dumps(found))
         return
     kernels = [kernel_of(one) for file in options.files for one in json.loads(file.read_text())]
-    predicted = predictions(kernels, calibration.as_shipped(machine))
+    predicted = predictions(kernels, machine)
     print(report(kernels, predicted))
     if options.publish:
         publish(kernels, predicted, machine)

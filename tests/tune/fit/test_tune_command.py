@@ -15,7 +15,7 @@ from tilewright.cli.tune import tune
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine, Source, detection, fit_files, targets
 from tilewright.machine.fit_files import FITTED
-from tilewright.plan.model.coefficients import coefficients_for, to_text
+from tilewright.plan.model.coefficients import coefficients_for, parse, to_text
 from tilewright.runtime import calibration
 from tilewright.tune.fit import convolutions, session
 from tilewright.tune.fit.convolutions import Convolution
@@ -220,6 +220,20 @@ def test_a_shipped_fit_counts_for_cpus_that_have_all_features_of_the_measured() 
     assert fit_files.shipped(cpu.fingerprint, cpu.machine.vector_bits) != ()
     assert fit_files.shipped(replace(cpu.fingerprint, features=known[1:]), cpu.machine.vector_bits) == ()
     assert fit_files.shipped(replace(cpu.fingerprint, features=(*known, "more")), cpu.machine.vector_bits) != ()
+
+
+@pytest.mark.parametrize(
+    "file", sorted((Path(fit_files.__file__).parent / "cpu_fits").glob("*.toml")), ids=lambda file: file.stem
+)
+def test_fits_of_the_package_say_what_was_measured(file: Path) -> None:
+    fit = parse(file.name, file.read_text(encoding="utf-8"))
+    assert dict(fit_files.read(file, frozenset(fit.features.split()))) == fit.values
+    assert fit.features
+    assert file.name.startswith(fit.architecture)
+    assert file.stem.endswith(f"-{fit.vector_bits}")
+    assert fit.kernels >= 100
+    assert 0 < fit.median_error <= 0.15
+    assert 0 <= fit.regret <= 0.1
 
 
 def test_a_fit_is_compared_with_the_package_and_not_with_an_earlier_fit_of_the_user(monkeypatch: pytest.MonkeyPatch) -> None:
