@@ -26,6 +26,7 @@ from tilewright.tune.schedules.cases import Case, product
 
 MEASURED = replace(Machine.named("x86-64-v2"), peak_source=Source.MEASURED)
 CASES = (Case("P1", product, ((31, 47), (47, 29))), Case("P2", product, ((64, 33), (33, 95))))
+SHIPPED = sorted((Path(fit_files.__file__).parent / "cpu_fits").glob("*.toml"))
 LAYERS = (Convolution(8, 9, 16, 3), Convolution(16, 7, 8, 1))
 
 
@@ -222,9 +223,7 @@ def test_a_shipped_fit_counts_for_cpus_that_have_all_features_of_the_measured() 
     assert fit_files.shipped(replace(cpu.fingerprint, features=(*known, "more")), cpu.machine.vector_bits) != ()
 
 
-@pytest.mark.parametrize(
-    "file", sorted((Path(fit_files.__file__).parent / "cpu_fits").glob("*.toml")), ids=lambda file: file.stem
-)
+@pytest.mark.parametrize("file", SHIPPED, ids=lambda file: file.stem)
 def test_fits_of_the_package_say_what_was_measured(file: Path) -> None:
     fit = parse(file.name, file.read_text(encoding="utf-8"))
     assert dict(fit_files.read(file, frozenset(fit.features.split()))) == fit.values
