@@ -12,6 +12,10 @@ ALIGNED_STEPS = 64
 """The depth of calls is a multiple of so many steps: whole vectors, and whole cache lines of left operands."""
 
 
+LEAST_TURNED_ROWS = 8
+"""Rows of a map whose reads lie transposed, from which on squares of them turn in registers."""
+
+
 @dataclass(frozen=True, slots=True)
 class PanelPrefetch:
     """How packed panels are read while tiles prefetch what comes next: in slices of so many bytes, whose tiles share the lines of
@@ -66,7 +70,7 @@ class Vectors:
     least_turned_columns: int = 3
     """Fewer columns of a map whose reads lie transposed are stored lane by lane, not turned in registers. Cycles per element of
     3000 rows of 2, 3, 4 and 8 (AVX-512, Zen 5): lane by lane 1.22, 1.11, 0.96 and 0.97, in tiles 1.25, 0.81, 0.56 and 0.21."""
-    least_turned_rows: int = 8
+    least_turned_rows: int = LEAST_TURNED_ROWS
     """Rows of a window are fewer, and loaded as they lie."""
 
 

@@ -48,10 +48,20 @@ def literal(x: int, c: int) -> int:
     return SIZES["y"] * found
 
 
-@pytest.mark.parametrize("x", [1, 7, 16, 17, 40])
+@pytest.mark.parametrize("x", [8, 16, 17, 40])
 @pytest.mark.parametrize("c", [4, 16, 30, 64])
 def test_squares_are_those_of_a_walk_over_all_blocks(x: int, c: int) -> None:
     assert squares(PLANES, x=x, c=c) == pytest.approx(literal(x, c))
+
+
+@pytest.mark.parametrize("x", [1, 7])
+@pytest.mark.parametrize("c", [4, 64])
+def test_blocks_of_few_rows_are_stored_one_by_one(x: int, c: int) -> None:
+    """Along the rows a vector is loaded for every column, and its elements lie apart in the result."""
+    coefficients = context(PLANES).coefficients
+    vectors = SIZES["y"] * SIZES["c"] * -(-SIZES["x"] // x)
+    cycles = vectors * coefficients.transpose_cycles_per_vector
+    assert squares(PLANES, x=x, c=c) == pytest.approx(cycles / coefficients.tile_transpose_cycles)
 
 
 def test_blocks_of_other_axes_cost_nothing() -> None:

@@ -11,6 +11,7 @@ from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.plan.arrays import Count, Quantity, either, product
 from tilewright.plan.element_types import held_bytes
+from tilewright.plan.execution import LEAST_TURNED_ROWS
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
@@ -54,19 +55,21 @@ SLIDING_SHARE = {1: 0.85, 2: 0.6}
 def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
     """The time in which a map transposes reads that lie along another axis than its write, by squares as wide as vectors.
 
-    Squares end where blocks end, and a short square takes as long as a whole one.
+    Squares end where blocks end, and a short square takes as long as a whole one. Blocks of few rows are not transposed: the
+    elements of a vector along the rows are stored one by one.
     """
     columns = operator.write.innermost()
     if not operator.is_map() or columns is None:
         return 0.0
-    squares: Quantity = 0
+    cycles: Quantity = 0
     for rows in _transposed_rows(operator, columns):
         around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (rows, columns))
-        along = (_vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns))
-        squares = squares + around * product(along)
-    scattered = either(squares > 0, _lines_beyond(context, operator), 0)
-    cycles = squares * context.coefficients.tile_transpose_cycles + scattered * context.coefficients.scattered_line_cycles
-    return cycles / context.machine.frequency_hz
+        by_row, by_column = (_vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns))
+        squares = around * by_row * by_column * context.coefficients.tile_transpose_cycles
+        one_by_one = around * by_row * context.sizes[columns] * context.coefficients.transpose_cycles_per_vector
+        cycles = cycles + either(tiles[rows] >= LEAST_TURNED_ROWS, squares, one_by_one)
+    scattered = either(cycles > 0, _lines_beyond(context, operator), 0)
+    return (cycles + scattered * context.coefficients.scattered_line_cycles) / context.machine.frequency_hz
 
 
 def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:
