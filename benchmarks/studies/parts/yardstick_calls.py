@@ -39,29 +39,29 @@ def chain(library: ctypes.CDLL, case: ChainCase, out: FloatArray) -> Callable[[]
     """`void attn(long batch, a, b, d, e, void *workspace)`, and `long attn_ws(void)` with the bytes of the workspace."""
     library.attn_ws.restype = ctypes.c_long
     workspace = aligned((library.attn_ws() // 4 + 1024,))
-    return _call(library.attn, case.shape.batch, [*case.operands, out, workspace])
+    return call_of(library.attn, case.shape.batch, [*case.operands, out, workspace])
 
 
 def attention(library: ctypes.CDLL, case: AttentionCase, out: FloatArray) -> Callable[[], object]:
     """`void attention(long heads, q, k, v, o)`."""
-    return _call(library.attention, case.shape.heads, [*case.operands, out])
+    return call_of(library.attention, case.shape.heads, [*case.operands, out])
 
 
 def decode(library: ctypes.CDLL, case: AttentionCase, out: FloatArray) -> Callable[[], object]:
     """`void decode(long heads, q, k, v, o)`."""
-    return _call(library.decode, case.shape.heads, [*case.operands, out])
+    return call_of(library.decode, case.shape.heads, [*case.operands, out])
 
 
 def mlp(library: ctypes.CDLL, case: MlpCase, out: FloatArray) -> Callable[[], object]:
     """`void mlp(long rows, x, w, b, y)`: the weights of all layers behind each other, and so the biases."""
-    return _call(library.mlp, case.shape.rows, [case.rows, joined(case.weights), joined(case.biases), out])
+    return call_of(library.mlp, case.shape.rows, [case.rows, joined(case.weights), joined(case.biases), out])
 
 
 def feed_forward(library: ctypes.CDLL, case: MlpCase, out: FloatArray) -> Callable[[], object]:
     """`void ffn(long rows, x, w1, b1, w2, b2, y)`: the weights in blocks of `PANEL` columns, all rows of a block together."""
     packed = [joined([blocked(weight)]) for weight in case.weights]
     operands = [case.rows, packed[0], case.biases[0], packed[1], case.biases[1], out]
-    return _call(library.ffn, case.shape.rows, operands)
+    return call_of(library.ffn, case.shape.rows, operands)
 
 
 def _attention(name: str) -> AttentionCase:
@@ -89,7 +89,8 @@ YARDSTICKS = {
 }
 
 
-def _call(function: Any, count: int, arrays: Sequence[FloatArray]) -> Callable[[], object]:
+def call_of(function: Any, count: int, arrays: Sequence[FloatArray]) -> Callable[[], object]:
+    """A call of `function(count, pointer, ...)`, which keeps the arrays alive."""
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     number = ctypes.c_long(count)
     return lambda: (function(number, *pointers), arrays)[0]
