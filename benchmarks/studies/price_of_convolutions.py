@@ -46,6 +46,10 @@ from tilewright_bench.measurement.provenance import commit
 
 OF_MODELS, OF_DRAWN = 42, 30
 MODELS, DRAWN = "seven models", "drawn"
+METHOD = """\
+Every kernel is priced twice: by the coefficients of the machine's family, fitted on another CPU; and held out, by those of a fit to
+the kernels of this table that share no network with it. A star marks the algorithm of the least price, the first of equals; its
+regret is its time over that of the fastest, minus 1. Algorithms without features (scalar loops, split sums) are left out."""
 
 
 def sample() -> list[tuple[str, ConvShape]]:
@@ -170,8 +174,8 @@ def publish(kernels: Sequence[Kernel], predicted: dict[str, FloatArray], machine
     """Write the tables, and the figures of every kernel, into the results."""
     stem = f"{datetime.date.today().isoformat()}-price-of-convolutions-{slug(machine.name)}"
     tree = commit(Path(tw.__file__).parent)
-    head = f"{machine.name}, one thread, {toolchain.find().version}, commit {tree}. {(__doc__ or '').partition('`report` ')[2]}"
-    text = f"# Price of convolutions\n\n{head.partition(' `--publish`')[0]}\n\n```text\n{report(kernels, predicted)}\n```\n"
+    head = f"{machine.name}, one thread, {toolchain.find().version}, commit {tree}.\n\n{METHOD}"
+    text = f"# Price of convolutions\n\n{head}\n\n```text\n{report(kernels, predicted)}\n```\n"
     (RESULTS / f"{stem}.md").write_text(text)
     figures = [
         {
