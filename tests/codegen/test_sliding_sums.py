@@ -112,6 +112,14 @@ CASES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], dict[str, Any]]] =
     "a pixel": ((1, 5, 1, 1), 1, (3, 3), {"pads": (1, 1, 1, 1)}),
     "a window": ((1, 5, 3, 5), 1, (3, 5), {}),
     "wide": ((1, 2, 4, 700), 1, (3, 3), {"pads": (1, 1, 1, 1)}),
+    "wide, several columns before": ((1, 1, 5, 390), 32, (3, 41), {"pads": (1, 20, 1, 20)}),
+    "wide, taps": ((1, 1, 9, 430), 32, (5, 5), {"pads": (2, 2, 2, 2)}),
+    "wide, no padding": ((1, 1, 12, 410), 32, (5, 5), {}),
+    "wide, nine rows": ((1, 1, 11, 300), 32, (9, 9), {"pads": (4, 4, 4, 4)}),
+    "wide by two": ((1, 1, 9, 1201), 32, (3, 3), {"pads": (1, 1, 1, 1), "strides": (2, 2)}),
+    "wide by two, even columns": ((1, 1, 9, 1200), 32, (5, 5), {"pads": (2, 2, 2, 2), "strides": (2, 2)}),
+    "wide by two, no padding": ((1, 1, 9, 1203), 32, (3, 4), {"strides": (1, 2)}),
+    "wide, dilated": ((1, 1, 9, 600), 32, (3, 3), {"pads": (2, 40, 2, 3), "dilations": (2, 30)}),
     "one dimension": ((1, 3, 40), 1, (5,), {"pads": (2, 2)}),
 }
 
@@ -129,6 +137,31 @@ def test_results_whose_rows_are_stored_in_pieces_are_prefetched(columns: int, is
     graph = depthwise((1, 2, 30, columns), 1, (3, 3), False, pads=(1, 1, 1, 1))
     source = compiler.build(compiler.plan(graph, Machine.named("cascadelake-6240")), threads=1).artifact.source
     assert bool(re.search(r"__builtin_prefetch\(.*, 1\);", source)) == is_prefetched
+
+
+@pytest.mark.parametrize("strides", [(1, 1), (2, 2)])
+def test_blocks_inside_of_the_image_ask_for_no_border(strides: tuple[int, int]) -> None:
+    """Of many blocks of columns only the outer ones see what the image lacks."""
+    graph = depthwise((1, 1, 12, 1000 * strides[1]), 32, (3, 3), False, pads=(1, 1, 1, 1), strides=strides)
+    source = compiler.build(compiler.plan(graph, Machine.named("cascadelake-6240")), threads=1).artifact.source
+    found = re.search(r"^( *)for \(long column = .*?^\1\}", source, re.DOTALL | re.MULTILINE)
+    assert found is not None
+    assert "tw_load(row" in found[0]
+    assert "tw_window(" not in found[0]
+
+
+@settings(max_examples=4, deadline=None)
+@given(st.data())
+def test_any_wide_windows(data: st.DataObject) -> None:
+    """Columns in more blocks than are written out."""
+    kernel = data.draw(st.integers(2, 3)), data.draw(st.integers(2, 7))
+    pads = data.draw(st.tuples(*[st.integers(0, 9)] * 4))
+    strides = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 2))
+    dilations = 1, data.draw(st.integers(1, 3 - strides[1]))
+    size = data.draw(st.integers(5, 9)), data.draw(st.integers(540, 700)) * strides[1]
+    attributes = {"strides": strides, "dilations": dilations, "pads": pads}
+    graph = depthwise((1, 1, *size), 32, kernel, data.draw(st.booleans()), **attributes)
+    check_in_child(graph, operands(graph, sum(size)), attributes)
 
 
 @settings(max_examples=12, deadline=None)

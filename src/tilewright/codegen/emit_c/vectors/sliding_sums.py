@@ -29,7 +29,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
+from tilewright.plan.regions.sliding_sums import MOST_STRIDE, Slide, SlidingSum, sliding_sum
 
 MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
@@ -107,6 +107,8 @@ class _Columns:
     start: Value
     vectors: int
     left: Value
+    is_inside: bool = False
+    """Whether everything that its vectors load is inside of the image, rows apart."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,17 +194,45 @@ class _Emitter(VectorStatements):
             blocks = (_Columns(start, min(vectors, -(-(size - start) // lanes)), size - start) for start in starts)
             return [line for block in blocks for line in ["{", *indent(self.block(block)), "}"]]
         if isinstance(size, int):
-            return self.block_loop("long column = 0", f"column < {size}", vectors, size)
+            return [line for piece in self.pieces(size, wide) for line in self.piece(piece, size)]
         few = self.form.few_vectors(vectors)
         narrow = self.block_loop("", f"column < {to_c(size)}", few, size)
         if vectors == few:
             return ["long column = 0;", *narrow]
         return ["long column = 0;", *self.block_loop("", f"column + {wide} <= {to_c(size)}", vectors, size), *narrow]
 
-    def block_loop(self, start: str, condition: str, vectors: int, size: Value) -> Lines:
+    def pieces(self, size: int, wide: int) -> list[range]:
+        """The starts of blocks of columns: those that look at columns before the image, those inside, and those behind."""
+        starts = range(0, size, wide)
+        inside = [number for number, start in enumerate(starts) if self.is_block_inside(start, wide)]
+        first, end = (inside[0], inside[-1] + 1) if inside else (0, 0)
+        return [piece for piece in (starts[:first], starts[first:end], starts[end:]) if piece]
+
+    def piece(self, starts: range, size: int) -> Lines:
+        """Neighbouring blocks of columns, all of them inside of the image or none."""
+        vectors, wide, start = self.loops.sliding, starts.step, starts[0]
+        is_inside = self.is_block_inside(start, wide)
+        if len(starts) > 1:
+            return self.block_loop(f"long column = {start}", f"column < {starts.stop}", vectors, size, is_inside)
+        vectors = min(vectors, -(-(size - start) // self.loops.sliding_lanes))
+        return ["{", *indent(self.block(_Columns(start, vectors, size - start, is_inside))), "}"]
+
+    def is_block_inside(self, start: int, wide: int) -> bool:
+        """Whether all that the vectors of a block of known columns load is inside of the image."""
+        slide, block = self.form.columns, self.ranges[self.form.columns.output]
+        if not isinstance(block.start, int) or not isinstance(block.size, int) or isinstance(slide.last, Index):
+            return False
+        reach = (slide.taps - 1) * slide.dilation
+        seen = slide.stride * (block.start + block.size - 1) + reach
+        last = seen if slide.last is None else min(seen, slide.last)
+        begin = slide.stride * (block.start + start)
+        lowest = begin - (self.odd_start if slide.stride == MOST_STRIDE else 0)
+        return lowest >= (slide.first or 0) and begin + reach + slide.stride * wide - 1 <= last
+
+    def block_loop(self, start: str, condition: str, vectors: int, size: Value, is_inside: bool = False) -> Lines:
         """Blocks of so many vectors, one behind the other."""
-        body = self.block(_Columns("column", vectors, subtract(size, "column")))
         step = vectors * self.loops.sliding_lanes
+        body = self.block(_Columns("column", vectors, step if is_inside else subtract(size, "column"), is_inside))
         return [f"for ({start}; {condition}; column += {step}) {{", *indent(body), "}"]
 
     def block(self, block: _Columns) -> Lines:
@@ -227,7 +257,7 @@ class _Emitter(VectorStatements):
 
     def steps(self, start: str, end: str, block: _Columns, ages: range, finishes: str) -> Lines:
         """Some steps with the same rows of sums, of these ages; `finishes` says in C whether the oldest row is finished then."""
-        body = [line for taps in self.rows_of_step(ages) for line in self.row(block, taps)]
+        body = [line for taps in self.rows_of_step(ages) for line in self.row(block, taps, self.is_inside(taps, start, end))]
         if finishes:
             stored = [line for vector in range(block.vectors) for line in self.finished(block, vector)]
             body += stored if finishes == "1" else [f"if ({finishes}) {{", *indent(stored), "}"]
@@ -253,10 +283,9 @@ class _Emitter(VectorStatements):
         tap, rest = divmod(row + age * rows.stride, rows.dilation)
         return tap, not rest and tap < rows.taps
 
-    def row(self, block: _Columns, taps: _Taps) -> Lines:
-        """The products of a row of the image."""
+    def row(self, block: _Columns, taps: _Taps, inside: str) -> Lines:
+        """The products of a row of the image; `inside` says in C whether the image has it, "" if it always has."""
         lines = [f"const float *const row = {self.row_pointer(taps)};"]
-        inside = self.is_inside(taps)
         lines += [f"const long is_inside = {inside};"] if inside else []
         lines += self.whole_rows(bool(inside))
         columns = list(range(self.form.columns.taps))
@@ -312,15 +341,23 @@ class _Emitter(VectorStatements):
         moved = add(multiply(subtract("step", age), strides[rows.output]), multiply(tap, strides[rows.tap]))
         return f"image + {to_c(moved)}"
 
-    def is_inside(self, taps: _Taps) -> str:
-        """The C text that says whether the image has this row; "" if it always has."""
+    def is_inside(self, taps: _Taps, start: str, end: str) -> str:
+        """The C text that says whether the image has this row at a step between these; "" if it always has."""
         rows = self.form.rows
-        if rows is None:
+        if rows is None or self.has_rows(rows, taps.row, start, end):
             return ""
         position = add(multiply(add(self.ranges[rows.output].start, "step"), rows.stride), taps.row)
         limits = [f"{to_c(position)} >= {rows.first}"] if rows.first is not None else []
         limits += [f"{to_c(position)} <= {to_c(_value(rows.last))}"] if rows.last is not None else []
         return " && ".join(limits)
+
+    def has_rows(self, rows: Slide, row: int, start: str, end: str) -> bool:
+        """Whether the image is known to have a row of every step between these."""
+        begin = self.ranges[rows.output].start
+        if not isinstance(begin, int) or not end.isdigit() or isinstance(rows.last, Index):
+            return False
+        lowest, highest = (rows.stride * (begin + step) + row for step in (int(start), int(end) - 1))
+        return (rows.first is None or lowest >= rows.first) and (rows.last is None or highest <= rows.last)
 
     def column_groups(self, columns: list[int]) -> list[list[int]]:
         """Columns of the window that are loaded together: even and odd neighbours of the same two vectors."""
@@ -368,7 +405,8 @@ class _Emitter(VectorStatements):
             """Of so many columns less, so many neighbours ahead."""
             moved = multiply(ahead, self.around_strides()[self.paired]) if self.paired else 0
             pointer = f"row + {to_c(add(place, skipped, moved))}"
-            text = f"tw_window({pointer}, {to_c(subtract(start, skipped))}, {to_c(subtract(end, skipped))}, {otherwise})"
+            limits = f"{to_c(subtract(start, skipped))}, {to_c(subtract(end, skipped))}, {otherwise}"
+            text = f"tw_load({pointer})" if block.is_inside else f"tw_window({pointer}, {limits})"
             return f"is_inside ? {text} : tw_splat({otherwise})" if has_outside else text
 
         if slide.stride == 1:
