@@ -29,7 +29,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.plan.regions.sliding_sums import MOST_STRIDE, Slide, SlidingSum, sliding_sum
+from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
 
 MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
@@ -226,7 +226,7 @@ class _Emitter(VectorStatements):
         seen = slide.stride * (block.start + block.size - 1) + reach
         last = seen if slide.last is None else min(seen, slide.last)
         begin = slide.stride * (block.start + start)
-        lowest = begin - (self.odd_start if slide.stride == MOST_STRIDE else 0)
+        lowest = begin - (self.odd_start if slide.stride == 2 else 0)
         return lowest >= (slide.first or 0) and begin + reach + slide.stride * wide - 1 <= last
 
     def block_loop(self, start: str, condition: str, vectors: int, size: Value, is_inside: bool = False) -> Lines:
