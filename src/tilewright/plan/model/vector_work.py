@@ -64,7 +64,9 @@ def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping
     cycles: Quantity = 0
     for rows in _transposed_rows(operator, columns):
         around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (rows, columns))
-        by_row, by_column = (_vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns))
+        by_row, by_column = (
+            _vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns)
+        )
         squares = around * by_row * by_column * context.coefficients.tile_transpose_cycles
         one_by_one = around * by_row * context.sizes[columns] * context.coefficients.transpose_cycles_per_vector
         cycles = cycles + either(tiles[rows] >= LEAST_TURNED_ROWS, squares, one_by_one)

@@ -5,6 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.peers.onednn import gemm
+from tilewright_bench.peers.onednn import conv, gemm
 
-PEERS: dict[str, Peer[Any]] = {"gemm": gemm.PEER}
+PEERS: dict[str, Peer[Any]] = {"gemm": gemm.PEER, "conv": conv.PEER}
