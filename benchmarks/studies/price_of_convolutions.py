@@ -47,9 +47,9 @@ from tilewright_bench.measurement.provenance import commit
 OF_MODELS, OF_DRAWN = 42, 30
 MODELS, DRAWN = "seven models", "drawn"
 METHOD = """\
-Every kernel is priced twice: by the coefficients of the machine's family, fitted on another CPU; and held out, by those of a fit to
-the kernels of this table that share no network with it. A star marks the algorithm of the least price, the first of equals; its
-regret is its time over that of the fastest, minus 1. Algorithms without features (scalar loops, split sums) are left out."""
+Every kernel is priced twice: by the coefficients of the machine's family, fitted on another CPU; and held out, by those of a fit
+to the kernels of this table that share no network with it. A star marks the algorithm of the least price, the first of equals;
+its regret is its time over that of the fastest, minus 1. Algorithms without features (scalar loops, split sums) are left out."""
 
 
 def sample() -> list[tuple[str, ConvShape]]:
