@@ -22,10 +22,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.studies.parts.yardstick_calls import YARDSTICKS, AnyCase
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, MLP
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONVOLUTIONS, MLP
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.case import aligned
 from tilewright_bench.cases.chains import ChainCase
+from tilewright_bench.cases.conv import ConvCase
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 from tilewright_bench.run import Benchmark, Settings, measured
@@ -49,6 +50,8 @@ def own(case: AnyCase, threads: int) -> Iterator[Contender]:
             yield from CHAINS.tilewright.prepare(case, threads)
         case AttentionCase():
             yield from ATTENTION.tilewright.prepare(case, threads)
+        case ConvCase():
+            yield from CONVOLUTIONS.tilewright.prepare(case, threads)
         case _:
             yield from MLP.tilewright.prepare(case, threads)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -14,11 +15,13 @@ from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.attention_shapes import attention_shape
 from tilewright_bench.cases.case import FloatArray, aligned
 from tilewright_bench.cases.chains import ChainCase
+from tilewright_bench.cases.conv import ConvCase
+from tilewright_bench.cases.conv_shapes import named_shape
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.mlp_shapes import mlp_shape
 from tilewright_bench.cases.required import Required
 
-AnyCase: TypeAlias = ChainCase | AttentionCase | MlpCase
+AnyCase: TypeAlias = ChainCase | AttentionCase | MlpCase | ConvCase
 PANEL = 48
 """Columns of a packed block of a feed-forward network's weights."""
 REQUIRED = Required(ratio=0.96)
@@ -64,6 +67,16 @@ def feed_forward(library: ctypes.CDLL, case: MlpCase, out: FloatArray) -> Callab
     return call_of(library.ffn, case.shape.rows, operands)
 
 
+def convolution(
+    library: ctypes.CDLL, case: ConvCase, out: FloatArray, *, block: int, order: tuple[int, ...], workspace_floats: int
+) -> Callable[[], object]:
+    """`void conv(image, filters, result, workspace)`; filters are [filters / block, block, channels, *taps], in an order."""
+    filters = case.filters.reshape(-1, block, *case.filters.shape[1:]).transpose(order)
+    pointers = [case.image, joined([filters]), out, aligned((workspace_floats + 4096,))]
+    addresses = [ctypes.c_void_p(array.ctypes.data) for array in pointers]
+    return lambda: (library.conv(*addresses), pointers)[0]
+
+
 def _attention(name: str) -> AttentionCase:
     return AttentionCase(attention_shape(name), "attention", REQUIRED)
 
@@ -76,6 +89,11 @@ def _chain(name: str, *, softmax: bool) -> ChainCase:
     return ChainCase(chain_shape(name), softmax, required=REQUIRED)
 
 
+def _conv(name: str) -> ConvCase:
+    return ConvCase(named_shape(name), "convolutions", REQUIRED)
+
+
+TAPS_BEFORE_FILTERS, CHANNELS_BEFORE_FILTERS = (0, 2, 4, 3, 1), (0, 2, 3, 4, 1)
 YARDSTICKS = {
     "gemm_chain_g2": Yardstick("gemm_chain_g2.c", _chain("G2", softmax=False), chain),
     "attention_g2": Yardstick("attention_g2.c", _chain("G2", softmax=True), chain),
@@ -86,6 +104,21 @@ YARDSTICKS = {
     "attention_causal": Yardstick("families/attention.c", _attention("causal_4096"), attention, ("CAUSAL=1",)),
     "decode": Yardstick("families/decode.c", _attention("decode_4096"), decode),
     **{f"ffn_{rows}": Yardstick("families/ffn.c", _mlp(f"ffn_{rows}"), feed_forward) for rows in (1, 16, 128)},
+    "conv3x3_64_56": Yardstick(
+        "conv3x3_64_56.c",
+        _conv("3x3_64-64_56"),
+        partial(convolution, block=8, order=TAPS_BEFORE_FILTERS, workspace_floats=27904),
+    ),
+    "conv3x3_256_14": Yardstick(
+        "conv3x3_256_14.c",
+        _conv("3x3_256-256_14"),
+        partial(convolution, block=4, order=TAPS_BEFORE_FILTERS, workspace_floats=11776),
+    ),
+    "conv1x1_256_56": Yardstick(
+        "conv1x1_256_56.c",
+        _conv("1x1_256-64_56"),
+        partial(convolution, block=32, order=CHANNELS_BEFORE_FILTERS, workspace_floats=803840),
+    ),
 }
 
 
