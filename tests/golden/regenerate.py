@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.golden import codegen_golden, kernels_golden, reports_golden
+from tests.golden import codegen_golden, kernels_golden, reports_golden, windows_golden
 
 HERE = Path(__file__).parent
 
 if __name__ == "__main__":
-    for module in (kernels_golden, codegen_golden, reports_golden):
+    for module in (kernels_golden, codegen_golden, reports_golden, windows_golden):
         for name, content in module.contents().items():
             (HERE / name).write_text(content)
             print(name)

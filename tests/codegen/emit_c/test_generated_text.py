@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.codegen.test_gemm_chains import MIDDLES, SYMBOLS
+from tests.golden import windows_golden
 from tests.golden.codegen_golden import FORMS, G2, emitted, golden
 from tests.support.chains import artifact_of, attention_plan, chain_text
 from tests.support.expected import gemm_chain64
@@ -24,6 +25,12 @@ HERE = Path(__file__).parent
 def test_the_c_of_g2_is_as_reviewed(name: str) -> None:
     """After an intended change: python -m tests.golden.regenerate"""
     assert emitted(name) == golden(name)
+
+
+@pytest.mark.parametrize("name", windows_golden.FORMS)
+def test_the_c_of_copied_windows_is_as_reviewed(name: str) -> None:
+    """After an intended change: python -m tests.golden.regenerate"""
+    assert windows_golden.emitted(name) == windows_golden.golden(name)
 
 
 @pytest.mark.parametrize("target", ["x86-64-v2", "x86-64-v4"])

@@ -38,10 +38,21 @@ TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long la
   tw_vec high = __builtin_ia32_loadups512_mask((const void *)(p + TW_LANES), zero, (tw_mask)(inside >> TW_LANES));
   return tw_where(lanes, TW_SHUFFLE_TWO(low, high, @EVEN@), tw_splat(otherwise));
 }
+#elif defined(TW_DIALECT_AVX2)
+TW_INLINE tw_vec tw_load_lanes(const float *p, long first, long last) { /* the others are not read, and zero */
+  return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(last) & ~tw_prefix(first));
+}
+TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long last, float otherwise) {
+  if (__builtin_expect(last - first == TW_LANES, 1))
+    return tw_load_every_other(p);
+  tw_vec low = tw_load_lanes(p, 2 * first, 2 * last - 1);
+  tw_vec even = TW_SHUFFLE_TWO(low, tw_load_lanes(p + TW_LANES, 2 * first - TW_LANES, 2 * last - 1 - TW_LANES), @EVEN@);
+  return tw_where(tw_prefix(last) & ~tw_prefix(first), even, tw_splat(otherwise));
+}
 #endif
 TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
   float lanes[TW_LANES];
-#ifdef TW_DIALECT_AVX512
+#if defined(TW_DIALECT_AVX512) || defined(TW_DIALECT_AVX2)
   if (stride == 2)
     return tw_load_every_other_between(p, first, last, otherwise);
 #endif
@@ -58,6 +69,12 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
     return tw_load(p);
   tw_mask inside = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
   return __builtin_ia32_loadups512_mask((const void *)p, tw_splat(otherwise), inside);
+}
+#elif defined(TW_DIALECT_AVX2)
+TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
+  if (__builtin_expect(last - first == TW_LANES, 1))
+    return tw_load(p);
+  return tw_where(tw_prefix(last) & ~tw_prefix(first), tw_load_lanes(p, first, last), tw_splat(otherwise));
 }
 #else
 TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
