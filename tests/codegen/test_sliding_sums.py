@@ -100,6 +100,8 @@ CASES: dict[str, tuple[tuple[int, ...], int, tuple[int, ...], dict[str, Any]]] =
     "by two": ((1, 3, 13, 67), 1, (3, 3), {"pads": (1, 1, 1, 1), "strides": (2, 2)}),
     "by two, below and right": ((1, 3, 28, 28), 1, (5, 5), {"pads": (1, 1, 2, 2), "strides": (2, 2)}),
     "by two, no padding": ((1, 2, 9, 33), 1, (3, 4), {"strides": (2, 2)}),
+    "by two, two vectors": ((1, 3, 28, 28), 1, (5, 5), {"pads": (2, 2, 2, 2), "strides": (2, 2)}),
+    "by two, all of two vectors": ((1, 3, 9, 31), 1, (2, 4), {"pads": (0, 1, 0, 0), "strides": (2, 2)}),
     "rows by three": ((1, 2, 17, 20), 1, (5, 3), {"pads": (2, 1, 2, 1), "strides": (3, 1)}),
     "dilated": ((1, 2, 17, 23), 1, (3, 3), {"pads": (2, 4, 2, 4), "dilations": (2, 4)}),
     "dilated, by two": ((1, 2, 17, 40), 1, (3, 3), {"pads": (3, 1, 3, 1), "dilations": (3, 1), "strides": (2, 2)}),

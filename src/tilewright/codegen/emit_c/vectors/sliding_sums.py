@@ -34,6 +34,9 @@ from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
 MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
 
+LANES_OF_ANY_SHUFFLE = 16
+"""Vectors of so many: AVX-512 takes any lanes of two by one instruction."""
+
 WINDOW = """\
 TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwise) {
   first = tw_max(first, 0), last = tw_min(last, TW_LANES);
@@ -129,7 +132,7 @@ class _Emitter(VectorStatements):
     def text(self) -> Lines:
         """All rows and columns, inside loops over all else."""
         around = [axis for axis, _ in self.loops.box if axis not in self.form.axes]
-        body = [f"const float *const image = {self.image()};", *self.kept_weights(), *self.blocks()]
+        body = [f"const float *const image = {self.image()};", *self.pointed_weights(), *self.kept_weights(), *self.blocks()]
         if not self.paired:
             return self.nest(around, ["{", *indent(body), "}"])
         index, size = names.axis_offset(self.paired), to_c(self.ranges[self.paired].size)
@@ -164,13 +167,37 @@ class _Emitter(VectorStatements):
 
     def weight_of(self, row: int, column: int, ahead: Value) -> str:
         """The vector of a weight, so many neighbours `ahead`."""
-        view = self.loops.reads[1]
-        assert isinstance(view, View)
+        view = self.weights_view()
         steps = [multiply(column, view.stride(self.form.columns.tap))]
         steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
         steps += [multiply(ahead, view.stride(self.paired))] if self.paired else []
+        place = f"first_weight + {to_c(add(*steps))}" if self.points_at_weights else self.weights_place(*steps)
+        return f"tw_splat(tw_read{suffix(view.dtype)}({place}))"
+
+    def weights_place(self, *steps: Value) -> str:
+        """Where the weights of a window lie, so far ahead."""
+        view = self.weights_view()
         around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
-        return f"tw_splat(tw_read{suffix(view.dtype)}({view.buffer} + {to_c(add(view.offset, *around, *steps))}))"
+        return f"{view.buffer} + {to_c(add(view.offset, *around, *steps))}"
+
+    def weights_view(self) -> View:
+        """Where all weights lie."""
+        view = self.loops.reads[1]
+        assert isinstance(view, View)
+        return view
+
+    @property
+    def points_at_weights(self) -> bool:
+        """Whether weights are read through a pointer that changes with every step, as far as the compiler knows.
+
+        GCC 12 would else keep their scalars in registers, and spread them by shuffles, which wait for the unit of multiply-adds;
+        a load spreads them for nothing.
+        """
+        return not self.keeps_weights and self.weights_view().dtype == "float32"
+
+    def pointed_weights(self) -> Lines:
+        """Declare `first_weight`."""
+        return [f"const float *first_weight = {self.weights_place()};"] if self.points_at_weights else []
 
     @property
     def keeps_weights(self) -> bool:
@@ -257,7 +284,8 @@ class _Emitter(VectorStatements):
 
     def steps(self, start: str, end: str, block: _Columns, ages: range, finishes: str) -> Lines:
         """Some steps with the same rows of sums, of these ages; `finishes` says in C whether the oldest row is finished then."""
-        body = [line for taps in self.rows_of_step(ages) for line in self.row(block, taps, self.is_inside(taps, start, end))]
+        body = ["TW_OPAQUE(first_weight);"] if self.points_at_weights else []
+        body += [line for taps in self.rows_of_step(ages) for line in self.row(block, taps, self.is_inside(taps, start, end))]
         if finishes:
             stored = [line for vector in range(block.vectors) for line in self.finished(block, vector)]
             body += stored if finishes == "1" else [f"if ({finishes}) {{", *indent(stored), "}"]
@@ -364,10 +392,26 @@ class _Emitter(VectorStatements):
         slide = self.form.columns
         if slide.stride == 1:
             return [[column] for column in columns]
+        if self.two_vectors_suffice:
+            return [columns]
         groups: dict[int, list[int]] = {}
         for column in columns:
             groups.setdefault((column * slide.dilation - self.odd_start) // 2, []).append(column)
         return list(groups.values())
+
+    @property
+    def two_vectors_suffice(self) -> bool:
+        """Whether two vectors have all that windows by two see of a row, and one instruction takes any lanes of both."""
+        slide, size = self.form.columns, self.ranges[self.form.columns.output].size
+        if slide.stride == 1 or self.paired or not isinstance(size, int) or self.loops.sliding_lanes < LANES_OF_ANY_SHUFFLE:
+            return False
+        return slide.stride * (size - 1) + (slide.taps - 1) * slide.dilation < 2 * self.loops.sliding_lanes
+
+    def taken_lanes(self, column: int) -> str:
+        """The lanes of two vectors that a column of the window sees; any for sums that are not stored."""
+        slide, both = self.form.columns, 2 * self.loops.sliding_lanes
+        places = (slide.stride * lane + slide.dilation * column for lane in range(self.loops.sliding_lanes))
+        return ", ".join(str(place % both) for place in places)
 
     @property
     def odd_start(self) -> int:
@@ -381,7 +425,8 @@ class _Emitter(VectorStatements):
             for age, tap in taps.sums:
                 weight = f"weight_{tap}_{column}"
                 if not self.keeps_weights:
-                    lines += [f"tw_vec {weight} = {self.weight(tap, column)};", f"TW_KEEP({weight});"]
+                    lines += [f"tw_vec {weight} = {self.weight(tap, column)};"]
+                    lines += [f"TW_KEEP({weight});"] if len(vectors) > 1 else []
                 for vector in vectors:
                     total = f"sum_{age}_{vector}"
                     lines.append(f"{total} = tw_multiply_add(seen_{column}_{vector}, {weight}, {total});")
@@ -392,12 +437,13 @@ class _Emitter(VectorStatements):
         slide, otherwise = self.form.columns, literal_text(self.form.otherwise)
         first_column = add(block.start, vector * self.loops.sliding_lanes)
         offset = group[0] * slide.dilation
-        offset -= (offset - self.odd_start) % 2 if slide.stride == 2 else 0
+        offset -= (offset - self.odd_start) % 2 if slide.stride == 2 and not self.two_vectors_suffice else 0
         position = add(multiply(add(self.ranges[slide.output].start, first_column), slide.stride), offset)
         place = add(multiply(first_column, slide.stride), offset)
         left = subtract(block.left, vector * self.loops.sliding_lanes)
         has_odd = any(column * slide.dilation != offset for column in group)
         end = left if slide.stride == 1 else add(multiply(left, 2), -1, int(has_odd))
+        end = add(multiply(left, 2), (slide.taps - 1) * slide.dilation - 1) if self.two_vectors_suffice else end
         end = minimum(end, subtract(add(_value(slide.last), 1), position)) if slide.last is not None else end
         start = maximum(0, subtract(slide.first, position)) if slide.first is not None else 0
 
@@ -418,6 +464,11 @@ class _Emitter(VectorStatements):
         high = window(0, "next") if self.paired else window("TW_LANES", 0)
         lines = [f"tw_vec low_{vector} = {window(0, 0)};", f"tw_vec high_{vector} = {high};"]
         lines += [f"TW_KEEP(low_{vector});", f"TW_KEEP(high_{vector});"]
+        if self.two_vectors_suffice:
+            both = f"low_{vector}, high_{vector}"
+            return lines + [
+                f"const tw_vec seen_{column}_{vector} = TW_SHUFFLE_TWO({both}, {self.taken_lanes(column)});" for column in group
+            ]
         for column in group:
             which = "even" if column * slide.dilation == offset else "odd"
             lines.append(f"const tw_vec seen_{column}_{vector} = tw_{which}_columns(low_{vector}, high_{vector});")
@@ -426,7 +477,7 @@ class _Emitter(VectorStatements):
     def finished(self, block: _Columns, vector: int) -> Lines:
         """Store a vector of the oldest row of sums."""
         total = f"sum_{self.form.waiting}_{vector}"
-        total = total if self.form.columns.stride == 1 else f"tw_columns_in_order({total})"
+        total = total if self.form.columns.stride == 1 or self.two_vectors_suffice else f"tw_columns_in_order({total})"
         lines = self.stored(block, vector, total)
         if not self.paired:
             return lines
