@@ -28,7 +28,8 @@ MOST_VECTORS = 8
 """Side by side: the text grows with them."""
 FEW_VECTORS = 2
 """Side by side behind whole blocks, where widths are known at run time: no vector but the last two is computed in vain."""
-
+LANES_OF_ANY_SHUFFLE = 16
+"""Vectors of so many: AVX-512 takes any lanes of two by one instruction."""
 ROWS_AHEAD = 12
 """From the row that is stored to that whose store is prefetched. One core of Zen 5, columns in blocks, ms without and with 0, 4,
 12: 5x5 of 1 channel and 64 filters on 270 x 480 16.7, 7.0, 6.4, 6.4; 9x9 on 256 x 256 11.2, 5.0, 4.9, 5.0. A Xeon with AMX, least
@@ -110,6 +111,12 @@ class SlidingSum:
     def pairs(self, width: int | None, lanes: int) -> bool:
         """Whether rows are so short that a vector has those of two channels: half of its lanes each."""
         return width is not None and 2 * width <= lanes
+
+    def in_two_vectors(self, width: int, lanes: int) -> bool:
+        """Whether two vectors have all that windows by two see of a row, and one instruction takes any lanes of both."""
+        slide = self.columns
+        seen = slide.stride * (width - 1) + (slide.taps - 1) * slide.dilation + 1
+        return slide.stride == 2 and lanes >= LANES_OF_ANY_SHUFFLE and seen <= 2 * lanes
 
     def few_vectors(self, vectors: int) -> int:
         """Vectors side by side behind whole blocks of so many, where the width is known at run time."""

@@ -34,9 +34,6 @@ from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
 MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
 
-LANES_OF_ANY_SHUFFLE = 16
-"""Vectors of so many: AVX-512 takes any lanes of two by one instruction."""
-
 WINDOW = """\
 TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwise) {
   first = tw_max(first, 0), last = tw_min(last, TW_LANES);
@@ -401,11 +398,9 @@ class _Emitter(VectorStatements):
 
     @property
     def two_vectors_suffice(self) -> bool:
-        """Whether two vectors have all that windows by two see of a row, and one instruction takes any lanes of both."""
-        slide, size = self.form.columns, self.ranges[self.form.columns.output].size
-        if slide.stride == 1 or self.paired or not isinstance(size, int) or self.loops.sliding_lanes < LANES_OF_ANY_SHUFFLE:
-            return False
-        return slide.stride * (size - 1) + (slide.taps - 1) * slide.dilation < 2 * self.loops.sliding_lanes
+        """Whether every column of the window is taken from the same two vectors of a row."""
+        size = self.ranges[self.form.columns.output].size
+        return not self.paired and isinstance(size, int) and self.form.in_two_vectors(size, self.loops.sliding_lanes)
 
     def taken_lanes(self, column: int) -> str:
         """The lanes of two vectors that a column of the window sees; any for sums that are not stored."""
