@@ -66,7 +66,7 @@ def contenders(case: ConvCase, variants: Sequence[Variant], threads: int) -> Ite
 
 def compiled(case: ConvCase, variant: Variant, threads: int) -> tuple[Kernel, str]:
     """The kernel of a variant, planned anew, and the algorithm that computes the convolution."""
-    with _offered(variant.algorithms) as names, artifacts.ignored():
+    with offering(variant.algorithms) as names, artifacts.ignored():
         lowered = tw.jit(_function(case), threads=threads, precision=variant.precision).lower(case.image)
         algorithm = _winner(lowered.model_plan) or names[0]
         return lowered.compile(), algorithm
@@ -91,7 +91,7 @@ def _contender(case: ConvCase, name: str, kernel: Kernel, algorithm: str) -> Con
 
 
 @contextmanager
-def _offered(names: Collection[str] | None) -> Iterator[list[str]]:
+def offering(names: Collection[str] | None) -> Iterator[list[str]]:
     """Inside, planning knows these algorithms alone of an operator that they apply to; yields those of products, as they come."""
     met: list[str] = []
 
