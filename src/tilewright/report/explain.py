@@ -9,6 +9,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import ContractionRoles, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
+from tilewright.report.borders import borders
 from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import between_chains, explain_model, kinds_of
@@ -58,6 +59,7 @@ def _page(plan: Plan, name: str, room: float) -> list[str]:
         *section("machine", _machine(plan.machine)),
         *section("chain", _chain(plan)),
         *section("schedule", _schedule(plan)),
+        *section("borders", [line for border in borders(plan) for line in wrapped(border.text())]),
         *section("decisions", [line for text in execution_lines(plan) for line in wrapped(text)]),
         *section("kernels", _kernels(plan)),
         *section("levels", _levels(plan)),
