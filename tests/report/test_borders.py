@@ -25,7 +25,7 @@ def walked(plan: Plan) -> list[Border]:
     found = []
     for operator in plan.chain.operators:
         for access in operator.reads:
-            if access.guard is None:
+            if access.guard is None or access.tensor not in plan.chain.inputs:
                 continue
             extents = {axis.name: axis.extent for axis in operator.axes}
             names, innermost = list(extents), operator.write.innermost()
