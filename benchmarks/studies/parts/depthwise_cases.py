@@ -16,6 +16,7 @@ import numpy as np
 import tilewright as tw
 from tilewright_bench.cases.case import SEED, DoubleArray, FloatArray, aligned
 from tilewright_bench.cases.conv import ConvCase, convolved
+from tilewright_bench.cases.conv_drawn import layers_in
 from tilewright_bench.cases.conv_shapes import ConvShape, conv
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender
 from tilewright_bench.peers.onnxruntime import session
@@ -58,15 +59,7 @@ def layer_lists() -> dict[str, tuple[ConvShape, ...]]:
     >>> len(layer_lists()), sum(map(len, layer_lists().values()))
     (11, 97)
     """
-    lists: dict[str, tuple[ConvShape, ...]] = {}
-    model = ""
-    for line in LAYERS.read_text(encoding="utf-8").splitlines():
-        text = line.partition("#")[0].strip()
-        if text.endswith(":"):
-            model = text.removesuffix(":")
-        elif text:
-            lists[model] = tuple(_layer(layer) for layer in text.split(", "))
-    return lists
+    return layers_in(LAYERS, lambda text: map(_layer, text.split(", ")))
 
 
 def drawn(seed: int = DRAW_SEED, count: int = COUNT) -> tuple[ConvShape, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable
 from functools import cache
 from itertools import zip_longest
 from pathlib import Path
@@ -21,14 +22,19 @@ def layer_lists() -> dict[str, tuple[ConvShape, ...]]:
     >>> len(layer_lists()), sum(map(len, layer_lists().values()))
     (25, 468)
     """
+    return layers_in(LAYERS, lambda text: (named_shape(text),))
+
+
+def layers_in(file: Path, layers_of: Callable[[str], Iterable[ConvShape]]) -> dict[str, tuple[ConvShape, ...]]:
+    """The layers of a file by model: a model's name and a colon, then lines with its layers; # begins a comment."""
     lists: dict[str, tuple[ConvShape, ...]] = {}
     model = ""
-    for line in LAYERS.read_text(encoding="utf-8").splitlines():
+    for line in file.read_text(encoding="utf-8").splitlines():
         text = line.partition("#")[0].strip()
         if text.endswith(":"):
             model = text.removesuffix(":")
         elif text:
-            lists[model] = (*lists.get(model, ()), named_shape(text))
+            lists[model] = (*lists.get(model, ()), *layers_of(text))
     return lists
 
 

@@ -29,17 +29,16 @@ import numpy as np
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.scalar import Scalar, apply
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points
+from tilewright.plan.algorithms.product_roles import MOVED, extents, moved, number, parallel, plain, points
 from tilewright.plan.algorithms.toom_cook import Matrix, ToomCook, toom_cook
 
 TAPS = 3
 """Of filters, along both dimensions."""
-RESULT = Load(0)
 Axes = tuple[Axis, ...]
 
 
@@ -70,9 +69,7 @@ def _expand(problem: Problem, builder: Builder, matrices: ToomCook, accuracy: Ac
     """The transforms, the products, and every result in its place."""
     sliding = sliding_product(problem)
     assert sliding is not None
-    expansion = _Expansion(
-        builder, sliding, matrices, apply(REPORT_NOT_FINITE, RESULT) if accuracy is Accuracy.CHECKED else RESULT
-    )
+    expansion = _Expansion(builder, sliding, matrices, apply(REPORT_NOT_FINITE, MOVED) if accuracy is Accuracy.CHECKED else MOVED)
     return expansion.in_place(expansion.results(expansion.products(expansion.data(), expansion.filters())))
 
 
@@ -84,7 +81,7 @@ class _Expansion:
     sliding: SlidingProduct
     matrices: ToomCook
     body: Scalar
-    """What becomes of a result, `RESULT`, when it is put into its place."""
+    """What becomes of a result, `MOVED`, when it is put into its place."""
 
     def data(self) -> Tensor:
         """V[u, v, batch, ty, tx, channel]."""
