@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.cli.main import main
+from tilewright.tune.shapes import TABLE_V, ConvChainShape
 
 TARGET = ("--target", "cascadelake-6240")
 MODULE = """
@@ -23,6 +24,10 @@ def failing(a):
 
 CONFUSED = [
     ["G2", "--arg", "3x3"],
+    ["G2", "--relu"],
+    ["C3", "--arg", "3x3"],
+    ["C3", "--softmax"],
+    ["functions.py:product", "--arg", "8x8", "--relu"],
     ["functions.py:product", "--arg", "8x8", "--softmax"],
     *(["functions.py:product", "--arg", f"64x32x{dtype}"] for dtype in ("f4", "f8", "i8", "bf16", "float32", "uint8")),
 ]
@@ -47,6 +52,16 @@ def test_with_softmax_and_forced_apart(capsys: pytest.CaptureFixture[str]) -> No
     text = capsys.readouterr().out
     assert text.startswith("attention: 3 chains")
     assert "not fused" in text
+
+
+@pytest.mark.parametrize("shape", TABLE_V, ids=lambda shape: shape.name)
+def test_a_chain_of_table_v(shape: ConvChainShape, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explain", shape.name.lower(), *TARGET]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("conv_chain")
+    assert "relu" not in text
+    assert main(["explain", shape.name, "--relu", "--fuse", "always", *TARGET]) == 0
+    assert "relu" in capsys.readouterr().out
 
 
 def test_everything(capsys: pytest.CaptureFixture[str]) -> None:
@@ -99,7 +114,9 @@ def test_what_cannot_be_found_is_a_user_error(
     assert "Traceback" not in captured.err
 
 
-@pytest.mark.parametrize("arguments", [["G99"], ["functions.py:product"], ["functions.py:product", "--arg", "8x*"], *CONFUSED])
+@pytest.mark.parametrize(
+    "arguments", [["G99"], ["C9"], ["functions.py:product"], ["functions.py:product", "--arg", "8x*"], *CONFUSED]
+)
 def test_wrong_usage(
     arguments: list[str], module: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.tune.shapes import TABLE_IV, ChainShape, chain_shape
+from tilewright.tune.shapes import TABLE_IV, TABLE_V, ChainShape, ConvChainShape, chain_shape, conv_chain_shape
 
 
 def test_table_iv_is_the_papers() -> None:
@@ -18,3 +18,22 @@ def test_operands_chain() -> None:
 def test_an_unknown_name_is_refused() -> None:
     with pytest.raises(KeyError):
         chain_shape("G13")
+
+
+def test_table_v_is_the_papers() -> None:
+    assert [shape.name for shape in TABLE_V] == [f"C{number}" for number in range(1, 9)]
+    assert conv_chain_shape("C2") == ConvChainShape("C2", (32, 147, 147), channels=(64, 80), strides=(2, 1), kernels=(3, 1))
+    assert conv_chain_shape("C6") == ConvChainShape("C6", (64, 56, 56), channels=(64, 64), strides=(1, 1), kernels=(1, 3))
+
+
+def test_convolutions_chain() -> None:
+    shape = conv_chain_shape("C2")
+    assert shape.filters == ((64, 32, 3, 3), (80, 64, 1, 1))
+    assert shape.results == ((1, 64, 74, 74), (1, 80, 74, 74))
+    assert shape.flops == 2 * 74 * 74 * (64 * 32 * 9 + 80 * 64)
+    assert shape.moved_bytes == 4 * (32 * 147 * 147 + 64 * 32 * 9 + 80 * 64 + 80 * 74 * 74)
+
+
+def test_an_unknown_convolution_chain_is_refused() -> None:
+    with pytest.raises(KeyError):
+        conv_chain_shape("C9")

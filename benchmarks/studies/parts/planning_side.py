@@ -27,17 +27,6 @@ Subject = Callable[[Machine], object]
 
 TARGET = "cascadelake-6240"
 """A graph is the same for all machines, but one has to be named."""
-TABLE_V = {
-    "C1": ((64, 112, 112), (192, 128), (2, 1), (3, 1)),
-    "C2": ((32, 147, 147), (64, 80), (2, 1), (3, 1)),
-    "C3": ((64, 56, 56), (128, 64), (1, 1), (3, 1)),
-    "C4": ((128, 28, 28), (256, 128), (1, 1), (3, 1)),
-    "C5": ((16, 227, 227), (64, 16), (4, 1), (3, 1)),
-    "C6": ((64, 56, 56), (64, 64), (1, 1), (1, 3)),
-    "C7": ((64, 56, 56), (64, 64), (1, 1), (1, 1)),
-    "C8": ((256, 56, 56), (256, 64), (1, 1), (1, 1)),
-}
-"""Chimera, table V: the image, the channels of both results, both strides, both kernels."""
 
 
 def mlp(rows: int, *widths: int) -> Graph:
@@ -79,18 +68,17 @@ def traced(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Graph:
     return graphs[0]
 
 
-def convolutions(
-    image: tuple[int, int, int], channels: tuple[int, int], strides: tuple[int, int], kernels: tuple[int, int]
-) -> Graph:
-    """Two convolutions with constant weights and relu between them, as the ONNX front end records them."""
+def convolutions(name: str) -> Graph:
+    """A chain of Chimera's Table V with constant weights and relu in between, as the ONNX front end records it."""
     from tests.replay.onnx_text import model
+    from tilewright.tune.shapes import conv_chain_shape  # earlier revisions do not have it
 
+    shape = conv_chain_shape(name)
     attributes = [
-        f"strides = [{s}, {s}], pads = [{k // 2}, {k // 2}, {k // 2}, {k // 2}]" for s, k in zip(strides, kernels, strict=True)
+        f"strides = [{s}, {s}], pads = [{p}, {p}, {p}, {p}]" for s, p in zip(shape.strides, shape.paddings, strict=True)
     ]
     body = f"a = Conv <{attributes[0]}> (x, v)\nb = Relu (a)\ny = Conv <{attributes[1]}> (b, w)"
-    weights = [(outer, inner, k, k) for inner, outer, k in zip((image[0], channels[0]), channels, kernels, strict=True)]
-    return imported(model(body, {"x": (1, *image)}, dict(zip("vw", weights, strict=True))))
+    return imported(model(body, {"x": (1, *shape.image)}, dict(zip("vw", shape.filters, strict=True))))
 
 
 def imported(path_or_model: Any) -> Graph:
@@ -148,7 +136,7 @@ CASES: Mapping[str, Callable[[], Subject]] = {
     "chain: 3x3+1x1 56x56 64": partial(chain_planning, 56, 56, (64, 64, 64), (3, 1)),
     "chain: 1x1+3x3 56x56 64": partial(chain_planning, 56, 56, (64, 64, 64), (1, 3)),
     "chain: 3x3+3x3 28x28 128-256-64": partial(chain_planning, 28, 28, (128, 256, 64), (3, 3)),
-    **{f"convolutions: {name}": partial(planning, convolutions, *sizes) for name, sizes in TABLE_V.items()},
+    **{f"convolutions: C{number}": partial(planning, convolutions, f"C{number}") for number in range(1, 9)},
     "attention: 12 x 512 x 512 x 64": partial(planning, attention, 12, 512, 512, 64),
     "attention: BERT layer": partial(planning, bert_layer),
 }

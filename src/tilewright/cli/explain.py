@@ -14,7 +14,7 @@ from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report import explain as report
-from tilewright.tune.shapes import TABLE_IV, chain_shape
+from tilewright.tune.shapes import TABLE_IV, TABLE_V, chain_shape, conv_chain_shape
 
 if TYPE_CHECKING:
     from tilewright.api.kernel import Lowered
@@ -25,6 +25,7 @@ FUSE = {"prices": None, "always": True, "never": False}
 @click.command()
 @click.argument("subject", metavar="WHAT")
 @click.option("--softmax", is_flag=True, help="With a softmax between the two products of a Table IV chain.")
+@click.option("--relu", is_flag=True, help="With a relu between the two convolutions of a Table V chain.")
 @click.option(
     "--arg",
     "arguments",
@@ -58,6 +59,7 @@ FUSE = {"prices": None, "always": True, "never": False}
 def explain(
     subject: str,
     softmax: bool,
+    relu: bool,
     arguments: tuple[Spec, ...],
     shapes: dict[str, tuple[int, ...]],
     target: str | None,
@@ -68,8 +70,8 @@ def explain(
     source: bool,
     slicing: bool,
 ) -> None:
-    """Say how WHAT will run, and why: MODEL.onnx, a Table IV chain (G1 to G12), or FILE.py:FUNCTION or MODULE:FUNCTION
-    with --arg's."""
+    """Say how WHAT will run, and why: MODEL.onnx, a chain of products (G1 to G12, Chimera's Table IV) or of convolutions with
+    constant filters (C1 to C8, Table V), or FILE.py:FUNCTION or MODULE:FUNCTION with --arg's."""
     import tilewright as tw
 
     if subject.endswith(".onnx"):
@@ -77,7 +79,7 @@ def explain(
             raise click.UsageError("--slicing is for functions of a file or a module")
         click.echo(_model(subject, shapes, target, precision, full))
         return
-    function, operands = _chain(subject, softmax, arguments) if _is_chain(subject) else _function(subject, softmax, arguments)
+    function, operands = _subject(subject, softmax, relu, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
@@ -112,27 +114,44 @@ def _slicing(lowered: Lowered) -> str:
     return explain_slicing(lowered.graph, lowered.machine)
 
 
-def _is_chain(subject: str) -> bool:
-    return subject.upper() in {shape.name for shape in TABLE_IV}
-
-
-def _chain(name: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+def _subject(name: str, softmax: bool, relu: bool, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+    """A function, and what it is called with."""
+    products, convolutions = ({shape.name for shape in table} for table in (TABLE_IV, TABLE_V))
+    chain = name.upper()
+    if softmax and chain not in products:
+        raise click.UsageError("--softmax is for the chains of Table IV (G1 to G12)")
+    if relu and chain not in convolutions:
+        raise click.UsageError("--relu is for the chains of Table V (C1 to C8)")
+    if chain not in products | convolutions:
+        return _function(name, arguments)
     if arguments:
-        raise click.UsageError(f"{name} has the shapes of Table IV: --arg is for functions of a file or a module")
+        table = "IV" if chain in products else "V"
+        raise click.UsageError(f"{name} has the shapes of Table {table}: --arg is for functions of a file or a module")
+    return _product_chain(chain, softmax) if chain in products else _conv_chain(chain, relu)
+
+
+def _product_chain(name: str, softmax: bool) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
     from tilewright.tune import chain_functions
 
     function = chain_functions.attention if softmax else chain_functions.gemm_chain
-    return function, tuple((operand, "float32") for operand in chain_shape(name.upper()).operands)
+    return function, tuple((operand, "float32") for operand in chain_shape(name).operands)
 
 
-def _function(subject: str, softmax: bool, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+def _conv_chain(name: str, relu: bool) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+    """Filters are constants, as in a model: which algorithms apply, and what they do ahead of a call, depends on it."""
+    from tilewright.tune import chain_functions
+
+    shape = conv_chain_shape(name)
+    return chain_functions.conv_chain(shape, with_relu=relu), (((1, *shape.image), "float32"),)
+
+
+def _function(subject: str, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
     place, colon, name = subject.rpartition(":")
     if not colon or not place:
-        raise click.UsageError(f"{subject!r} is neither a chain of Table IV (G1 to G12) nor FILE.py:FUNCTION or MODULE:FUNCTION")
+        chains = "a chain of Table IV (G1 to G12) or V (C1 to C8)"
+        raise click.UsageError(f"{subject!r} is neither {chains} nor FILE.py:FUNCTION or MODULE:FUNCTION")
     if not arguments:
         raise click.UsageError(f"{subject} needs the shape of each argument: --arg 12x512x64")
-    if softmax:
-        raise click.UsageError("--softmax is for the chains of Table IV")
     return user_code.load(place, name), arguments
 
 

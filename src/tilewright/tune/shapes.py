@@ -1,8 +1,12 @@
-"""The batch GEMM chains of Chimera's Table IV, by the names that the command line and the benchmarks go by."""
+"""Chimera's chains of batch GEMMs (Table IV) and of convolutions (Table V), by the names that commands and benchmarks go by."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
+from typing import TypeAlias
+
+Shape: TypeAlias = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,3 +62,79 @@ TABLE_IV = (
 def chain_shape(name: str) -> ChainShape:
     """The row of Table IV with that name; `KeyError` if there is none."""
     return {shape.name: shape for shape in TABLE_IV}[name]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvChainShape:
+    """Two square convolutions of one image, padded by half a window; all extents in elements."""
+
+    name: str
+    image: tuple[int, int, int]
+    """(channels, height, width)."""
+    channels: tuple[int, int]
+    """Of both results; in the paper OC1 and OC2."""
+    strides: tuple[int, int]
+    kernels: tuple[int, int]
+
+    @property
+    def paddings(self) -> tuple[int, int]:
+        """Zeros on every side of both images."""
+        first, second = self.kernels
+        return first // 2, second // 2
+
+    @property
+    def filters(self) -> tuple[Shape, Shape]:
+        """The shapes of both convolutions' filters: (results, channels, taps, taps).
+
+        >>> conv_chain_shape("C1").filters
+        ((192, 64, 3, 3), (128, 192, 1, 1))
+        """
+        (seen, *_), (middle, last), (first, second) = self.image, self.channels, self.kernels
+        return (middle, seen, first, first), (last, middle, second, second)
+
+    @property
+    def results(self) -> tuple[Shape, Shape]:
+        """The shapes of both results, in NCHW.
+
+        >>> conv_chain_shape("C5").results
+        ((1, 64, 57, 57), (1, 16, 57, 57))
+        """
+        found = list[Shape]()
+        extents = self.image[1:]
+        for channels, stride, kernel, padding in zip(self.channels, self.strides, self.kernels, self.paddings, strict=True):
+            extents = ((extents[0] + 2 * padding - kernel) // stride + 1, (extents[1] + 2 * padding - kernel) // stride + 1)
+            found.append((1, channels, *extents))
+        return found[0], found[1]
+
+    @property
+    def flops(self) -> int:
+        """Of both convolutions, taps on padding included; a multiply and an add count as two.
+
+        >>> conv_chain_shape("C3").flops
+        513802240
+        """
+        taps = (prod(filters[1:]) for filters in self.filters)
+        return 2 * sum(prod(result) * each for result, each in zip(self.results, taps, strict=True))
+
+    @property
+    def moved_bytes(self) -> int:
+        """What has to be read and written at least: the image, both filters and the last result, in float32."""
+        return 4 * (prod(self.image) + sum(map(prod, self.filters)) + prod(self.results[1]))
+
+
+TABLE_V = (
+    ConvChainShape("C1", (64, 112, 112), channels=(192, 128), strides=(2, 1), kernels=(3, 1)),
+    ConvChainShape("C2", (32, 147, 147), channels=(64, 80), strides=(2, 1), kernels=(3, 1)),
+    ConvChainShape("C3", (64, 56, 56), channels=(128, 64), strides=(1, 1), kernels=(3, 1)),
+    ConvChainShape("C4", (128, 28, 28), channels=(256, 128), strides=(1, 1), kernels=(3, 1)),
+    ConvChainShape("C5", (16, 227, 227), channels=(64, 16), strides=(4, 1), kernels=(3, 1)),
+    ConvChainShape("C6", (64, 56, 56), channels=(64, 64), strides=(1, 1), kernels=(1, 3)),
+    ConvChainShape("C7", (64, 56, 56), channels=(64, 64), strides=(1, 1), kernels=(1, 1)),
+    ConvChainShape("C8", (256, 56, 56), channels=(256, 64), strides=(1, 1), kernels=(1, 1)),
+)
+"""Convolution chains of real networks (Zheng et al., Chimera, HPCA 2023, Table V), which names no padding: half a window here."""
+
+
+def conv_chain_shape(name: str) -> ConvChainShape:
+    """The row of Table V with that name; `KeyError` if there is none."""
+    return {shape.name: shape for shape in TABLE_V}[name]
