@@ -24,8 +24,8 @@ from tilewright.graph.constant_values import can_change, same_values, sample
 from tilewright.runtime import libraries, workers
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
+from tilewright.runtime.pages import HUGE_PAGE_BYTES, allocate
 
-HUGE_PAGE_BYTES = 2 << 20
 PIECE_BYTES = 8 << 20
 LEAST_PARALLEL_BYTES = 8 << 20
 """Less is packed in a few milliseconds."""
@@ -157,21 +157,6 @@ def release_pages(source: Array) -> None:
         owner.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
-def allocate(size_bytes: int) -> Array:
-    """Private memory on a page; on huge ones, where the system has them, as far as it fills any.
-
-    >>> allocate(100).ctypes.data % 4096
-    0
-    """
-    if size_bytes < HUGE_PAGE_BYTES:
-        return np.frombuffer(_mapped(max(size_bytes, 1)), np.uint8, size_bytes)
-    memory = _mapped(size_bytes + HUGE_PAGE_BYTES)
-    start = -np.frombuffer(memory, np.uint8).ctypes.data % HUGE_PAGE_BYTES
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        memory.madvise(mmap.MADV_HUGEPAGE, start, size_bytes // HUGE_PAGE_BYTES * HUGE_PAGE_BYTES)
-    return np.frombuffer(memory, np.uint8, size_bytes, start)
-
-
 def resident(array: Array) -> Array:
     """The same elements as calls read them fastest: aligned, in `allocate`d memory if they fill a huge page.
 
@@ -191,10 +176,3 @@ def resident(array: Array) -> Array:
         copy[begin : begin + rows] = piece
         release_pages(piece)
     return copy
-
-
-def _mapped(size_bytes: int) -> mmap.mmap:
-    try:
-        return mmap.mmap(-1, size_bytes, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
-    except (OSError, OverflowError) as problem:
-        raise MemoryError(f"no memory for {size_bytes} bytes of packed constants") from problem

@@ -24,6 +24,7 @@ from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.constants import Packed, prepare
 from tilewright.runtime.launcher import Fault, Reason, Record, make_record, needs_view, split_answer
 from tilewright.runtime.pool import MemoryStats, Pool
+from tilewright.runtime.results import new_result
 
 Place: TypeAlias = tuple[int, int]
 """An input and a dimension of it, which carry a symbol."""
@@ -107,7 +108,7 @@ class Executable:
     def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
         """Uninitialised arrays of the outputs' shapes and types. The inputs are only looked at as far as that needs."""
         try:
-            return [np.empty(_extents(shape, inputs, self._places), dtype) for shape, dtype in self._results]
+            return [new_result(_extents(shape, inputs, self._places), dtype) for shape, dtype in self._results]
         except (AttributeError, IndexError):  # buffers without a shape, and wrong arguments, which raise here
             check_counts(self.signature, len(inputs), len(self.signature.outputs))
             self.symbol_values(inputs)

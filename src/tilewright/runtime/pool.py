@@ -6,7 +6,7 @@ import atexit
 import ctypes
 from dataclasses import dataclass
 
-from tilewright.runtime import native
+from tilewright.runtime import native, results
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ class Pool:
         native.library().tw_pool_reset_peak(self.address)
 
     def trim(self) -> None:
-        """Give idle memory back to the system."""
+        """Give idle memory back to the system, that of results included."""
         native.library().tw_pool_trim(self.address)
+        results.trim()
 
     def stop(self) -> None:
         """End the threads, unless a call is going on; the next call starts them again."""
