@@ -42,7 +42,7 @@ def sliding_seconds(context: CostContext, operator: Operator, sliding: SlidingSu
     columns, lanes = context.sizes[sliding.columns.output], context.lanes(operator)
     taps = {axis.name for axis in operator.reduction_axes()}
     around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in taps | {sliding.columns.output})
-    width = lanes // 2 if sliding.pairs(int(columns), lanes) else lanes
+    width = either(2 * columns <= lanes, lanes // 2, lanes)  # as `SlidingSum.pairs`; required regions have a width for every tile
     sums = around * -(-columns // width) * width
     peak = context.machine.highest_peak(operator.accumulator) * SLIDING_SHARE[sliding.columns.stride]
     return 2 * sums * sliding.taps / peak + sums * _seconds_per_element(context, operator, [operator.reduction.finish], 0)

@@ -1,0 +1,68 @@
+"""Random chains of convolutions by every front end, with any fusion, schedule and algorithm, beside PyTorch in float64."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tilewright as tw
+from tests.support.random.conv_chain_runs import FUSIONS, ROUTES, check, check_every_order, computed, planned
+from tests.support.random.conv_chains import ConvChain, chain_of, conv, conv_chains, depthwise, pool, relu, residual
+from tilewright.plan.algorithms.registry import registered
+from tilewright.plan.schedule import Storage
+
+TARGET = "x86-64-v3"
+pytestmark = pytest.mark.needs("avx2", "fma")
+
+
+@settings(max_examples=8)
+@given(conv_chains(), st.sampled_from(ROUTES), st.sampled_from(FUSIONS))
+def test_any_chain(chain: ConvChain, route: str, fuse: bool | None) -> None:
+    check(chain, *(computed(chain, route, fuse, threads, TARGET) for threads in (1, 2)))
+
+
+@settings(max_examples=12)
+@given(
+    conv_chains(most_convolutions=3, most_points=24, most_filters=20),
+    st.sampled_from(ROUTES),
+    st.integers(0, 999),
+    st.sampled_from(["", *(algorithm.name for algorithm in registered())]),
+)
+def test_any_chain_by_any_schedule_and_algorithm(chain: ConvChain, route: str, seed: int, algorithm: str) -> None:
+    results = []
+    for threads in (1, 2):
+        with planned(seed, algorithm):
+            results.append(computed(chain, route, True, threads, TARGET))
+    check(chain, *results)
+
+
+ALL = set(Storage)
+CHAINS = {
+    "3x3 and 1x1": (chain_of((2, 5, 9, 11), conv(7, 3), relu, conv(6, 1)), "as written", {Storage.KEEP}),
+    "1x1 and 3x3": (chain_of((1, 5, 9, 11), conv(7, 1), relu, conv(6, 3), relu), "filter lanes", ALL),
+    "3x3 twice, by two": (chain_of((1, 3, 11, 12), conv(5, 3), relu, conv(4, 3, stride=2)), "filter lanes", ALL),
+    "Winograd": (chain_of((1, 3, 7, 9), conv(5, 3), conv(4, 3)), "Winograd F(2x2, 3x3)", ALL),
+    "shifted rows": (chain_of((1, 3, 9, 8), conv(5, 3, dilation=2), conv(4, 3)), "shifted rows", ALL),
+    "no padding": (chain_of((1, 3, 9, 8), conv(5, 3, padding=0), conv(4, 3, padding=0)), "as written", ALL),
+    "inverted residual": (
+        chain_of((1, 4, 9, 8), conv(8, 1), relu, depthwise(8, 3), relu, conv(4, 1), residual(0)),
+        "as written",
+        ALL,
+    ),
+    "a pool at the end": (chain_of((1, 3, 9, 10), conv(5, 3), relu, pool("max", 3, 2)), "as written", ALL),
+}
+"""The chain, the algorithm of its convolutions, and the storages that its largest part can have."""
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_every_order_and_storage(name: str) -> None:
+    chain, algorithm, storages = CHAINS[name]
+    assert check_every_order(chain, algorithm, TARGET) >= storages
+
+
+def test_a_depthwise_convolution_can_be_fused_with_windows_over_it() -> None:
+    """The width of its blocks, which says how many lanes a row fills, is another for every tile."""
+    chain = chain_of((1, 32, 112, 112), depthwise(32, 3, stride=2), relu, conv(16, 3))
+    lowered = tw.jit(chain.function(chain.weights()), target="cascadelake-6240").lower(tw.spec(chain.image))
+    assert lowered.model_plan.plans

@@ -1,0 +1,67 @@
+"""Runs of random chains of convolutions: by a front end, by schedules and algorithms that a test chooses, beside PyTorch."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+
+import numpy as np
+
+import tilewright as tw
+import tilewright.onnx as ort
+from tests.support.algorithms import forced
+from tests.support.forced_schedules import at_random, met, only, orders, scheduled, with_tiles
+from tests.support.random.conv_chains import Array, ConvChain, by_torch, onnx_model
+from tilewright.plan.schedule import Storage
+from tilewright.plan.search.planning_problem import PlanningProblem
+
+ROUTES = ("constants", "arguments", "onnx")
+"""A function that closes over the weights, one that is given them, and a model."""
+FUSIONS = (None, True, False)
+
+
+def computed(chain: ConvChain, route: str, fuse: bool | None, threads: int, target: str) -> Array:
+    """The result by a front end; sessions decide on fusion by price."""
+    weights = chain.weights()
+    if route == "onnx":
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        session = ort.InferenceSession(onnx_model(chain).SerializeToString(), options, target=target)
+        return np.asarray(session.run(None, {"x": chain.x()})[0])
+    function = chain.function(weights if route == "constants" else None)
+    kernel = tw.jit(function, fuse=fuse, threads=threads, target=target)
+    return np.asarray(kernel(chain.x(), *(weights.values() if route == "arguments" else ())))
+
+
+def check(chain: ConvChain, one: Array, two: Array) -> None:
+    """The result is PyTorch's, and has the same bits with two threads."""
+    wanted, tolerance = by_torch(chain)
+    assert one.shape == wanted.shape == chain.shapes()[-1]
+    np.testing.assert_allclose(one, wanted, rtol=0, atol=tolerance)
+    np.testing.assert_array_equal(one, two)
+
+
+@contextmanager
+def planned(seed: int, algorithm: str) -> Iterator[None]:
+    """Inside, schedules are any, and an algorithm is taken wherever it applies; an empty name leaves the choice to the prices."""
+    with scheduled(at_random(random.Random(seed))), forced(algorithm) if algorithm else nullcontext():
+        yield
+
+
+def check_every_order(chain: ConvChain, algorithm: str, target: str, seed: int = 0) -> set[Storage]:
+    """Every order of loops and storage of the largest part that can be fused, with tiles at random; returns the storages met."""
+    function, problems, storages = chain.function(chain.weights()), list[PlanningProblem](), set[Storage]()
+    with scheduled(met(problems)), forced(algorithm):
+        tw.jit(function, fuse=True, target=target).lower(chain.x())
+    largest = max(problems, key=lambda problem: len(problem.context.chain.operators))
+    for number, order in enumerate(orders(largest)):
+        candidate = with_tiles(order, random.Random(f"{seed} {number}"))
+        with scheduled(only(largest.context.chain, candidate)), forced(algorithm):
+            lowered = tw.jit(function, fuse=True, threads=1, target=target).lower(chain.x())
+            on_two = replace(lowered, threads=2)
+            on_two.__dict__["model_plan"] = lowered.model_plan  # planned already
+            check(chain, *(np.asarray(one.compile()(chain.x())) for one in (lowered, on_two)))
+        storages |= {storage for plan in lowered.model_plan.plans for _, storage in plan.schedule.storage}
+    return storages
