@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 import pytest
 
+from tests.support.algorithms import forced
 from tests.support.chains import chain, gemm_chain
 from tests.support.operators import mapping
 from tests.tune.literal_walk import Touch, Walker, fused_chain
@@ -16,6 +17,9 @@ from tests.tune.programs import KERNEL, fused, nest, program
 from tilewright import compiler
 from tilewright.codegen.program import lower_program
 from tilewright.errors import TilewrightError
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.reduce import reduce
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
@@ -183,6 +187,19 @@ def test_gathers_and_broadcasts_are_traced() -> None:
     touches = record(program(chain("sum", [add]), schedule))
     assert len(np.unique(touches.lines[touches.owners == touches.buffers.index("bias")])) == 1
     assert (touches.owners == touches.buffers.index("y")).sum() == touches.writes.sum()
+
+
+def test_nested_reduction_loops_touch_what_they_sum() -> None:
+    """All lines of the image and the weights, and those of the result, whatever the tile keeps in registers."""
+    builder = Builder("convolution")
+    x, w = builder.input("x", (1, 4, 6, 200), "float32"), builder.input("w", (5, 4, 3, 3), "float32")
+    y = builder.record(convolution, x, w, window_of((6, 200), (3, 3), where="Conv", pads=(1, 1, 1, 1)), 1, kind="conv")
+    with forced("padded rows"):
+        plan = compiler.plan(builder.graph((y.name,)), Machine.named("zen5"))
+    assert any(part.calls.nested for each in plan.plans for part in each.operators)
+    touches = record(lower_program(plan))
+    lines = {name: len(np.unique(touches.lines[touches.owners == touches.buffers.index(name)])) for name in ("x", "w", y.name)}
+    assert lines == {"x": 4 * 6 * 200 // 16, "w": -(-5 * 4 * 9 // 16), y.name: 5 * 6 * 200 // 16}
 
 
 def test_symbolic_extents_take_their_values_from_the_call() -> None:

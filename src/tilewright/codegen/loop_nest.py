@@ -198,6 +198,16 @@ class TileEpilogue:
 
 
 @dataclass(frozen=True, slots=True)
+class ReductionLoop:
+    """A reduction loop around the depth that passes inside of a micro kernel."""
+
+    steps: Value
+    left_step: Value
+    """Elements from one step to the next in A."""
+    right_step: Value
+
+
+@dataclass(frozen=True, slots=True)
 class KernelCall:
     """C[rows, columns] (+)= A[rows, depth] * B[depth, columns] by a micro kernel, panel by panel and rows inside."""
 
@@ -231,6 +241,8 @@ class KernelCall:
     """How B is read where it lies in panels that every tile prefetches a share of; None where none does."""
     inlined: bool = False
     """Whether the text of the micro kernel stands where it is called; else its functions are linked."""
+    around: tuple[ReductionLoop, ...] = ()
+    """The reduction loops of the micro kernel around the depth, innermost first."""
 
     @property
     def prefetching(self) -> bool:

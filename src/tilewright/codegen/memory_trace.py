@@ -27,7 +27,7 @@ from tilewright.codegen.emit_c.prelude import DECLARATIONS
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
 from tilewright.codegen.loop_nest import FLOAT_BYTES
 from tilewright.codegen.program import Program, c_file
-from tilewright.kernels.contract import Along, Epilogue, MicroKernel
+from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
@@ -101,22 +101,27 @@ def _kernels(program: Program, every_step: bool) -> Iterator[str]:
     calls = [call for nest in program.nests for call in kernel_calls(nest)]
     for name, named_calls in by_kernel(calls).items():
         kernel = program.kernels[named_calls[0].kernel]
-        yield _kernel(
-            kernel,
-            kernel.signature(name, kernel_epilogue(named_calls[0]), prefetching=named_calls[0].prefetching),
-            kernel_epilogue(named_calls[0]),
-            every_step,
-        )
+        epilogue = kernel_epilogue(named_calls[0])
+        declaration = kernel.signature(name, epilogue, prefetching=named_calls[0].prefetching)
+        if kernel.reduction_loops > 1:
+            yield _kernel(kernel, matrix_abi(f"{name}_steps"), None, every_step)
+            yield NESTED_KERNEL.format(declaration=declaration, steps=f"{name}_steps", ends=_ends(epilogue))
+        else:
+            yield _kernel(kernel, declaration, epilogue, every_step)
         yield from tiles_functions(kernel, [call for call in named_calls if call in calls])
 
 
 def _kernel(kernel: MicroKernel, declaration: str, epilogue: Epilogue | None, every_step: bool) -> str:
     stays, rows = "0" if every_step else "line == seen[i]", kernel.rows_for(1)
-    ends = "".join(_operand_touches(f"e{i}", along) for i, along in enumerate(epilogue.operands)) if epilogue is not None else ""
     right = RIGHT_BY_COLUMNS if kernel.right_by_columns else RIGHT_BY_ROWS
     if kernel.interleave > 1:
         right = {name: text.format(h=kernel.interleave) for name, text in RIGHT_IN_GROUPS.items()}
-    return KERNEL.format(declaration=declaration, rows=rows, stays=stays, ends=ends, **right)
+    return KERNEL.format(declaration=declaration, rows=rows, stays=stays, ends=_ends(epilogue), **right)
+
+
+def _ends(epilogue: Epilogue | None) -> str:
+    """What a tile touches at its end beside the result."""
+    return "".join(_operand_touches(f"e{i}", along) for i, along in enumerate(epilogue.operands)) if epilogue is not None else ""
 
 
 def _operand_touches(name: str, along: Along) -> str:
@@ -236,6 +241,15 @@ static {declaration} {{
     tw_touch_span(c + i * c_row, n * sizeof *c, 1);
 }}
 """
+NESTED_KERNEL = """\
+static {declaration} {{
+  for (long q_2 = 0; q_2 < k_2; q_2++)
+    for (long q_1 = 0; q_1 < k_1; q_1++)
+      {steps}(k, a + q_1 * a_step_1 + q_2 * a_step_2, a_row, a_column, b + q_1 * b_step_1 + q_2 * b_step_2, b_row, c, c_row, m, n,
+        accumulate || q_1 || q_2);
+{ends}}}
+"""
+"""Of three reduction loops, as calls for every point of the outer ones."""
 RIGHT_BY_ROWS = {"step": "b_row", "touches": "tw_touch_span(b, n * sizeof *b, 0);"}
 RIGHT_IN_GROUPS = {"step": "p % {h} == {h} - 1 ? b_row : 0", "touches": "tw_touch_span(b, n * {h} * sizeof *b, 0);"}
 RIGHT_BY_COLUMNS = {"step": "1", "touches": "for (long j = 0; j < n; j++) tw_touch_span(b + j * b_row, sizeof *b, 0);"}

@@ -88,6 +88,9 @@ PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next
 """Of a kernel that prefetches the next panel (`MicroKernel.emit_prefetching`): where the lines begin, and how many."""
 
 
+NESTED_LOOPS = 3
+"""Reduction loops of the kernels that `MicroKernel.nested` names: two dimensions of taps around channels."""
+
 COLUMNS, DEPTH = "columns", "depth"
 """What the lanes of a kernel's vectors run along."""
 
@@ -224,6 +227,8 @@ class MicroKernel:
     """Neighbouring steps of the depth that B holds side by side for every column, and that A is broadcast in."""
     reduction_loops: int = 1
     """Nested reduction loops that the function takes, the one over `k` included."""
+    nested: str = ""
+    """The registered kernel of the same tile that takes `NESTED_LOOPS` of them; "" if there is none."""
     of_shape: Callable[[str, int, int], tuple[str, tuple[str, ...]]] | None = None
     """Of (name, m, n): the function that its C defines for this shape alone, and what that takes behind the arguments of the ABI,
     without m and n. None if there are none. Inlining these, a compiler need not look at other shapes."""

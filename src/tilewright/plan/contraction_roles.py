@@ -40,6 +40,12 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     return ContractionRoles(left, right, row, column, depth, outer)
 
 
+def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, ...]:
+    """The reduction axes around the depth, innermost first."""
+    reductions = {axis.name for axis in operator.reduction_axes()}
+    return tuple(name for name in reversed(roles.outer) if name in reductions)
+
+
 def _column(operator: Operator, reads: tuple[frozenset[str], frozenset[str]] | tuple[frozenset[str], ...]) -> str | None:
     one_read = (reads[0] ^ reads[1]) & operator.write.axes()
     last = operator.write.innermost()

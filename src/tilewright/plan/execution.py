@@ -35,6 +35,9 @@ class KernelCalls:
     so: long runs of a few of its rows, where panels are short pieces of many."""
     panels: PanelPrefetch | None = None
     """Where the right operand lies in packed panels, and tiles prefetch them."""
+    nested: str = ""
+    """The micro kernel whose tiles stay in registers while all reduction loops pass, those around the depth included; "" for
+    calls of the plan's kernel for every point of these."""
     inlined: bool = False
     """Whether tiles are so short that the text of the kernel stands where it is called; else its functions are linked."""
 

@@ -37,6 +37,8 @@ def _calls(calls: KernelCalls) -> Iterator[str]:
         yield f"all columns are read {calls.slice_steps} steps at a time: its few rows would read short pieces of many"
     if calls.panels is not None:
         yield f"panels are read in slices of {units.size(calls.panels.slice_bytes)} while tiles prefetch the next"
+    if calls.nested:
+        yield "its tiles stay in registers over all that is summed"
     if calls.inlined:
         yield "its tiles are short, so that the micro kernel is inlined and not linked"
 

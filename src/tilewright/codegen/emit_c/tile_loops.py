@@ -138,6 +138,8 @@ def _arguments(call: KernelCall) -> dict[str, str]:
     values: dict[str, Value] = {"m": call.rows, "n": call.columns, "k": call.depth}
     values |= {"a": pointer(call.left.buffer, call.left.offset), "a_row": call.left_row, "a_column": call.left_depth}
     values |= {"b": pointer(call.right.buffer, call.right.offset), "b_panel": call.right_panel, "b_row": call.right_row}
+    for i, loop in enumerate(call.around, 1):
+        values |= {f"k_{i}": loop.steps, f"a_step_{i}": loop.left_step, f"b_step_{i}": loop.right_step}
     values |= {"c": pointer(call.target.buffer, call.target.offset), "c_row": call.target_row, "accumulate": call.accumulate}
     for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
         values[f"e{i}"] = pointer(operand.view.buffer, operand.view.offset)
@@ -270,12 +272,20 @@ def _piece(size: Range, rest: str, tile: str) -> str:
 
 def _tile(call: KernelCall, rows: str, columns: str) -> str:
     """A tile of a shape that is known at run time."""
-    product = f"k, {OPERANDS}, {rows}, {columns}, accumulate"
+    product = f"{_product(call)}, {rows}, {columns}, accumulate"
     return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call)])});"
 
 
+def _product(call: KernelCall) -> str:
+    """What a tile sums over and works on, as the ABI orders it."""
+    if not call.around:
+        return f"k, {OPERANDS}"
+    count, of_a, of_b = (", ".join(f"{name}_{i + 1}" for i in range(len(call.around))) for name in ("k", "a_step", "b_step"))
+    return f"k, {count}, a + i * a_row, a_row, a_column, {of_a}, b, b_row, {of_b}, c + i * c_row + j, c_row"
+
+
 def _tile_of(kernel: MicroKernel, call: KernelCall, rows: int, columns: int) -> str:
-    return _shaped(kernel, call, (rows, columns), f"k, {OPERANDS}", "accumulate", _epilogue_arguments(call))
+    return _shaped(kernel, call, (rows, columns), _product(call), "accumulate", _epilogue_arguments(call))
 
 
 def _shaped(

@@ -20,6 +20,7 @@ from tilewright.codegen.loop_nest import (
     PackedConstant,
     ParallelAxis,
     Range,
+    ReductionLoop,
     VectorLoops,
     View,
 )
@@ -33,6 +34,7 @@ from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.contraction_roles import outer_reductions
 from tilewright.plan.execution import KernelCalls, PanelPrefetch
 from tilewright.plan.layout import panels, row_major
 from tilewright.plan.types import ContractionRoles
@@ -44,7 +46,8 @@ POINT = Range(0, 1, 1, frozenset((1,)))
 def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
     """A contraction on the current box: loops over its outer axes around calls of its micro kernel."""
     roles = _roles(state, operator)
-    return _outer_loops(state, operator, roles, roles.outer, scope)
+    outer = tuple(name for name in roles.outer if name not in _nested(state, operator, roles))
+    return _outer_loops(state, operator, roles, outer, scope)
 
 
 def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ...]:
@@ -269,12 +272,33 @@ def _kernel(state: Lowering, operator: Operator) -> MicroKernel:
     return state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
 
 
+def _calling(state: Lowering, operator: Operator) -> MicroKernel:
+    """The micro kernel that is called."""
+    return state.kernels[_calls(state, operator).nested or _kernel(state, operator).name]
+
+
+def _nested(state: Lowering, operator: Operator, roles: ContractionRoles) -> tuple[str, ...]:
+    """The reduction axes around the depth that pass inside of the micro kernel, innermost first."""
+    return outer_reductions(operator, roles) if _calls(state, operator).nested else ()
+
+
+def _around(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, left: View, right: View
+) -> tuple[ReductionLoop, ...]:
+    """The reduction loops of the micro kernel around the depth; those that it has more pass once."""
+    if not _calls(state, operator).nested:
+        return ()
+    passing = [name for name in _nested(state, operator, roles) if scope.ranges[name].size != 1]
+    loops = [ReductionLoop(scope.ranges[name].size, left.stride(name), right.stride(name)) for name in passing]
+    return (*loops, *[ReductionLoop(1, 0, 0)] * (_calling(state, operator).reduction_loops - 1 - len(loops)))
+
+
 def _calls(state: Lowering, operator: Operator) -> KernelCalls:
     return state.plan.operator_plan(operator.name).calls
 
 
 def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
-    kernel = _kernel(state, operator)
+    kernel = _calling(state, operator)
     rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
     left, left_row, left_depth = _left(state, operator, roles, scope)
     packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
@@ -302,6 +326,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         operator=operator.name,
         panels=_panels(state, operator, roles, depth) if _shapes(rows, columns) is not None else None,
         inlined=_calls(state, operator).inlined,
+        around=_around(state, operator, roles, scope, left, right),
     )
     if roles.column is None or target.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, roles, scope, call))

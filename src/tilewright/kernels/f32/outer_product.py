@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from tilewright.kernels.contract import (
+    NESTED_LOOPS,
     PREFETCH_ARGUMENTS,
     PREFETCH_PARAMETERS,
     Along,
@@ -71,6 +72,7 @@ def outer_product_kernel(
     prefetch: tuple[str, ...] = (),
     unroll: int = UNROLL,
     reduction_loops: int = 1,
+    has_nested: bool = False,
     form: type[Tile] | None = None,
     rows_per_instruction: int = 1,
 ) -> MicroKernel:
@@ -78,8 +80,9 @@ def outer_product_kernel(
 
     `peak_share` is measured: of the peak of vectors of the dialect's width. `prefetch` names operands as
     `MicroKernel.prefetch` does. `unroll` is the number of steps of K per loop trip. With `reduction_loops` of 2 a tile stays in
-    registers while two nested loops pass, for example the taps of a convolution around its channels. `form` writes the statements
-    of a shape (`Tile` where None), for matrix units with `rows_per_instruction`.
+    registers while two nested loops pass, for example the taps of a convolution around its channels; `has_nested` says that the
+    same tile is declared with `NESTED_LOOPS`. `form` writes the statements of a shape (`Tile` where None), for matrix units
+    with `rows_per_instruction`.
 
     >>> from tilewright.kernels import dialect_for
     >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
@@ -111,14 +114,10 @@ def outer_product_kernel(
         return KernelSource(SourceKind.C, unit_text(dialect, (*_ending(epilogue), _variant(name, tile))), joins=True)
 
     columns = vectors * dialect.lanes
+    tile_name = f"matmul_{dialect.name}_f32_{rows}x{columns}"
+    ahead, nest = ["prefetch", *prefetch] if prefetch else [], [f"nest{reduction_loops}"] if reduction_loops > 1 else []
     return MicroKernel(
-        name="_".join(
-            [
-                f"matmul_{dialect.name}_f32_{rows}x{columns}",
-                *(["prefetch", *prefetch] if prefetch else []),
-                *([f"nest{reduction_loops}"] if reduction_loops > 1 else []),
-            ]
-        ),
+        name="_".join([tile_name, *ahead, *nest]),
         operation="matmul",
         rows=rows,
         columns=columns,
@@ -135,6 +134,7 @@ def outer_product_kernel(
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         rows_per_instruction=rows_per_instruction,
         reduction_loops=reduction_loops,
+        nested=f"{tile_name}_nest{NESTED_LOOPS}" if has_nested else "",
         of_shape=of_shape if reduction_loops == 1 else None,
         emit_shape=emit_shape if reduction_loops == 1 else None,
     )

@@ -5,6 +5,7 @@ Each tile also comes with prefetches, for rows of A, and of C, that stream throu
 
 from __future__ import annotations
 
+from tilewright.kernels.contract import NESTED_LOOPS
 from tilewright.kernels.dialects.avx512 import DIALECT
 from tilewright.kernels.f32.dot_product import dot_product_kernel
 from tilewright.kernels.f32.inner_product import inner_product_kernel
@@ -17,9 +18,15 @@ UNROLL = {(): 4, ("left",): 2, ("left", "target"): 2, ("right",): 4}
 
 KERNELS = (
     *(
-        outer_product_kernel(DIALECT, rows, vectors, peak_share=share, prefetch=prefetch, unroll=UNROLL[prefetch])
+        outer_product_kernel(
+            DIALECT, rows, vectors, peak_share=share, prefetch=prefetch, unroll=UNROLL[prefetch], has_nested=not prefetch
+        )
         for (rows, vectors), share in SHARES.items()
         for prefetch in UNROLL
+    ),
+    *(
+        outer_product_kernel(DIALECT, rows, vectors, peak_share=share, reduction_loops=NESTED_LOOPS)
+        for (rows, vectors), share in SHARES.items()
     ),
     dot_product_kernel(DIALECT, peak_share=0.9),
     *(inner_product_kernel(DIALECT, 4, peak_share=0.72, prefetch=prefetch) for prefetch in ((), ("right",))),

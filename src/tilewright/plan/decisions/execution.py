@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import prod
 
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.types import Chain, largest_extent, planned_extent
-from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel
 from tilewright.machine.machine import Machine
+from tilewright.plan.contraction_roles import outer_reductions
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.execution import Execution, KernelCalls, PanelPrefetch
 from tilewright.plan.model.kernel_work import is_contiguous
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
+from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import later_need_more
 from tilewright.plan.regions.trip_counts import planned_sizes
@@ -34,9 +38,7 @@ MANY_BLOCKS = 128
 def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
     """The plan with its details decided anew. `kernels` are micro kernels by name."""
     operators = tuple(
-        replace(part, calls=_kernel_calls(plan.chain, plan.schedule, part, kernels[part.micro_kernel]))
-        if part.micro_kernel is not None
-        else part
+        replace(part, calls=_kernel_calls(plan, part, kernels[part.micro_kernel])) if part.micro_kernel is not None else part
         for part in plan.operators
     )
     execution = Execution(
@@ -57,12 +59,12 @@ def set_period_bytes(machine: Machine) -> int:
     return min(nearest.sets * nearest.line_bytes, machine.page_bytes) if nearest.sets > 1 else 0
 
 
-def _kernel_calls(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: MicroKernel) -> KernelCalls:
+def _kernel_calls(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> KernelCalls:
     """Long sums of floats are cut, few rows read slices of the depth, and panels of kernels that prefetch are read in slices.
 
     Sums of integers are exact, however long; kernels that take interleaved steps have their right operand packed.
     """
-    roles = part.roles
+    roles, chain, schedule = part.roles, plan.chain, plan.schedule
     if roles is None or roles.depth is None:
         return KernelCalls()
     steps = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
@@ -77,7 +79,28 @@ def _kernel_calls(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: 
         most_steps=steps if is_long and sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(chain, schedule, part, kernel) else 0,
         panels=SHARED_PANELS if shares and in_panels else None,
+        nested=kernel.nested if packed is None and _passes_in_registers(plan, part, kernel) else "",
     )
+
+
+def _passes_in_registers(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> bool:
+    """Whether a tile sums over all reduction axes at once: they are few, and L1 holds what it reads of the right operand.
+
+    Else a call for every point of the outer ones reads a smaller panel, which stays in L1 for all rows.
+    """
+    roles, chain, sizes = part.roles, plan.chain, planned_sizes(plan.chain)
+    assert roles is not None
+    operator = chain.operator(part.operator)
+    around = [axis for axis in outer_reductions(operator, roles) if sizes[axis] > 1]
+    reduced = [axis.name for axis in operator.reduction_axes()]
+    if not 0 < len(around) < NESTED_LOOPS or not all(_is_known(chain, axis) for axis in reduced) or roles.column is None:
+        return False
+    right = operator.reads[roles.right]
+    tile = {axis: sizes[axis] if axis in reduced else 1 for axis in sizes} | {roles.column: kernel.columns}
+    read_bytes = held_bytes(chain, right.tensor) * int(distinct_elements(right, tile))
+    is_in_rows = all(access.indices[-1].coefficient(roles.column) == 1 for access in (right, operator.write))
+    steps = prod(sizes[axis] for axis in reduced)
+    return is_in_rows and steps <= LONG_DEPTH and read_bytes <= plan.machine.levels[0].usable_bytes
 
 
 def _has_rows_to_slice(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: MicroKernel) -> bool:
