@@ -46,6 +46,7 @@ from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTenso
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
 from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
+from tilewright.graph.rewrites.index_changes.reorder_dimensions import with_orders
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
@@ -59,9 +60,11 @@ from tilewright.machine.description import CPU
 from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
 from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
+from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
 from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.kept_divisions import Answers
-from tilewright.plan.whole_model.known_divisions import known_divisions
+from tilewright.plan.whole_model.known_divisions import KnownDivisions, known_divisions
+from tilewright.plan.whole_model.layout_choice import choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
@@ -145,7 +148,7 @@ def plan(
         rewritten, merged = _with_merged_arguments(rewritten, machine)
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
         known = known_divisions(rewritten, options_for(machine, fuse, answers=answers))
-        chosen = choose_algorithms(rewritten, _simplified, known, precision)
+        chosen = _with_algorithms(rewritten, known, precision)
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
@@ -186,7 +189,21 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
 
 def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> Chosen:
     """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
-    return choose_algorithms(graph, _simplified, known_divisions(graph, options_for(machine, fuse)), precision)
+    return _with_algorithms(graph, known_divisions(graph, options_for(machine, fuse)), precision)
+
+
+def prices_of(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> AlgorithmPrices:
+    """The prices by which layouts and algorithms of a graph are chosen."""
+    return AlgorithmPrices(graph, _simplified, known_divisions(graph, options_for(machine, fuse)))
+
+
+def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) -> Chosen:
+    """A graph with layouts of the images between its operators, then with an algorithm for every operator."""
+    prices = AlgorithmPrices(graph, _simplified, known)
+    layouts = choose_layouts(prices, precision)
+    laid_out = with_orders(graph, layouts.orders)
+    verify(laid_out, graph)
+    return replace(choose_algorithms(prices.of(laid_out), precision), images=layouts.reported())
 
 
 def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:

@@ -68,9 +68,9 @@ def _can_be_shared(loops: VectorLoops) -> bool:
     """Whether all operands are views, and the loops mention nothing else. Every buffer must have elements of one type.
 
     Reads at computed positions stay in their chain: with a position as an argument GCC 12 keeps less of it in registers (unfolds
-    of ResNet-50 take 1.2 to 1.36 times as long, Zen 5). So do fills, whose loops become plain stores, and sliding sums.
+    of ResNet-50 take 1.2 to 1.36 times as long, Zen 5). So do fills, whose loops become plain stores, and sums over windows.
     """
-    if not loops.reads or loops.sliding or any(isinstance(read, Gather) for read in loops.reads):
+    if not loops.reads or loops.sliding_lanes or any(isinstance(read, Gather) for read in loops.reads):
         return False
     types = {(view.buffer, view.dtype) for view in _views(loops)}
     is_alone = not any(isinstance(scalar, Parameter) for scalar in loops.operator.scalars())

@@ -11,7 +11,18 @@ from tilewright.graph.types import Chain
 from tilewright.plan import reasons
 from tilewright.plan.canonical import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
-from tilewright.plan.types import ContractionRoles, Cut, KeyBlocks, LevelPlan, ModelPlan, OperatorPlan, Plan, Price, Rejected
+from tilewright.plan.types import (
+    ContractionRoles,
+    Cut,
+    ImageLayouts,
+    KeyBlocks,
+    LevelPlan,
+    ModelPlan,
+    OperatorPlan,
+    Plan,
+    Price,
+    Rejected,
+)
 
 
 def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
@@ -54,7 +65,15 @@ def bound_model(model_plan: ModelPlan, names: Names) -> ModelPlan:
             replace(argument, declared=replace(argument.declared, name=names.tensors[argument.declared.name]))
             for argument in model_plan.merged
         ),
+        images=model_plan.images and _bound_images(model_plan.images, names),
     )
+
+
+def _bound_images(images: ImageLayouts, names: Names) -> ImageLayouts:
+    last, written = (
+        tuple(names.tensors.get(name, name) for name in those) for those in (images.channels_last, images.as_written)
+    )
+    return ImageLayouts(last, written)
 
 
 def bound_cut(cut: Cut, names: Names) -> Cut:

@@ -269,6 +269,16 @@ class MergedArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class ImageLayouts:
+    """The images between operators, in the order in which they are made: the names of those with their channels last, and of
+    those that lie as they are written.
+    """
+
+    channels_last: tuple[str, ...]
+    as_written: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class ModelPlan:
     """A graph cut into chains, in execution order; tensors between chains live in the workspace of a call."""
 
@@ -283,6 +293,8 @@ class ModelPlan:
     """Of the tensors between chains; the graph knows none, and inputs and outputs lie as the caller has them."""
     merged: tuple[MergedArgument, ...] = ()
     """Inputs and outputs of which the graph has fewer dimensions than callers."""
+    images: ImageLayouts | None = None
+    """None where operators leave no images to each other, or where nobody chose."""
 
     @property
     def machine(self) -> Machine:

@@ -17,6 +17,8 @@ from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.notation import formula
 from tilewright.report.reasons import fusion_text, rejected_text, taken_over_text, unfused_text
 
+MOST_NAMES = 8
+"""Of images."""
 MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
 
@@ -54,7 +56,21 @@ def between_chains(model_plan: ModelPlan) -> list[str]:
     spread = f"; {units.quantity(padded, 'tensors')} with padded rows" if padded else ""
     arena = [f"tensors between chains take {units.size(size_bytes)}, {alive}{spread}"] if size_bytes else []
     ahead = [f"{units.quantity(constant, 'operators')} of constants run once, when the kernel is loaded"] if constant else []
-    return [*arena, *ahead]
+    return [*arena, *_layouts(model_plan), *ahead]
+
+
+def _layouts(model_plan: ModelPlan) -> list[str]:
+    """How images between operators lie, those named of which there are fewer."""
+    if model_plan.images is None or not model_plan.images.channels_last:
+        return []
+    last, written = model_plan.images.channels_last, model_plan.images.as_written
+    head = f"{units.quantity(len(last) + len(written), 'images')} between operators"
+    if not written:
+        return [f"{head}, all with channels last"]
+    ways = [(written, "as written"), (last, "with channels last")]
+    (few, how), (_, rest) = sorted(ways, key=lambda way: len(way[0]))
+    named = ", ".join([*map(short_name, few[:MOST_NAMES]), *(["..."] if len(few) > MOST_NAMES else [])])
+    return wrapped(f"{head}: {named} {how}; the others {rest}")
 
 
 def kinds_of(model_plan: ModelPlan) -> tuple[Kind, ...]:

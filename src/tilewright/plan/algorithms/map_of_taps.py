@@ -9,7 +9,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, constant
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
-from tilewright.plan.algorithms import sliding_sums
+from tilewright.plan.algorithms import channel_lanes, sliding_sums
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import points
@@ -21,9 +21,10 @@ LARGEST_BODY = 64
 def applies(problem: Problem) -> bool:
     """Whether every sum is one of the taps of one channel, and they are few enough to be written out.
 
-    Rows that can stream past load every vector once, not once for every tap: nothing is left to choose.
+    Where rows stream past, or lanes run along channels, every vector is loaded once, not once for every tap: nothing is left to
+    choose.
     """
-    if sliding_sums.applies(problem):
+    if sliding_sums.applies(problem) or channel_lanes.applies(problem):
         return False
     sliding = sliding_product(problem)
     if sliding is None:

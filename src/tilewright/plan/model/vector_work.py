@@ -14,6 +14,7 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.execution import LEAST_TURNED_ROWS
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints, passes
+from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
 from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
 from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
@@ -25,6 +26,9 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     sliding = sliding_sum(operator)
     if sliding is not None:
         return sliding_seconds(context, operator, sliding)
+    by_channels = channel_sum(operator)
+    if by_channels is not None:
+        return channel_sum_seconds(context, operator, by_channels)
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
@@ -48,6 +52,18 @@ def sliding_seconds(context: CostContext, operator: Operator, sliding: SlidingSu
     return 2 * sums * sliding.taps / peak + sums * _seconds_per_element(context, operator, [operator.reduction.finish], 0)
 
 
+def channel_sum_seconds(context: CostContext, operator: Operator, found: ChannelSum) -> Quantity:
+    """The time of sums over windows with lanes along channels: multiply-adds in whole vectors, and what finishes the sums."""
+    assert operator.reduction is not None
+    taps, lanes = {axis.name for axis in operator.reduction_axes()}, context.lanes(operator)
+    around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in taps | {found.channel})
+    sums = around * -(-context.sizes[found.channel] // lanes) * lanes
+    peak = context.machine.highest_peak(operator.accumulator) * CHANNEL_SHARE
+    return 2 * sums * found.taps / peak + sums * _seconds_per_element(context, operator, [operator.reduction.finish], 1)
+
+
+CHANNEL_SHARE = 0.6
+"""Of the peak, what multiply-adds of channel sums reach."""
 SLIDING_SHARE = {1: 0.85, 2: 0.6}
 """Of the peak, what multiply-adds of sliding sums reach, by the stride of columns."""
 

@@ -150,24 +150,25 @@ def sliding_sum(operator: Operator) -> SlidingSum | None:
         return None
     image, weights = operator.reads[0], operator.reads[1]
     outputs = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL}
-    affine = not image.lookups and all(index.is_affine() for index in (*image.indices, *_limits(operator)))
+    affine = not image.lookups and all(index.is_affine() for index in (*image.indices, *limits_of(operator)))
     if not affine or not weights.is_affine() or operator.accumulator != "float32":
         return None
-    moving = [_slides(operator, index) for index in image.indices if index.axes() - outputs]
+    moving = [slides_along(operator, index) for index in image.indices if index.axes() - outputs]
     slides = [slide for found in moving for slide in found]
     if not all(moving) or not 1 <= len(slides) <= 2 or not image.indices[-1].axes() - outputs:
         return None
     *rows, columns = slides
-    found = _with_limits(operator, rows[0] if rows else None, columns)
+    found = with_limits(operator, rows[0] if rows else None, columns)
     return found if found is not None and _is_plain(operator, found) else None
 
 
-def _limits(operator: Operator) -> tuple[Index, ...]:
+def limits_of(operator: Operator) -> tuple[Index, ...]:
+    """The constraints of the guard of the image."""
     guard = operator.reads[0].guard
     return guard.constraints if guard is not None else ()
 
 
-def _slides(operator: Operator, index: Index) -> tuple[Slide, ...]:
+def slides_along(operator: Operator, index: Index) -> tuple[Slide, ...]:
     """Windows of one output axis and one tap; rows, then columns, where an index walks both (images whose pixels are one
     dimension). Empty where it is neither.
 
@@ -188,9 +189,10 @@ def _slides(operator: Operator, index: Index) -> tuple[Slide, ...]:
     return tuple(found)
 
 
-def _with_limits(operator: Operator, rows: Slide | None, columns: Slide) -> SlidingSum | None:
+def with_limits(operator: Operator, rows: Slide | None, columns: Slide) -> SlidingSum | None:
+    """Windows with the limits that the guard of the image sets; None if it sets any that is not one of positions."""
     guard = operator.reads[0].guard
-    for constraint in _limits(operator):
+    for constraint in limits_of(operator):
         along_rows = rows.limited(constraint) if rows is not None else None
         along_columns = columns.limited(constraint)
         if along_rows is not None:

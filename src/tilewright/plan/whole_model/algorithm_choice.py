@@ -7,13 +7,13 @@ cheapest ways of two operators may be such that the two cannot be fused, while o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import inf, log, prod
 
 from tilewright import progress
-from tilewright.graph.types import Graph, Operator, Tensor, element_bytes, planned_extent
+from tilewright.graph.types import Graph, Operator, element_bytes, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Algorithm, Problem
@@ -21,9 +21,9 @@ from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.algorithms.registry import applicable
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.search.rejected import lost_algorithm
-from tilewright.plan.types import ModelPlan, Rejected
-from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime, Simplified
-from tilewright.plan.whole_model.known_divisions import KnownDivisions
+from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected
+from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime
+from tilewright.plan.whole_model.followers import Followers
 from tilewright.plan.whole_model.near import Near
 from tilewright.precision import Precision
 
@@ -40,6 +40,7 @@ class Chosen:
     rejected: Mapping[str, tuple[Rejected, ...]]
     apart: frozenset[str]
     """Tensors before which chains end (`Algorithm.reads_tiles`)."""
+    images: ImageLayouts | None = None
 
     def reported(self, model_plan: ModelPlan) -> ModelPlan:
         """A plan of the graph, each chain with the algorithms that lost for its operators."""
@@ -47,27 +48,24 @@ class Chosen:
         if self.rejected:
             lost = ([loser for op in plan.chain.operators for loser in self.rejected.get(op.name, ())] for plan in plans)
             plans = tuple(replace(plan, rejected=(*losers, *plan.rejected)) for plan, losers in zip(plans, lost, strict=True))
-        return replace(model_plan, plans=plans)
+        return replace(model_plan, plans=plans, images=self.images)
 
 
-def choose_algorithms(
-    graph: Graph, simplified: Simplified, known: KnownDivisions, precision: Precision = Precision.FLOAT32
-) -> Chosen:
-    """Expand every operator by the cheapest of the algorithms that apply to it and keep a precision.
+def choose_algorithms(prices: AlgorithmPrices, precision: Precision = Precision.FLOAT32) -> Chosen:
+    """Expand every operator of a graph by the cheapest of the algorithms that apply to it and keep a precision.
 
-    `simplified` is run on every expanded graph; `known` are the divisions that alternatives are priced by. Operators that depend
-    on constants alone are evaluated as they are written.
+    Operators that depend on constants alone are evaluated as they are written.
     """
-    machine = known.options.machine
-    choice = _Choice(graph, machine, precision, AlgorithmPrices(graph, simplified, known))
+    graph, machine = prices.graph, prices.options.machine
+    choice = _Choice(graph, machine, precision, prices, Followers(graph))
     for operator in progress.counted(graph.operators, "choosing algorithms", len(graph.operators)):
         choice.choose(operator)
-    if known.options.fuse is not False:
+    if prices.options.fuse is not False:
         choice.choose_pairs()
     others = {name: algorithm for name, algorithm in choice.chosen.items() if algorithm != as_written.ALGORITHM}
     if others:
-        whole = expanded(graph, others, choice.prices.constants, machine)
-        graph = simplified(whole, frozenset((*graph.inputs, *graph.outputs)))
+        whole = expanded(graph, others, prices.constants, machine)
+        graph = prices.simplified(whole, frozenset((*graph.inputs, *graph.outputs)))
     return Chosen(graph, choice.rejected(), choice.apart())
 
 
@@ -114,19 +112,12 @@ class _Choice:
     machine: Machine
     precision: Precision
     prices: AlgorithmPrices
-    tensors: dict[str, Tensor] = field(default_factory=dict)
-    readers: dict[str, list[Operator]] = field(default_factory=dict)
+    followers: Followers
     chosen: dict[str, Algorithm] = field(default_factory=dict)
     offers: dict[str, _Offers] = field(default_factory=dict)
     planned: Near[_Offers] = field(default_factory=Near)
     """Offers that are not taken over."""
     pairs: Near[_Pair] = field(default_factory=Near)
-
-    def __post_init__(self) -> None:
-        self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
-        for operator in self.graph.operators:
-            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
-                self.readers.setdefault(tensor, []).append(operator)
 
     def rejected(self) -> dict[str, tuple[Rejected, ...]]:
         """The algorithms that lost, by operator."""
@@ -141,7 +132,7 @@ class _Choice:
         """Keep the cheapest algorithm of an operator."""
         if operator.write.tensor in self.prices.constants:
             return
-        algorithms = applicable(Problem(operator, self.tensors, self.prices.constants, self.machine), self.precision)
+        algorithms = applicable(Problem(operator, self.followers.tensors, self.prices.constants, self.machine), self.precision)
         if len(algorithms) > 1:
             self.offers[operator.name] = self._offers(operator, algorithms)
             self.chosen[operator.name] = self.offers[operator.name].best
@@ -161,24 +152,22 @@ class _Choice:
     def _planned_offers(self, operator: Operator, algorithms: tuple[Algorithm, ...]) -> _Offers:
         """Every algorithm with its time, or the least it takes where that is no less than the best plan takes."""
         part = self._part(operator)
-        times = {algorithm: self.prices.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
-        planned: dict[Algorithm, PartTime] = {}
-        for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm]):
-            if all(times[algorithm].cores_s < time.cores_s for time in planned.values()):
-                planned[algorithm] = self.prices.time(part, {operator.name: algorithm})
-        least_s = {algorithm: time.thread_s for algorithm, time in times.items()}
-        best = min((algorithm for algorithm in algorithms if algorithm in planned), key=lambda algorithm: planned[algorithm])
-        return _Offers(operator, algorithms, times | planned, least_s, best)
+        times = self.prices.offers(part, operator, algorithms)
+        least_s = {algorithm: self.prices.least_time(part, {operator.name: algorithm}).thread_s for algorithm in algorithms}
+        best = min(
+            (algorithm for algorithm in algorithms if not times[algorithm].is_bound), key=lambda algorithm: times[algorithm]
+        )
+        return _Offers(operator, algorithms, times, least_s, best)
 
     def _part(self, *operators: Operator) -> Part:
         """Operators that follow each other, each with the maps behind it."""
-        return self.prices.part([each for operator in operators for each in (operator, *self._maps_behind(operator))])
+        return self.prices.part([each for operator in operators for each in (operator, *self.followers.maps_behind(operator))])
 
     def choose_pairs(self) -> None:
         """Choose other algorithms for neighbours where these save more by fusion than they cost; each operator once."""
         taken: set[str] = set()
         for first in self.offers.values():
-            second = self._reader_behind((first.operator, *self._maps_behind(first.operator))[-1])
+            second = self._reader_behind((first.operator, *self.followers.maps_behind(first.operator))[-1])
             if second is None or taken & {first.operator.name, second.operator.name}:
                 continue
             if (other := self._pair(first, second).other) is not None:
@@ -207,7 +196,7 @@ class _Choice:
         the cheapest alone is planned, and the best ways as a pair only where the cheapest beats them one by one.
         """
         part = self._part(first.operator, second.operator)
-        saved_s = self._moving_seconds((first.operator, *self._maps_behind(first.operator))[-1].write.tensor)
+        saved_s = self._moving_seconds((first.operator, *self.followers.maps_behind(first.operator))[-1].write.tensor)
         limit_s = first.times[first.best].thread_s + second.times[second.best].thread_s
         others = [
             pair
@@ -231,7 +220,7 @@ class _Choice:
 
     def _moving_seconds(self, tensor: str) -> float:
         """The time of writing a tensor to where it fits and reading it back, on one thread: what fusion may save."""
-        between = self.tensors[tensor]
+        between = self.followers.tensors[tensor]
         size_bytes = element_bytes(between.dtype) * prod(map(planned_extent, between.shape))
         behind = self.machine.levels[1:] or self.machine.levels
         level = next((level for level in behind if level.usable_bytes >= size_bytes), behind[-1])
@@ -239,27 +228,8 @@ class _Choice:
 
     def _reader_behind(self, operator: Operator) -> _Offers | None:
         """The only reader of a result, if it has several algorithms."""
-        reader = self._only_reader(operator)
+        reader = self.followers.only_reader(operator)
         return self.offers.get(reader.name) if reader is not None else None
-
-    def _maps_behind(self, operator: Operator) -> Iterator[Operator]:
-        """The maps that follow an operator, as long as each is the only reader of the result before it, and of as many points.
-
-        A concatenation is not priced with the small part of it that an operator computes.
-        """
-        reader = self._only_reader(operator)
-        if reader is not None and reader.is_map() and self._points(reader) == self._points(operator):
-            yield reader
-            yield from self._maps_behind(reader)
-
-    def _points(self, operator: Operator) -> int:
-        """Elements of the result."""
-        return prod(map(planned_extent, self.tensors[operator.write.tensor].shape))
-
-    def _only_reader(self, operator: Operator) -> Operator | None:
-        tensor = operator.write.tensor
-        readers: Sequence[Operator] = self.readers.get(tensor, ())
-        return readers[0] if len(readers) == 1 and tensor not in self.graph.outputs else None
 
 
 def _ways(first: _Offers, second: _Offers, pair: tuple[Algorithm, Algorithm]) -> Algorithms:

@@ -96,6 +96,10 @@ class AlgorithmPrices:
         made = (operator.write.tensor for operator in constant_operators(self.graph))
         self.constants = frozenset((*(name for name, _ in self.graph.constants), *made))
 
+    def of(self, graph: Graph) -> AlgorithmPrices:
+        """The prices of parts of another graph, which differs in the order of dimensions: what was asked is not asked again."""
+        return AlgorithmPrices(graph, self.simplified, self.known, planned=self.planned, bounds=self.bounds)
+
     def part(self, operators: Sequence[Operator]) -> Part:
         """Operators of the graph: what they read of others is its inputs and constants."""
         written = dict.fromkeys(operator.write.tensor for operator in operators)
@@ -125,6 +129,15 @@ class AlgorithmPrices:
         if key not in self.bounds:
             self.bounds[key] = self._least_time(self._expanded(part, algorithms))
         return self.bounds[key]
+
+    def offers(self, part: Part, operator: Operator, algorithms: Sequence[Algorithm]) -> dict[Algorithm, PartTime]:
+        """Every algorithm of an operator with its time, or the least it takes where that is no less than the best plan takes."""
+        times = {algorithm: self.least_time(part, {operator.name: algorithm}) for algorithm in algorithms}
+        planned: dict[Algorithm, PartTime] = {}
+        for algorithm in sorted(algorithms, key=lambda algorithm: times[algorithm]):
+            if all(times[algorithm].cores_s < time.cores_s for time in planned.values()):
+                planned[algorithm] = self.time(part, {operator.name: algorithm})
+        return times | planned
 
     def may_be_one_chain(self, part: Part, algorithms: Algorithms) -> bool:
         """Whether no tensor inside a part has to be stored as a whole because several axes walk one dimension of it."""

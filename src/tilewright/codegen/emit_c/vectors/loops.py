@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
+from tilewright.codegen.emit_c.vectors.channel_sums import emit_channel_sum, sums_channels
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, windows
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams
@@ -31,6 +32,8 @@ def emit_vector_loops(loops: VectorLoops) -> Lines:
     """The lines of a map or a row-wise reduction."""
     if streams(loops):
         return emit_sliding_sum(loops)
+    if sums_channels(loops):
+        return emit_channel_sum(loops)
     rows = transposed_axis(loops)
     return _Emitter(loops).text() if rows is None else emit_transposed_map(loops, rows)
 

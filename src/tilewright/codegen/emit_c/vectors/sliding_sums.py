@@ -70,7 +70,7 @@ def streams(loops: VectorLoops) -> bool:
     if found is None or loops.vector_axis != found.columns.output:
         return False
     image, weights = loops.reads[0], loops.reads[1]
-    strides = _strides(loops)
+    strides = strides_of(loops)
     is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in (found.columns.tap, _row_tap(found)))
     is_float = image.dtype == "float32" and isinstance(weights, View) and loops.scalar_element_type == ""
     is_affine = all(isinstance(read, View) for read in loops.reads[1:])
@@ -81,7 +81,7 @@ def _row_tap(found: SlidingSum) -> str:
     return found.rows.tap if found.rows is not None else ""
 
 
-def _strides(loops: VectorLoops) -> dict[str, Value]:
+def strides_of(loops: VectorLoops) -> dict[str, Value]:
     """Elements of the image between neighbours along every axis."""
     image = loops.reads[0]
     if isinstance(image, View):
@@ -143,7 +143,7 @@ class _Emitter(VectorStatements):
         if isinstance(image, View):
             offset = image.offset
         else:
-            strides = _strides(self.loops)
+            strides = strides_of(self.loops)
             starts = (multiply(self.ranges[axis].start, strides[axis]) for axis in strides)
             constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
             offset = add(image.offset, *starts, *constants)
@@ -152,7 +152,7 @@ class _Emitter(VectorStatements):
 
     def around_strides(self) -> dict[str, Value]:
         """The strides of the image along axes that are neither windows nor their taps."""
-        return {axis: stride for axis, stride in _strides(self.loops).items() if axis not in self.form.axes}
+        return {axis: stride for axis, stride in strides_of(self.loops).items() if axis not in self.form.axes}
 
     def weight(self, row: int, column: int) -> str:
         """The vector of a weight, or of two: in the lanes that their columns have."""
@@ -359,7 +359,7 @@ class _Emitter(VectorStatements):
 
     def row_pointer(self, taps: _Taps) -> str:
         """The row of the image at the first column of the block of columns."""
-        rows, strides = self.form.rows, _strides(self.loops)
+        rows, strides = self.form.rows, strides_of(self.loops)
         if rows is None:
             return "image"
         age, tap = taps.sums[0]
@@ -373,7 +373,7 @@ class _Emitter(VectorStatements):
             return ""
         position = add(multiply(add(self.ranges[rows.output].start, "step"), rows.stride), taps.row)
         limits = [f"{to_c(position)} >= {rows.first}"] if rows.first is not None else []
-        limits += [f"{to_c(position)} <= {to_c(_value(rows.last))}"] if rows.last is not None else []
+        limits += [f"{to_c(position)} <= {to_c(limit_value(rows.last))}"] if rows.last is not None else []
         return " && ".join(limits)
 
     def has_rows(self, rows: Slide, row: int, start: str, end: str) -> bool:
@@ -439,7 +439,7 @@ class _Emitter(VectorStatements):
         has_odd = any(column * slide.dilation != offset for column in group)
         end = left if slide.stride == 1 else add(multiply(left, 2), -1, int(has_odd))
         end = add(multiply(left, 2), (slide.taps - 1) * slide.dilation - 1) if self.two_vectors_suffice else end
-        end = minimum(end, subtract(add(_value(slide.last), 1), position)) if slide.last is not None else end
+        end = minimum(end, subtract(add(limit_value(slide.last), 1), position)) if slide.last is not None else end
         start = maximum(0, subtract(slide.first, position)) if slide.first is not None else 0
 
         def window(skipped: Value, ahead: Value) -> str:
@@ -510,7 +510,7 @@ class _Emitter(VectorStatements):
         return [f"__builtin_prefetch({self.address(self.loops.write)} + {to_c(ahead)}, 1);"]
 
 
-def _value(limit: int | Index) -> Value:
+def limit_value(limit: int | Index) -> Value:
     """A limit of positions, of integers or of an extent known at run time."""
     if isinstance(limit, int):
         return limit

@@ -1,0 +1,201 @@
+"""C text of channel sums: some sums side by side in registers, one vector of channels each, past which a row of the image goes.
+
+For every row of taps the columns of the image are loaded in order, each once, and multiplied into every sum whose window sees it.
+Blocks of sums that may look at columns before the image or behind it ask for every column; outside, and in rows that the image
+does not have, a column is what the guard says. So every sum takes its products in the order of the taps, at borders, too.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.codegen import names
+from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.scalar_expressions import literal_text
+from tilewright.codegen.emit_c.vectors.sliding_sums import limit_value, strides_of
+from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.expressions import Value, add, multiply, to_c
+from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.graph.scalar import Load, subexpressions
+from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
+from tilewright.plan.regions.sliding_sums import Slide
+
+REGISTERS = {16: 32}
+"""Of dialects by their lanes; all others have 16."""
+
+
+def sums_channels(loops: VectorLoops) -> bool:
+    """Whether all is known of windows, and channels lie side by side in the image, the weights and the result."""
+    found = channel_sum(loops.operator) if loops.sliding_lanes and not loops.block_steps else None
+    if found is None or loops.vector_axis != found.channel or loops.scalar_element_type:
+        return False
+    weights, box = loops.reads[1], dict(loops.box)
+    is_plain = isinstance(weights, View) and all(isinstance(read, View) for read in loops.reads[1:])
+    is_known = all(isinstance(box[slide.tap].size, int) for slide in _slides(found))
+    is_float = loops.reads[0].dtype == "float32" and weights.dtype == "float32" and loops.write.dtype == "float32"
+    in_a_row = strides_of(loops)[found.channel] == 1 and loops.write.stride(found.channel) == 1
+    return is_plain and is_known and is_float and in_a_row and isinstance(weights, View) and weights.stride(found.channel) == 1
+
+
+def emit_channel_sum(loops: VectorLoops) -> Lines:
+    """The lines of a channel sum."""
+    found = channel_sum(loops.operator)
+    assert found is not None
+    return _Emitter(loops, form=found).text()
+
+
+def _slides(found: ChannelSum) -> tuple[Slide, ...]:
+    return (found.columns,) if found.rows is None else (found.rows, found.columns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Emitter(VectorStatements):
+    form: ChannelSum
+
+    def text(self) -> Lines:
+        """Blocks of windows in their order, all channels of each, inside loops over all else.
+
+        Memory is read as it lies: pixels one behind the other, and all channels of a pixel.
+        """
+        slid = {name for slide in _slides(self.form) for name in (slide.output, slide.tap)}
+        around = [axis for axis, _ in self.loops.box if axis not in slid and axis != self.form.channel]
+        rows = [self.form.rows.output] if self.form.rows is not None else []
+        return self.nest([*around, *rows], ["{", *indent(self.blocks()), "}"])
+
+    def blocks(self) -> Lines:
+        """The sums of a row: in blocks, then those that are left over one by one."""
+        size = self.ranges[self.form.columns.output].size
+        wide = self.form.block(size if isinstance(size, int) else None, REGISTERS.get(self.loops.sliding_lanes, 16))
+        lines = ["long column = 0;"]
+        lines += [f"for (; column + {wide} <= {to_c(size)}; column += {wide}) {{", *indent(self.sums(wide)), "}"]
+        if not isinstance(size, int) or size % wide:
+            lines += [f"for (; column < {to_c(size)}; column++) {{", *indent(self.sums(1)), "}"]
+        return lines
+
+    def sums(self, wide: int) -> Lines:
+        """All channels of so many sums from a column on; only where windows may stand out is every column of them asked for."""
+        inside = self.inside(wide)
+        unchecked = self.over(self.form.channel, lambda part: self.block(wide, part, checked=False))
+        if not inside:
+            return unchecked
+        checked = self.over(self.form.channel, lambda part: self.block(wide, part, checked=True))
+        return [f"if ({inside}) {{", *indent(unchecked), "} else {", *indent(checked), "}"]
+
+    def image(self) -> str:
+        """Where the first window of the row begins, were all of it inside of the image."""
+        image, strides = self.loops.reads[0], strides_of(self.loops)
+        moving = {slide.tap for slide in _slides(self.form)} | {self.form.columns.output}
+        if isinstance(image, View):
+            offset = image.offset
+        else:
+            starts = (multiply(self.ranges[axis].start, strides[axis]) for axis in strides)
+            constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
+            offset = add(image.offset, *starts, *constants)
+        moved = (multiply(self.offset(axis), stride) for axis, stride in strides.items() if axis not in moving)
+        return f"{image.buffer} + {to_c(add(offset, *moved))}"
+
+    def weights(self) -> str:
+        """Where the weights of the window's first tap lie."""
+        view = self.loops.reads[1]
+        assert isinstance(view, View)
+        taps = {slide.tap for slide in _slides(self.form)}
+        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides if axis not in taps)
+        return f"{view.buffer} + {to_c(add(view.offset, *moved))}"
+
+    def inside(self, wide: int) -> str:
+        """The C text that says whether so many windows from a column on look at columns of the image alone; "" if all do."""
+        slide = self.form.columns
+        first = multiply(add(self.ranges[slide.output].start, "column"), slide.stride)
+        last = add(first, (wide - 1) * slide.stride + (slide.taps - 1) * slide.dilation)
+        return " && ".join(_limits(slide, first, last))
+
+    def block(self, wide: int, part: bool, *, checked: bool) -> Lines:
+        """A vector of channels of so many sums from a column on."""
+        lines = [f"const float *const image = {self.image()};", f"const float *const weights = {self.weights()};"]
+        lines += [f"tw_vec sum_{number} = tw_splat(0.0f);" for number in range(wide)]
+        lines += self.over_rows(wide, part, checked=checked)
+        for number in range(wide):
+            lines += ["{", *indent(self.stored(number, part)), "}"]
+        return lines
+
+    def over_rows(self, wide: int, part: bool, *, checked: bool) -> Lines:
+        """The products of all rows of taps; a row that the image lacks is all that the guard says."""
+        rows, strides = self.form.rows, strides_of(self.loops)
+        at = add("image", multiply("column", strides[self.form.columns.output]))
+        if rows is None:
+            return [
+                "{",
+                *indent([f"const float *const seen = {to_c(at)}, *const taps = weights;"]),
+                *indent(self.row(wide, part, checked=checked)),
+                "}",
+            ]
+        view = self.loops.reads[1]
+        assert isinstance(view, View)
+        position = add(
+            multiply(add(self.ranges[rows.output].start, self.offset(rows.output)), rows.stride), multiply("tap", rows.dilation)
+        )
+        limits = " && ".join(_limits(rows, position, position))
+        pointers = f"const float *const seen = {to_c(add(at, multiply('tap', strides[rows.tap])))}, "
+        pointers += f"*const taps = weights + {to_c(multiply('tap', view.stride(rows.tap)))};"
+        body = self.row(wide, part, checked=checked)
+        if limits:
+            outside = self.row(wide, part, checked=False, is_outside=True)
+            body = [f"if ({limits}) {{", *indent(body), "} else {", *indent(outside), "}"]
+        return [f"for (long tap = 0; tap < {rows.taps}; tap++) {{", f"  {pointers}", *indent(body), "}"]
+
+    def row(self, wide: int, part: bool, *, checked: bool, is_outside: bool = False) -> Lines:
+        """The products of a row of taps: every column of the image that is seen, with every sum that sees it."""
+        slide, view = self.form.columns, self.loops.reads[1]
+        assert isinstance(view, View)
+        lines = ["(void)seen;"] if is_outside else []
+        lines += [
+            f"const tw_vec weight_{tap} = {self.vector(add('taps', multiply(tap, view.stride(slide.tap))), part)};"
+            for tap in range(slide.taps)
+        ]
+        for column, users in self.users(wide).items():
+            lines.append(
+                f"const tw_vec column_{column} = {self.column(column, users[0], part, checked=checked, is_outside=is_outside)};"
+            )
+            lines += [f"sum_{number} = tw_multiply_add(column_{column}, weight_{tap}, sum_{number});" for number, tap in users]
+        return lines
+
+    def users(self, wide: int) -> dict[int, list[tuple[int, int]]]:
+        """By the columns of the image that are seen, in order: the sums that see one, each with its tap."""
+        slide = self.form.columns
+        found: dict[int, list[tuple[int, int]]] = {}
+        for number in range(wide):
+            for tap in range(slide.taps):
+                found.setdefault(number * slide.stride + tap * slide.dilation, []).append((number, tap))
+        return dict(sorted(found.items()))
+
+    def column(self, column: int, user: tuple[int, int], part: bool, *, checked: bool, is_outside: bool) -> str:
+        """The vector of a column of the image."""
+        slide, strides, otherwise = self.form.columns, strides_of(self.loops), f"tw_splat({literal_text(self.form.otherwise)})"
+        if is_outside:
+            return otherwise
+        number, tap = user
+        place = add("seen", multiply(number, strides[slide.output]), multiply(tap, strides[slide.tap]))
+        position = add(multiply(add(self.ranges[slide.output].start, "column"), slide.stride), column)
+        limits = " && ".join(_limits(slide, position, position)) if checked else ""
+        return f"{limits} ? {self.vector(place, part)} : {otherwise}" if limits else self.vector(place, part)
+
+    def vector(self, place: Value, part: bool) -> str:
+        """A vector of channels."""
+        return f"tw_load_part({to_c(place)}, lanes)" if part else f"tw_load({to_c(place)})"
+
+    def stored(self, number: int, part: bool) -> Lines:
+        """Finish and store a sum."""
+        reduction = self.loops.operator.reduction
+        assert reduction is not None
+        lines = [f"const long {names.axis_offset(self.form.columns.output)} = {to_c(add('column', number))};"]
+        lines.append(f"const tw_vec state_sum = sum_{number};")
+        reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
+        lines += [line for read in reads for line in self.load_lines(read, part)]
+        return [*lines, *self.define("result", self.value(reduction.finish)), self.store("result", part)]
+
+
+def _limits(slide: Slide, first: Value, last: Value) -> list[str]:
+    """The C conditions for positions between two to be inside of the image; none that is known to hold."""
+    lower = [f"{to_c(first)} >= {slide.first}"] if slide.first is not None else []
+    upper = [f"{to_c(last)} <= {to_c(limit_value(slide.last))}"] if slide.last is not None else []
+    return [*lower, *upper]

@@ -1,0 +1,169 @@
+"""Choice of layouts: every image between operators has its channels as they are written, or last, whichever is cheaper in all.
+
+Channels that lie last are read side by side by products of pixels and filters, whose results need no transposition;
+rows of pixels fill the vectors of wide images. Every convolution, pool and reduction is priced, with the maps behind it, for each
+assignment of layouts to the images that it touches, by its best algorithm. A change of layout between two operators costs what it
+costs the operator that reads or writes across. The assignment with the smallest sum is found exactly (`elimination.py`).
+
+A layout is the order of a tensor's dimensions, so that prices, algorithms and code know of none: they see other index maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+
+from tilewright import progress
+from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
+from tilewright.graph.types import Graph, Operator, element_bytes, planned_extent
+from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.types import ImageLayouts
+from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices, Part
+from tilewright.plan.whole_model.elimination import Table, cheapest
+from tilewright.plan.whole_model.followers import Followers
+from tilewright.plan.whole_model.images import Images, images_of
+from tilewright.plan.whole_model.near import Near
+from tilewright.precision import Precision
+
+AS_WRITTEN, CHANNELS_LAST = 0, 1
+LAYOUTS = (AS_WRITTEN, CHANNELS_LAST)
+LEAST_GAIN = 0.99
+"""Of the time as written: prices cannot tell smaller differences."""
+
+Assignment = Mapping[str, int]
+"""A layout for the first of each group of images."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenLayouts:
+    """The images of a graph, and the orders of dimensions of those that lie otherwise than they are written."""
+
+    images: Images
+    orders: Mapping[str, Order]
+
+    def reported(self) -> ImageLayouts | None:
+        """By name, as plans have it; None without images."""
+        last = tuple(name for name in self.images.channels if name in self.orders)
+        written = tuple(name for name in self.images.channels if name not in self.orders)
+        return ImageLayouts(last, written) if last or written else None
+
+
+def choose_layouts(prices: AlgorithmPrices, precision: Precision) -> ChosenLayouts:
+    """The layouts of the images of a graph by which it takes the least time."""
+    graph = prices.graph
+    images = images_of(graph, prices.constants)
+    return ChosenLayouts(images, _orders(_Choice(graph, prices, precision, images, Followers(graph))))
+
+
+def _orders(choice: _Choice) -> dict[str, Order]:
+    """The orders of dimensions of those images that are cheaper with channels last."""
+    movable = [group for group in dict.fromkeys(choice.images.groups.values()) if choice.is_movable(group)]
+    if not movable:
+        return {}
+    units = list(choice.units())
+    tables = [choice.table(unit) for unit in progress.counted(units, "choosing layouts", len(units))]
+    found = cheapest(dict.fromkeys(movable, LAYOUTS), tables)
+    as_written_s, found_s = (sum(table.at(values) for table in tables) for values in (dict.fromkeys(movable, AS_WRITTEN), found))
+    return choice.orders(found) if found_s < as_written_s * LEAST_GAIN else {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """An operator with the maps behind it, and the groups of images that they touch."""
+
+    operators: tuple[Operator, ...]
+    groups: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Choice:
+    graph: Graph
+    prices: AlgorithmPrices
+    precision: Precision
+    images: Images
+    followers: Followers
+    known: Near[tuple[int, Mapping[tuple[int, ...], float]]] = field(default_factory=Near)
+    """Points and times of operators that were priced."""
+
+    def is_movable(self, group: str) -> bool:
+        """Whether some image of a group has its channels elsewhere than last."""
+        return any(self._order(name) is not None for name, first in self.images.groups.items() if first == group)
+
+    def orders(self, layouts: Assignment) -> dict[str, Order]:
+        """The orders of dimensions that differ from those written."""
+        last = (name for name, group in self.images.groups.items() if layouts.get(group) == CHANNELS_LAST)
+        return {name: order for name in last if (order := self._order(name)) is not None}
+
+    def _order(self, name: str) -> Order | None:
+        """The dimensions with channels last; None where they are."""
+        rank, channel = len(self.graph.tensor(name).shape), self.images.channels[name]
+        order = (*(place for place in range(rank) if place != channel), channel)
+        return order if channel < rank - 1 else None
+
+    def units(self) -> Iterator[_Unit]:
+        """Operators whose time depends on layouts, each once, with the maps behind them."""
+        behind: set[str] = set()
+        for operator in self.graph.operators:
+            if operator.name not in behind and operator.write.tensor not in self.prices.constants:
+                operators = (operator, *self.followers.maps_behind(operator))
+                behind.update(each.name for each in operators)
+                touched = (access.tensor for each in operators for access in (*each.reads, each.write))
+                groups = dict.fromkeys(self.images.groups[name] for name in touched if name in self.images.groups)
+                movable = tuple(group for group in groups if self.is_movable(group))
+                if movable:
+                    yield _Unit(operators, movable)
+
+    def table(self, unit: _Unit) -> Table:
+        """The times of a unit by the layouts of its images; those of a near unit of its form, scaled by their points."""
+        part = self.prices.part(unit.operators)
+        form = part.form([])
+        form = replace(form, structure=(form.structure, self._touched(part, unit)))
+        points = prod(planned_extent(axis.extent) for axis in unit.operators[0].axes)
+        near = self.known.nearest(form) if self.prices.known.takes_over else None
+        if near is not None:
+            of_near, costs = near.known
+            return Table(unit.groups, {layouts: cost * points / of_near for layouts, cost in costs.items()})
+        alike = {layout: self._seconds(part, unit, (layout,) * len(unit.groups)) for layout in LAYOUTS}
+        costs = {layouts: self._mixed_seconds(unit, layouts, alike) for layouts in product(LAYOUTS, repeat=len(unit.groups))}
+        self.known.add(form, (points, costs))
+        return Table(unit.groups, costs)
+
+    def _mixed_seconds(self, unit: _Unit, layouts: tuple[int, ...], alike: Mapping[int, float]) -> float:
+        """The time with all images in one layout, and those transposed that have the other, whichever takes less.
+
+        It is what operators take at most: most of them read or write across for less.
+        """
+        return min(
+            seconds
+            + sum(self._moving_seconds(unit, group) for group, own in zip(unit.groups, layouts, strict=True) if own != layout)
+            for layout, seconds in alike.items()
+        )
+
+    def _moving_seconds(self, unit: _Unit, group: str) -> float:
+        """The time of reading the images of a group that a unit touches, and writing them in another order."""
+        touched = {access.tensor for each in unit.operators for access in (*each.reads, each.write)}
+        images = [self.graph.tensor(name) for name in touched if self.images.groups.get(name) == group]
+        machine = self.prices.options.machine
+        size_bytes = max(element_bytes(image.dtype) * prod(map(planned_extent, image.shape)) for image in images)
+        return 2 * size_bytes / machine.levels[min(1, len(machine.levels) - 1)].bandwidth_bytes_per_s
+
+    def _touched(self, part: Part, unit: _Unit) -> tuple[int | None, ...]:
+        """For each tensor of a part the number of its group."""
+        groups = (self.images.groups.get(tensor.name) for tensor in part.graph.tensors)
+        return tuple(unit.groups.index(group) if group in unit.groups else None for group in groups)
+
+    def _seconds(self, part: Part, unit: _Unit, layouts: tuple[int, ...]) -> float:
+        """On all cores, by the best algorithm."""
+        orders = self.orders(dict(zip(unit.groups, layouts, strict=True)))
+        names = {tensor.name for tensor in part.graph.tensors}
+        part = replace(part, graph=with_orders(part.graph, {name: order for name, order in orders.items() if name in names}))
+        tensors = {tensor.name: tensor for tensor in part.graph.tensors}
+        problem = Problem(part.graph.operators[0], tensors, self.prices.constants, self.prices.options.machine)
+        algorithms = applicable(problem, self.precision)
+        if not algorithms:
+            return self.prices.time(part, {}).cores_s
+        times = self.prices.offers(part, problem.operator, algorithms)
+        return min(time.cores_s for time in times.values() if not time.is_bound)

@@ -1,0 +1,117 @@
+"""Algorithms of images whose channels lie last, compiled: the interpreter's results, for any windows, at the end of memory."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.codegen.test_convolutions import EPS, Floats, normal, run
+from tests.support.algorithms import computed_by
+from tests.support.guarded import in_child
+from tilewright import compiler
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Graph
+from tilewright.plan.regions.channel_sums import channel_sum
+
+LAST = (0, 3, 1, 2)
+"""Where batch, channels, height and width of NHWC are among NCHW."""
+CHANNEL_LANES, PIXEL_ROWS = "channel lanes", "pixel rows"
+Window = dict[str, tuple[int, ...]]
+
+
+def laid_out(x: tuple[int, ...], w: Floats, groups: int, window: Window, *, result: tuple[int, ...] = LAST) -> Graph:
+    """A convolution of NHWC by constant filters, with a bias and a relu behind."""
+    builder = Builder("channels_last")
+    batch, channels, height, width = x
+    image, weights = builder.input("x", (batch, height, width, channels), "float32"), builder.constant(w)
+    known = window_of(x[2:], w.shape[2:], where="Conv", **window)
+    y = builder.record(convolution, image, weights, known, groups, Layouts(LAST, (0, 1, 2, 3), result), kind="conv")
+    bias = builder.constant(normal(w.shape[0]))
+    y = builder.map("relu", builder.map("add", y, bias) if result == LAST else y)
+    return builder.graph((y.name,))
+
+
+def check(graph: Graph, algorithm: str, x: Floats, bound: float) -> None:
+    """The sums of the algorithm, compiled, are those of the operator as it is written."""
+    with np.errstate(invalid="ignore"):
+        (wanted,) = evaluate(graph, {"x": x.astype(np.float64)}).values()
+    by_it = compiler._simplified(computed_by(graph, algorithm), frozenset((*graph.inputs, *graph.outputs)))
+    assert algorithm != CHANNEL_LANES or any(map(channel_sum, by_it.operators))
+    found = run(by_it, [x])
+    finite = np.isfinite(wanted)
+    np.testing.assert_array_equal(found[~finite], wanted[~finite].astype(np.float32))
+    assert np.all(np.abs(found - wanted)[finite] <= bound)
+
+
+def checked(shape: tuple[int, ...], w: Floats, groups: int, window: Window, algorithm: str, x: Floats, **layouts: Any) -> None:
+    finite = np.abs(x[np.isfinite(x)]).max(initial=1.0)
+    bound = (w[0].size + 4) * EPS * (4 + w[0].size * float(np.abs(w).max() * finite))
+    in_child(check, laid_out(shape, w, groups, window, **layouts), algorithm, x, bound)
+
+
+CASES: dict[str, tuple[tuple[int, ...], tuple[int, int], Window]] = {
+    "3x3": ((2, 32, 7, 14), (3, 3), {"pads": (1, 1, 1, 1)}),
+    "a lane more": ((1, 17, 9, 20), (3, 3), {"pads": (1, 1, 1, 1)}),
+    "few channels": ((1, 3, 9, 17), (5, 5), {"pads": (2, 2, 2, 2)}),
+    "by two": ((1, 20, 13, 15), (3, 3), {"pads": (1, 1, 1, 1), "strides": (2, 2)}),
+    "by two, below and right": ((1, 16, 28, 12), (5, 5), {"pads": (1, 1, 2, 2), "strides": (2, 2)}),
+    "no padding": ((1, 16, 9, 10), (3, 3), {}),
+    "dilated": ((1, 19, 17, 23), (3, 3), {"pads": (2, 4, 2, 4), "dilations": (2, 4)}),
+    "rows alone": ((1, 16, 11, 8), (3, 1), {"pads": (1, 0, 1, 0)}),
+    "smaller than the window": ((1, 18, 2, 3), (7, 7), {"pads": (3, 3, 3, 3)}),
+    "one pixel": ((1, 40, 1, 1), (3, 3), {"pads": (1, 1, 1, 1)}),
+}
+
+
+@pytest.mark.parametrize("special", [False, True])
+@pytest.mark.parametrize("name", CASES)
+def test_channel_sums(name: str, special: bool) -> None:
+    (batch, channels, *size), kernel, window = CASES[name]
+    x = normal(batch, *size, channels)
+    if special:
+        places = np.random.default_rng(len(name)).choice(x.size, min(x.size, 5), replace=False)
+        x.flat[places] = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0], np.float32)[: places.size]
+    checked((batch, channels, *size), normal(channels, 1, *kernel), channels, window, CHANNEL_LANES, x)
+
+
+@pytest.mark.parametrize("result", [LAST, (0, 1, 2, 3)])
+@pytest.mark.parametrize("filters", [5, 70])
+@pytest.mark.parametrize("name", CASES)
+def test_pixel_rows(name: str, filters: int, result: tuple[int, ...]) -> None:
+    (batch, channels, *size), kernel, window = CASES[name]
+    x, w = normal(batch, *size, channels), normal(filters, channels, *kernel)
+    checked((batch, channels, *size), w, 1, window, PIXEL_ROWS, x, result=result)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_any_windows(data: st.DataObject) -> None:
+    batch, filters, channels = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 20)), data.draw(st.integers(2, 40))
+    size = data.draw(st.tuples(st.integers(1, 20), st.integers(1, 20)))
+    kernel = data.draw(st.tuples(st.integers(1, 5), st.integers(2, 5)))
+    pair = st.tuples(st.integers(1, 2), st.integers(1, 3))
+    reach = 2 * max(kernel)
+    window = {
+        "strides": data.draw(pair),
+        "dilations": data.draw(pair),
+        "pads": data.draw(st.tuples(*[st.integers(reach, reach + 2)] * 4)),
+    }
+    x = normal(batch, *size, channels)
+    if data.draw(st.booleans()):
+        checked((batch, channels, *size), normal(channels, 1, *kernel), channels, window, CHANNEL_LANES, x)
+    else:
+        checked((batch, channels, *size), normal(filters, channels, *kernel), 1, window, PIXEL_ROWS, x)
+
+
+def test_taps_of_the_guard_take_part() -> None:
+    """Padding is zeros: infinite filters give NaN where a window stands out, in rows and in columns."""
+    w = normal(16, 1, 3, 3)
+    w[:, :, 0, 0] = np.inf
+    checked((1, 16, 5, 9), w, 16, {"pads": (1, 1, 1, 1)}, CHANNEL_LANES, np.abs(normal(1, 5, 9, 16)) + 1)
