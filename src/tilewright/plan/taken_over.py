@@ -17,7 +17,7 @@ from tilewright.plan.memory import remembered
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance
+from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance
 from tilewright.plan.planner import MOST_CHAINS, PricedChain, Searched, checked_chain, refined
 from tilewright.plan.reasons import TakenOver
 from tilewright.plan.regions.gathered_reads import without_lookups
@@ -61,7 +61,7 @@ def _lacks_blocks(found: Searched, source: PricedChain) -> bool:
     """Whether a search would look for more blocks for threads: some cores get fewer, or the other chain has more."""
     blocks = found.price.blocks
     is_even = imbalance(blocks, found.context.machine.cores) == 1.0 and blocks >= source.price.blocks
-    return blocks < ENOUGH_BLOCKS and not is_even and found.price.seconds > LEAST_PARALLEL_S
+    return blocks < found.context.enough_blocks and not is_even and found.price.seconds > LEAST_PARALLEL_S
 
 
 def reason_of(priced: PricedChain, source: PricedChain, name: str) -> TakenOver:

@@ -20,7 +20,7 @@ from tilewright.plan.model.cost import useful_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.masked_work import least_guarded_work
 from tilewright.plan.model.split_price import SplitReduction, combine_seconds, split_seconds
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, threads_seconds
+from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.regions.trip_counts import planned_sizes
@@ -37,11 +37,11 @@ def split_reduction(
     """
     blocks = block_count(context.chain, blocking.schedule)
     axis = _axis(context.chain)
-    is_few = blocks < ENOUGH_BLOCKS
+    is_few = blocks < context.enough_blocks
     if axis is None or blocking.seconds <= LEAST_PARALLEL_S or not (is_few or _is_held_back(context, found)):
         return None
     size, multiple = planned_sizes(context.chain)[axis], axis_multiple(context, axis)
-    wanted = -(-ENOUGH_BLOCKS // blocks) if is_few else ENOUGH_BLOCKS
+    wanted = -(-context.enough_blocks // blocks) if is_few else context.enough_blocks
     tile = -(-size // (wanted * multiple)) * multiple
     if tile >= size:
         return None

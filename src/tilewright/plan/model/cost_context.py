@@ -14,7 +14,7 @@ from tilewright.plan.element_types import computed_type, held_bytes, product_typ
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.contraction import Contraction, contractions_of
 from tilewright.plan.model.kernel_work import flops
-from tilewright.plan.model.threads import ENOUGH_BLOCKS
+from tilewright.plan.model.threads import enough_blocks
 from tilewright.plan.regions.epilogues import Epilogue, taken
 from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, footprint_of, swept_elements
@@ -52,7 +52,7 @@ class CostContext:
     """All inputs and the output, once."""
     arithmetic_s: float
     """Of all contractions at the machine's peak."""
-    enough_blocks: int = ENOUGH_BLOCKS
+    enough_blocks: int
     """Blocks that a plan provides if the work is large enough to be worth distributing."""
     epilogues: Mapping[str, Epilogue] = field(default_factory=dict)
     """Of the contractions whose micro tiles apply maps in registers. These maps have no operands of their own."""
@@ -128,7 +128,9 @@ def context_of(
     operands = _all_operands(chain, epilogues)
     arithmetic = sum(seconds_at_peak(machine, _flops_by_type(chain, roles, sizes)))
     compulsory = compulsory_bytes(chain, sizes)
-    context = CostContext(chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic)
+    context = CostContext(
+        chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, enough_blocks(machine.cores)
+    )
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
     alike, contractions = kinds(chain, roles, epilogues), contractions_of(chain, roles, sizes)
     return replace(context, epilogues=epilogues, kinds=alike, contractions=contractions, in_tiles=in_tiles)

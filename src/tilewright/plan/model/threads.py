@@ -1,7 +1,7 @@
 """Time on several threads: how evenly blocks divide, and when work is worth distributing.
 
 A plan depends on the machine's cores, never on the number of threads that run it: results stay the same bit for bit however the
-blocks are distributed. Threads may be more than the planned cores, or held up by other programs: `ENOUGH_BLOCKS` serves these.
+blocks are distributed. Threads may be more than the planned cores, or held up by other programs: `enough_blocks` serves these.
 """
 
 from __future__ import annotations
@@ -9,11 +9,21 @@ from __future__ import annotations
 from tilewright.plan.arrays import Count, Quantity
 
 ENOUGH_BLOCKS = 16
-"""Blocks that a plan provides if the work is large enough to be worth distributing."""
-
+"""Blocks that a plan provides if the work is large enough to be worth distributing, for many cores."""
+BLOCKS_PER_CORE = 4
+"""As many as these suffice for few cores: more would be smaller blocks, which compute more of their halos again."""
 
 LEAST_PARALLEL_S = 2e-5
-"""Work that takes longer on one thread is cut into `ENOUGH_BLOCKS` blocks."""
+"""Work that takes longer on one thread is cut into `enough_blocks` blocks."""
+
+
+def enough_blocks(cores: int) -> int:
+    """The blocks that a plan for so many cores provides.
+
+    >>> enough_blocks(2), enough_blocks(64)
+    (8, 16)
+    """
+    return min(ENOUGH_BLOCKS, BLOCKS_PER_CORE * cores)
 
 
 def imbalance(blocks: Count, threads: int) -> Quantity:

@@ -26,7 +26,7 @@ from tilewright.plan.model.likeness import axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S, imbalance, threads_seconds
+from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_outer_loops
 from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.regions.parallel_loops import blocks_in_view
@@ -232,7 +232,7 @@ class OuterLoops:
         total = sum((choice.seconds for choice in choices.values()), np.zeros(self.shape))
         used = reduce(np.maximum, (choice.used for choice in choices.values()))
         blocks = spread(self.parallel_blocks, self.shape)
-        too_few = (blocks < min(ENOUGH_BLOCKS, blocks.max())) & (total > LEAST_PARALLEL_S)
+        too_few = (blocks < min(context.enough_blocks, blocks.max())) & (total > LEAST_PARALLEL_S)
         volume = prod((np.minimum(self.tiles[axis], context.sizes[axis]) for axis in self.dims), start=np.ones(self.shape))
         on_cores = np.asarray(self._on_cores(total))
         index = best_index(np.where(too_few, np.inf, on_cores), volume, context.coefficients.equal_within)

@@ -10,7 +10,6 @@ from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.split_price import SplitReduction
-from tilewright.plan.model.threads import ENOUGH_BLOCKS
 from tilewright.plan.reasons import Defeat, EveryOperatorAlone, LossReason, OnePart, OtherAlgorithm, OtherKernel, OtherLoops
 from tilewright.plan.regions.parallel_loops import block_count
 from tilewright.plan.schedule import Storage
@@ -42,7 +41,7 @@ def lost_candidates(context: CostContext, winner: Candidate, found: Sequence[Can
         if candidate.used_bytes > context.capacity_bytes >= winner.used_bytes:
             reason = LossReason(Defeat.DOES_NOT_FIT, context.fusion_level.name)
             yield Rejected(lost, candidate.used_bytes, context.capacity_bytes, "bytes", reason)
-        elif candidate.blocks < min(ENOUGH_BLOCKS, winner.blocks) and candidate.seconds <= winner.seconds:
+        elif candidate.blocks < min(context.enough_blocks, winner.blocks) and candidate.seconds <= winner.seconds:
             yield Rejected(lost, candidate.blocks, winner.blocks, "blocks", LossReason(Defeat.FEW_BLOCKS))
         else:
             defeat = Defeat.SLOWER if candidate.cores_s > winner.cores_s else Defeat.LITTLE_GAIN
