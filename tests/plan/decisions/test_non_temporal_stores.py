@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import tilewright as tw
 from tests.support.chains import gemm_chain
 from tilewright.graph.types import Chain
@@ -30,6 +32,15 @@ def test_outputs_that_no_cache_holds_do() -> None:
 
 def test_outputs_that_a_cache_holds_for_their_readers_do_not() -> None:
     assert plan(16384, 64).non_temporal == ()
+
+
+def test_a_cache_far_larger_than_those_of_the_cores_is_not_theirs_alone() -> None:
+    *nearer, last_cache, memory = XEON.levels
+    socket = replace(last_cache, size_bytes=480 << 20)
+    for cores, found in ((2, (last(gemm_chain({"m": 1, "k": 1, "l": 1, "n": 1})),)), (16, ())):
+        machine = replace(XEON, cores=cores, levels=(*nearer, socket, memory))
+        chain = gemm_chain({"m": 131072, "k": 64, "l": 64, "n": 64})
+        assert plan_chain(chain, machine).non_temporal == found
 
 
 def test_rows_that_are_no_whole_lines_do_not() -> None:

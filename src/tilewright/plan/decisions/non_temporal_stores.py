@@ -3,6 +3,9 @@
 A line that is stored in the ordinary way is read first, and pushes out what is in use. An output that no cache holds once it is
 done gains nothing by either: x86 stores it by lines, without reading them (non-temporal stores). Nobody reads it soon, or he
 would find it in memory in any case. What is half as large as the last cache or smaller stays there for its readers.
+
+A last cache of hundreds of MiB beside two cores is that of a whole socket, whose other cores (those of other virtual machines)
+use it, too: an output may be as large as some second levels of caches.
 """
 
 from __future__ import annotations
@@ -23,13 +26,18 @@ from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.types import Price, PriceTerm, TermKind
 
+SECOND_LEVELS = 6
+"""What an own core may have of the last cache, in sizes of its second level: Intel's server CPUs have 1 to 2 for each core, AMD's
+4. On a Xeon in a virtual machine with 2 cores and 480 MiB of L3 an output of 32 MiB past the caches took 0.88 to 0.92 times as
+long (3x3 and 1x1 filters, one core)."""
+
 
 def non_temporal_writes(context: CostContext, schedule: Schedule) -> tuple[str, ...]:
     """The contraction whose micro tiles store the output past the caches, if one may and the caches do not hold the output.
 
     Its tiles store every element once: no loop cuts its sum or repeats it. Rows of the output are whole cache lines.
     """
-    if schedule.split or source_position(context.machine, _output_bytes(context)) < len(context.cache_levels):
+    if schedule.split or _stays(context):
         return ()
     return tuple(operator.name for operator in context.chain.operators if _finishes_output(context, schedule, operator))
 
@@ -50,9 +58,18 @@ def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTe
 
 def largest_gain_s(context: CostContext) -> float:
     """The most that non-temporal stores can gain."""
-    if source_position(context.machine, _output_bytes(context)) < len(context.cache_levels):
+    if _stays(context):
         return 0.0
     return context.coefficients.visible_traffic * _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
+
+
+def _stays(context: CostContext) -> bool:
+    """Whether a cache holds the output for its readers."""
+    machine, size_bytes = context.machine, _output_bytes(context)
+    position = source_position(machine, size_bytes)
+    second = min(1, position)
+    is_own = position <= second or size_bytes <= SECOND_LEVELS * machine.cores * machine.levels[second].size_bytes
+    return position < len(context.cache_levels) and is_own
 
 
 def _output_bytes(context: CostContext) -> int:
