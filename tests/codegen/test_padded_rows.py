@@ -27,6 +27,8 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "two images": ((2, 3, 6, 65), (13, 3, 3, 3), {"pads": (1, 2, 1, 0)}),
     "groups": ((2, 8, 5, 131), (12, 4, 3, 3), {"group": 2, "pads": (1, 1, 1, 1)}),
     "rows with steps": ((1, 4, 11, 70), (6, 4, 5, 3), {"strides": (2, 1), "pads": (2, 1, 2, 1)}),
+    "columns with steps": ((1, 5, 17, 141), (8, 5, 3, 3), {"strides": (2, 2), "pads": (1, 1, 1, 1)}),
+    "steps beyond kernels": ((1, 5, 12, 210), (6, 5, 2, 2), {"strides": (3, 3), "pads": (0, 1, 1, 0)}),
     "dilated": ((1, 6, 12, 90), (9, 6, 3, 3), {"dilations": (3, 2), "pads": (3, 2, 3, 2)}),
     "a row of taps": ((1, 4, 6, 64), (5, 4, 1, 3), {"pads": (0, 1, 0, 1)}),
     "a volume": ((1, 3, 4, 5, 66), (6, 3, 2, 3, 3), {"pads": (0, 1, 1, 1, 1, 1)}),
@@ -38,7 +40,7 @@ def check(x: Floats, w: Floats, options: dict[str, Any], constant: bool) -> None
     """The sums, to the error of float32."""
     with np.errstate(invalid="ignore"):
         exact, size = wanted(x, w, options)
-    with patch.object(padded_rows, "LEAST_COLUMNS", 16), forced(padded_rows.ALGORITHM.name):
+    with patch.multiple(padded_rows, LEAST_COLUMNS=8, LEAST_USED=0.0), forced(padded_rows.ALGORITHM.name):
         found = run(graph_of(x, w, options, constant), [x] if constant else [x, w])
     finite = np.isfinite(exact)
     assert np.array_equal(found[~finite], exact[~finite].astype(np.float32), equal_nan=True)
@@ -60,7 +62,7 @@ def test_padded_rows(name: str) -> None:
 def test_any_padded_rows(data: st.DataObject) -> None:
     channels, filters, rows = (data.draw(st.integers(1, most)) for most in (20, 14, 9))
     columns, taps = data.draw(st.integers(20, 150)), data.draw(st.tuples(st.integers(1, 4), st.integers(1, 5)))
-    options = {"pads": data.draw(st.tuples(*[st.integers(2, 4)] * 4)), "strides": (data.draw(st.integers(1, 2)), 1)}
+    options = {"pads": data.draw(st.tuples(*[st.integers(2, 4)] * 4)), "strides": data.draw(st.tuples(*[st.integers(1, 2)] * 2))}
     in_child(check, normal(1, channels, rows, columns), normal(filters, channels, *taps), options, data.draw(st.booleans()))
 
 
@@ -73,7 +75,7 @@ def followed(x: Floats, w: Floats, v: Floats) -> Graph:
 
 
 def check_followed(x: Floats, w: Floats, v: Floats) -> None:
-    with patch.object(padded_rows, "LEAST_COLUMNS", 16), forced(padded_rows.ALGORITHM.name):
+    with patch.multiple(padded_rows, LEAST_COLUMNS=8, LEAST_USED=0.0), forced(padded_rows.ALGORITHM.name):
         found = run(followed(x, w, v), [x])
     first = np.maximum(operator("Conv", 21, pads=(1, 1, 1, 1)).reference(x.astype("f8"), w.astype("f8")), 0)
     wanted = np.maximum(operator("Conv", 21).reference(first, v.astype("f8")), 0)
@@ -86,9 +88,13 @@ def test_filters_of_points_follow_in_the_chain(shape: tuple[int, ...]) -> None:
 
 
 def test_tiles_sum_over_taps_and_channels_in_registers() -> None:
-    """What a tile reads of 16 channels stays in L1; of 256 it does not, so that every tap is a call."""
-    for channels, nested in ((16, "matmul_avx512_f32_6x64_nest3"), (256, "")):
-        graph = followed(normal(1, channels, 64, 512), normal(32, channels, 3, 3), normal(9, 32, 1, 1))
+    """What a tile reads of 16 channels stays in L1; of 256 it does not, so that every tap is a call, unless calls were short."""
+    for channels, taps, nested in (
+        (16, 3, "matmul_avx512_f32_6x64_nest3"),
+        (256, 3, ""),
+        (20, 5, "matmul_avx512_f32_6x64_nest3"),
+    ):
+        graph = followed(normal(1, channels, 64, 512), normal(32, channels, taps, taps), normal(9, 32, 1, 1))
         with forced(padded_rows.ALGORITHM.name):
             plan = compiler.plan(graph, Machine.named("zen5"))
         calls = {part.calls.nested for each in plan.plans for part in each.operators if part.operator == "conv"}

@@ -15,13 +15,16 @@ from tilewright.machine import Machine
 from tilewright.plan.algorithms import padded_rows
 
 NAME = padded_rows.ALGORITHM.name
-APPLIES = ("windows that fit", "padded", "unevenly padded", "dilated", "groups", "a volume", "integers", "an empty batch")
+APPLIES = (
+    *("windows that fit", "padded", "unevenly padded", "dilated", "groups", "a volume", "integers", "an empty batch"),
+    *("with steps", "with steps along columns"),
+)
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_rows_of_any_length_compute_the_operator(name: str) -> None:
     shapes, attributes, _ = CASES[name]
-    with patch.object(padded_rows, "LEAST_COLUMNS", 1):
+    with patch.multiple(padded_rows, LEAST_COLUMNS=1, LEAST_USED=0.0):
         graph = convolved(*shapes, **attributes)
         assert NAME in names(graph) or name not in APPLIES
         check(graph)
@@ -33,16 +36,17 @@ def test_any_windows(data: st.DataObject) -> None:
         return data.draw(st.tuples(*[st.integers(least, most)] * count))
 
     group, channels, filters, batch = (data.draw(st.integers(1, most)) for most in (2, 3, 3, 2))
-    attributes = {"strides": (*numbers(1, 3, 1), 1), "dilations": numbers(1, 2), "pads": numbers(0, 3, 4), "group": group}
-    with patch.object(padded_rows, "LEAST_COLUMNS", 1):
+    attributes = {"strides": numbers(1, 3), "dilations": numbers(1, 2), "pads": numbers(0, 3, 4), "group": group}
+    with patch.multiple(padded_rows, LEAST_COLUMNS=1, LEAST_USED=0.0):
         check(convolved((batch, group * channels, *numbers(5, 9)), (group * filters, channels, *numbers(1, 3)), **attributes))
 
 
-def test_short_rows_and_columns_with_steps_are_left_to_others() -> None:
+def test_short_rows_and_rows_that_leave_lanes_unused_are_left_to_others() -> None:
     assert NAME in names(convolved((1, 8, 9, 200), (16, 8, 3, 3), pads=(1, 1, 1, 1)))
-    assert NAME in names(convolved((1, 8, 9, 200), (16, 8, 3, 3), pads=(1, 1, 1, 1), strides=(2, 1)))
+    assert NAME in names(convolved((1, 8, 9, 800), (16, 8, 3, 3), pads=(1, 1, 1, 1), strides=(2, 2)))
     assert NAME not in names(convolved((1, 8, 200, 56), (16, 8, 3, 3), pads=(1, 1, 1, 1)))
-    assert NAME not in names(convolved((1, 8, 9, 800), (16, 8, 3, 3), pads=(1, 1, 1, 1), strides=(1, 2)))
+    with patch.object(padded_rows, "LEAST_USED", 0.95):
+        assert NAME not in names(convolved((1, 8, 200, 65), (16, 8, 3, 3), pads=(1, 1, 1, 1)))
 
 
 def test_the_padded_rows_and_their_product_may_be_one_chain() -> None:
