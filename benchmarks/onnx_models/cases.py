@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import torch
@@ -11,6 +12,7 @@ from torch import nn
 
 from benchmarks.onnx_models import cnns
 from benchmarks.onnx_models.dense_outputs import Detector, UNet
+from benchmarks.onnx_models.published import NETWORKS, Network
 from benchmarks.onnx_models.transformers import Bert, Gpt2, Mixer, Vit
 
 Dynamic = Mapping[str, Mapping[int, str]]
@@ -54,7 +56,7 @@ def make(name: str, *, small: bool = False, seed: int = 0) -> ModelCase:
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        case = {**MODELS, **LARGER}[name](small)
+        case = {**PUBLISHED, **MODELS, **LARGER}[name](small)
         _settle(case.module, case.args)
     return case
 
@@ -129,10 +131,10 @@ def detector(small: bool) -> ModelCase:
     return image_case(module, 32 if small else 320, output="boxes")
 
 
-def densenet_121(small: bool) -> ModelCase:
-    """DenseNet-121."""
-    module = cnns.densenet(classes=10) if small else cnns.densenet(growth=32, depths=(6, 12, 24, 16))
-    return image_case(module, 64 if small else 224)
+def published(network: Network, small: bool) -> ModelCase:
+    """A network as large as published."""
+    module = network.build(**network.small) if small else network.build()
+    return image_case(module, network.small_size if small else network.size)
 
 
 def _family(build: Callable[..., Any]) -> Callable[[bool], ModelCase]:
@@ -162,9 +164,11 @@ MODELS: Mapping[str, Callable[[bool], ModelCase]] = {
 
 LARGER: Mapping[str, Callable[[bool], ModelCase]] = {
     "bert_512": lambda small: bert(small, tokens=512),
-    "densenet_121": densenet_121,
 }
-"""The same models on other operands, or with more layers."""
+"""The same models on other operands."""
+
+PUBLISHED: Mapping[str, Callable[[bool], ModelCase]] = {name: partial(published, network) for name, network in NETWORKS.items()}
+"""The networks of `published`; `resnet50`, `mobilenet_v2` and `unet` are among MODELS, too."""
 
 
 def _with_small_embeddings(module: Any) -> Any:

@@ -3,7 +3,7 @@
 ResNet: K. He et al., arXiv:1512.03385; MobileNetV2: M. Sandler et al., arXiv:1801.04381; MobileNetV3: A. Howard et al.,
 arXiv:1905.02244; EfficientNet: M. Tan, Q. Le, arXiv:1905.11946; RegNet: I. Radosavovic et al., arXiv:2003.13678; DenseNet: G.
 Huang et al., arXiv:1608.06993; ShuffleNetV2: N. Ma et al., arXiv:1807.11164; ConvNeXt: Z. Liu et al., arXiv:2201.03545.
-The last five are compact versions that have every kind of block of theirs.
+Those from MobileNetV3 on are compact without arguments: they have every kind of block of theirs.
 """
 
 from __future__ import annotations
@@ -85,11 +85,10 @@ def regnet(*, width: int = 48, depths: Sequence[int] = (1, 2, 2), classes: int =
 
 
 def inverted(
-    inputs: int, outputs: int, stride: int, *, expand: int, kernel: int = 3, activation: Any = nn.ReLU6, excite: Any = None
+    inputs: int, outputs: int, stride: int, *, width: int, kernel: int = 3, activation: Any = nn.ReLU6, excite: Any = None
 ) -> Any:
-    """Wider by a 1 x 1 convolution, filtered channel by channel, and narrow again."""
-    width = inputs * expand
-    body = [conv(inputs, width, activation=activation)] if expand > 1 else []
+    """`width` channels by a 1 x 1 convolution, filtered channel by channel, and narrow again."""
+    body = [conv(inputs, width, activation=activation)] if width > inputs else []
     body += [conv(width, width, kernel, stride, width, activation), *([excite(width)] if excite else [])]
     body += [conv(width, outputs, activation=None)]
     return Residual(nn.Sequential(*body)) if stride == 1 and inputs == outputs else nn.Sequential(*body)
@@ -101,14 +100,14 @@ MOBILENET_V2 = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 
 
 def mobilenet_v2(*, multiplier: float = 1.0, stages: int = len(MOBILENET_V2), classes: int = 1000) -> Any:
     """MobileNetV2, or its first stages."""
-    inputs = _rounded(32 * multiplier)
+    inputs = rounded(32 * multiplier)
     layers = [conv(3, inputs, 3, 2, activation=nn.ReLU6)]
     for expand, channels, blocks, stride in MOBILENET_V2[:stages]:
         for number in range(blocks):
-            outputs = _rounded(channels * multiplier)
-            layers.append(inverted(inputs, outputs, 1 if number else stride, expand=expand))
+            outputs = rounded(channels * multiplier)
+            layers.append(inverted(inputs, outputs, 1 if number else stride, width=expand * inputs))
             inputs = outputs
-    last = _rounded(1280 * max(multiplier, 1.0)) if stages == len(MOBILENET_V2) else 4 * inputs
+    last = rounded(1280 * max(multiplier, 1.0)) if stages == len(MOBILENET_V2) else 4 * inputs
     return classifier([*layers, conv(inputs, last, activation=nn.ReLU6)], last, classes)
 
 
@@ -116,13 +115,13 @@ def mobilenet_v3(*, width: int = 16, classes: int = 1000) -> Any:
     """Blocks of MobileNetV3: hard swish, and squeeze-excite with a hard sigmoid."""
 
     def excite(channels: int) -> Any:
-        return SqueezeExcite(channels, _rounded(channels / 4), nn.ReLU, nn.Hardsigmoid)
+        return SqueezeExcite(channels, rounded(channels / 4), nn.ReLU, nn.Hardsigmoid)
 
     layers = [
         conv(3, width, 3, 2, activation=nn.Hardswish),
-        inverted(width, width, 1, expand=1, activation=nn.ReLU, excite=excite),
-        inverted(width, 2 * width, 2, expand=4, activation=nn.ReLU),
-        inverted(2 * width, 2 * width, 1, expand=4, kernel=5, activation=nn.Hardswish, excite=excite),
+        inverted(width, width, 1, width=width, activation=nn.ReLU, excite=excite),
+        inverted(width, 2 * width, 2, width=4 * width, activation=nn.ReLU),
+        inverted(2 * width, 2 * width, 1, width=8 * width, kernel=5, activation=nn.Hardswish, excite=excite),
         conv(2 * width, 8 * width, activation=nn.Hardswish),
     ]
     return classifier(layers, 8 * width, classes)
@@ -136,7 +135,7 @@ def efficientnet(*, width: int = 16, classes: int = 1000) -> Any:
 
     shapes = ((2 * width, width, 1, 1, 3), (width, 24, 2, 6, 3), (24, 24, 1, 6, 3), (24, 40, 2, 6, 5), (40, 40, 1, 6, 5))
     blocks = [
-        inverted(inputs, outputs, stride, expand=expand, kernel=kernel, activation=nn.SiLU, excite=excite)
+        inverted(inputs, outputs, stride, width=expand * inputs, kernel=kernel, activation=nn.SiLU, excite=excite)
         for inputs, outputs, stride, expand, kernel in shapes
     ]
     return classifier([conv(3, 2 * width, 3, 2, activation=nn.SiLU), *blocks, conv(40, 160, activation=nn.SiLU)], 160, classes)
@@ -162,11 +161,13 @@ class Dense(nn.Module):
 
 
 def densenet(*, growth: int = 16, depths: Sequence[int] = (3, 4), classes: int = 1000) -> Any:
-    """Dense blocks with transitions that halve the channels and the image."""
+    """Dense blocks, and between them transitions that halve the channels and the image."""
     layers, inputs = [conv(3, 2 * growth, 7, 2), nn.MaxPool2d(3, 2, 1)], 2 * growth
-    for depth in depths:
+    for number, depth in enumerate(depths, 1):
         layers.append(Dense(inputs, growth, depth))
         inputs += growth * depth
+        if number == len(depths):
+            break
         layers += [nn.BatchNorm2d(inputs), nn.ReLU(), nn.Conv2d(inputs, inputs // 2, 1, bias=False), nn.AvgPool2d(2, 2)]
         inputs //= 2
     return classifier([*layers, nn.BatchNorm2d(inputs), nn.ReLU()], inputs, classes)
@@ -175,11 +176,11 @@ def densenet(*, growth: int = 16, depths: Sequence[int] = (3, 4), classes: int =
 class Shuffle(nn.Module):
     """One half of the channels filtered, the other kept (or both filtered, at a stride), and then mixed."""
 
-    def __init__(self, width: int, stride: int) -> None:
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
-        half = width if stride > 1 else width // 2
-        self.branch = nn.Sequential(conv(half, half), conv(half, half, 3, stride, half, None), conv(half, half))
-        self.other = nn.Sequential(conv(half, half, 3, stride, half, None), conv(half, half)) if stride > 1 else None
+        half, seen = outputs // 2, inputs if stride > 1 else inputs // 2
+        self.branch = nn.Sequential(conv(seen, half), conv(half, half, 3, stride, half, None), conv(half, half))
+        self.other = nn.Sequential(conv(seen, seen, 3, stride, seen, None), conv(seen, half)) if stride > 1 else None
 
     def forward(self, x: Any) -> Any:
         kept, changed = (x, x) if self.other is not None else x.chunk(2, dim=1)
@@ -188,10 +189,15 @@ class Shuffle(nn.Module):
         return x.view(batch, 2, channels // 2, height, width).transpose(1, 2).reshape(batch, channels, height, width)
 
 
-def shufflenet(*, width: int = 24, classes: int = 1000) -> Any:
-    """Two stages of ShuffleNetV2."""
-    layers = [conv(3, width, 3, 2), nn.MaxPool2d(3, 2, 1), Shuffle(width, 2), Shuffle(2 * width, 1)]
-    return classifier([*layers, Shuffle(2 * width, 2), Shuffle(4 * width, 1), conv(4 * width, 8 * width)], 8 * width, classes)
+def shufflenet(
+    *, first: int = 24, widths: Sequence[int] = (48, 96), depths: Sequence[int] = (2, 2), last: int = 192, classes: int = 1000
+) -> Any:
+    """ShuffleNetV2: stages whose first block halves the image."""
+    layers, inputs = [conv(3, 24, 3, 2), nn.MaxPool2d(3, 2, 1)], 24
+    for outputs, depth in zip(widths, depths, strict=True):
+        layers += [Shuffle(inputs, outputs, 2), *(Shuffle(outputs, outputs, 1) for _ in range(depth - 1))]
+        inputs = outputs
+    return classifier([*layers, conv(inputs, last)], last, classes)
 
 
 class ConvNextBlock(nn.Module):
@@ -218,17 +224,19 @@ class ChannelNorm(nn.Module):
         return self.norm(x.permute(0, 2, 3, 1)).permute(0, 3, 1, 2)
 
 
-def convnext(*, width: int = 32, depths: Sequence[int] = (1, 2), classes: int = 1000) -> Any:
-    """ConvNeXt with as many stages as depths."""
+def convnext(*, width: int = 32, depths: Sequence[int] = (1, 2), has_last_norm: bool = False, classes: int = 1000) -> Any:
+    """ConvNeXt with as many stages as depths; as published with a norm of the means."""
     layers: list[Any] = [nn.Conv2d(3, width, 4, 4), ChannelNorm(width)]
     for stage, depth in enumerate(depths):
         here = width * 2**stage
         layers += [ChannelNorm(here // 2), nn.Conv2d(here // 2, here, 2, 2)] if stage else []
         layers += [ConvNextBlock(here) for _ in range(depth)]
-    return classifier(layers, width * 2 ** (len(depths) - 1), classes)
+    outputs = width * 2 ** (len(depths) - 1)
+    layers += [nn.AdaptiveAvgPool2d(1), ChannelNorm(outputs)] if has_last_norm else []
+    return classifier(layers, outputs, classes)
 
 
-def _rounded(channels: float) -> int:
+def rounded(channels: float) -> int:
     """Channels as a multiple of 8, not below 9/10 of what was asked for."""
     rounded = max(8, int(channels + 4) // 8 * 8)
     return rounded + 8 if rounded < 0.9 * channels else rounded

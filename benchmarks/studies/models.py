@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.onnx_models.cases import LARGER, MODELS, make
+from benchmarks.onnx_models.cases import LARGER, MODELS, PUBLISHED, make
 from benchmarks.onnx_models.exporting import export
 from benchmarks.studies.parts.publishing import publish
 from tilewright_bench.benchmarks import MODELS as OF_FILES
@@ -100,7 +100,7 @@ def exported(names: Sequence[str], directory: Path, *, small: bool = False) -> l
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command line."""
-    known = (*REQUIRED, *(name for name in (*MODELS, *LARGER) if name not in REQUIRED))
+    known = (*REQUIRED, *(name for name in {**MODELS, **LARGER, **PUBLISHED} if name not in REQUIRED))
     parser = argparse.ArgumentParser(prog="python -m benchmarks.studies.models", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--models", type=_names(known), default=DEFAULT, help=f"of {', '.join(known)}")
     parser.add_argument("--peers", type=_names(tuple(BENCHMARK.peers)), default=None, help="by default those installed")

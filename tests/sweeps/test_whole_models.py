@@ -18,9 +18,10 @@ pytest.importorskip("onnxscript")
 
 import tilewright.onnx as ort  # noqa: E402
 from benchmarks.onnx_models.cases import make  # noqa: E402
+from benchmarks.onnx_models.published import NETWORKS  # noqa: E402
 from tests.support.whole_models import distance, exported, feeds, onnxruntime_results, tolerance  # noqa: E402
 
-FULL = ("bert", "vit", "mobilenet_v2", "gpt2", "gpt2_cached", "unet", "resnet50")
+FULL = ("bert", "vit", "gpt2", "gpt2_cached", *NETWORKS)
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
 LENGTHS = range(8, 513)
 SAMPLED = (8, 17, 100, 128, 300, 512)

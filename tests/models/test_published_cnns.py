@@ -1,0 +1,44 @@
+"""Published convolutional networks: parameters are as many as published; small forms agree with float64 and with onnxruntime."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnx")
+
+import tilewright.onnx as ort  # noqa: E402
+from benchmarks.onnx_models.cases import MODELS, make  # noqa: E402
+from benchmarks.onnx_models.published import NETWORKS  # noqa: E402
+from tests.support.whole_models import distance, exported, feeds, onnxruntime_results, tolerance  # noqa: E402
+
+ALIKE = ("resnet152", "vgg19", "shufflenet_v2")
+"""Their small forms are those of other networks."""
+SLOW = ("yolov8n",)
+"""Many kinds of chains even if small; a small detector with such blocks is among MODELS."""
+SMALL = [
+    pytest.param(name, marks=[pytest.mark.sweep] if name in SLOW else []) for name in NETWORKS if name not in (*MODELS, *ALIKE)
+]
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_parameters_are_as_many_as_published(name):
+    network = NETWORKS[name]
+    with torch.device("meta"):
+        module = network.build()
+    millions = sum(part.numel() for part in module.parameters()) / 1e6
+    assert millions == pytest.approx(network.millions, abs=0.05 if network.millions in (7.0, 31.0) else 0.01)
+
+
+@pytest.mark.needs("ssse3", "sse4_1")
+@pytest.mark.parametrize("name", SMALL)
+def test_small_forms_agree(name, tmp_path):
+    case = make(name, small=True)
+    path = exported(case, tmp_path / "model.onnx", "torchscript")
+    session = ort.InferenceSession(path)
+    given = feeds(case, session)
+    found, exact = session.run(None, given), case.in_float64()
+    assert not session.numpy_operators
+    assert session.compilation_count == 1
+    assert distance(found, exact) <= tolerance(case.module)
+    peer = onnxruntime_results(path, given)
+    if peer is not None:
+        assert distance(found, peer) <= 2 * tolerance(case.module)
