@@ -63,8 +63,8 @@ from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorith
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
 from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.kept_divisions import Answers
-from tilewright.plan.whole_model.known_divisions import KnownDivisions, known_divisions
-from tilewright.plan.whole_model.layout_choice import choose_layouts
+from tilewright.plan.whole_model.known_divisions import SMALL_MODEL, KnownDivisions, known_divisions
+from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
@@ -198,12 +198,32 @@ def prices_of(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> Al
 
 
 def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) -> Chosen:
-    """A graph with layouts of the images between its operators, then with an algorithm for every operator."""
+    """A graph with layouts of the images between its operators, and an algorithm for every operator.
+
+    Small graphs are planned as a whole in several layouts, of which the one that takes the least time is kept.
+    """
     prices = AlgorithmPrices(graph, _simplified, known)
     layouts = choose_layouts(prices, precision)
-    laid_out = with_orders(graph, layouts.orders)
-    verify(laid_out, graph)
+    rivals = list(layouts.rivals()) if len(graph.operators) <= SMALL_MODEL else [layouts]
+    chosen = [_chosen(prices, rival, precision) for rival in rivals]
+    return min(chosen, key=lambda one: _seconds_on_cores(one, known)) if len(chosen) > 1 else chosen[0]
+
+
+def _chosen(prices: AlgorithmPrices, layouts: ChosenLayouts, precision: Precision) -> Chosen:
+    """The graph in these layouts with an algorithm for every operator."""
+    laid_out = with_orders(prices.graph, layouts.orders)
+    verify(laid_out, prices.graph)
     return replace(choose_algorithms(prices.of(laid_out), precision), images=layouts.reported())
+
+
+def _seconds_on_cores(chosen: Chosen, known: KnownDivisions) -> float:
+    """The time of the chains that a graph is cut into, on all cores; infinite where there is no plan."""
+    _, rest = split(rewrite(chosen.graph, PLANNING_FORMS))
+    try:
+        plans = partition_with(rest, known, apart=chosen.apart).plans
+    except TilewrightError:
+        return float("inf")
+    return sum(plan.price.on(plan.machine.cores) for plan in plans)
 
 
 def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:

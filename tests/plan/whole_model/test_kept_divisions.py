@@ -93,7 +93,7 @@ def test_other_models_find_groups_of_equal_structure() -> None:
     planned(convolutions(3, 8), answers)
     answers.missed.clear()
     planned(convolutions(3, 6), answers)
-    assert len(answers.missed) < 8, "the last layers differ by what follows them, in each layout"
+    assert len(answers.missed) < 9, "the last layers differ by what follows them, in each layout"
 
 
 def test_an_answer_holds_for_its_question_alone() -> None:

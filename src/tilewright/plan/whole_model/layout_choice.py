@@ -10,7 +10,7 @@ A layout is the order of a tensor's dimensions, so that prices, algorithms and c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -43,6 +43,16 @@ class ChosenLayouts:
 
     images: Images
     orders: Mapping[str, Order]
+    every: Mapping[str, Order]
+    """Of all images, with channels last."""
+
+    def rivals(self) -> Iterator[ChosenLayouts]:
+        """These layouts, and all images as they are written, and all with channels last: each once.
+
+        Sums of parts do not tell what fusion of several parts saves.
+        """
+        ways: tuple[Mapping[str, Order], ...] = (self.orders, {}, self.every)
+        yield from (replace(self, orders=way) for number, way in enumerate(ways) if way not in ways[:number])
 
     def reported(self) -> ImageLayouts | None:
         """By name, as plans have it; None without images."""
@@ -55,14 +65,14 @@ def choose_layouts(prices: AlgorithmPrices, precision: Precision) -> ChosenLayou
     """The layouts of the images of a graph by which it takes the least time."""
     graph = prices.graph
     images = images_of(graph, prices.constants)
-    return ChosenLayouts(images, _orders(_Choice(graph, prices, precision, images, Followers(graph))))
+    choice = _Choice(graph, prices, precision, images, Followers(graph))
+    movable = [group for group in dict.fromkeys(images.groups.values()) if choice.is_movable(group)]
+    every = choice.orders(dict.fromkeys(movable, CHANNELS_LAST))
+    return ChosenLayouts(images, _orders(choice, movable) if movable else {}, every)
 
 
-def _orders(choice: _Choice) -> dict[str, Order]:
+def _orders(choice: _Choice, movable: Sequence[str]) -> dict[str, Order]:
     """The orders of dimensions of those images that are cheaper with channels last."""
-    movable = [group for group in dict.fromkeys(choice.images.groups.values()) if choice.is_movable(group)]
-    if not movable:
-        return {}
     units = list(choice.units())
     tables = [choice.table(unit) for unit in progress.counted(units, "choosing layouts", len(units))]
     found = cheapest(dict.fromkeys(movable, LAYOUTS), tables)
