@@ -23,6 +23,7 @@ from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
+from tilewright.fusion import checked_fusion
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked
@@ -340,8 +341,7 @@ class _Maker:
 def _check_options(target: object, threads: object, fuse: object, dynamic: object) -> None:
     if threads is not None and (not isinstance(threads, int) or threads < 1):
         raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
-    if fuse is not None and not isinstance(fuse, bool):
-        raise TilewrightError(f"fuse={fuse!r} is no choice", where="tw.jit", hint="use True, False or None (by price)")
+    checked_fusion(fuse, "tw.jit")
     if dynamic is not None and not isinstance(dynamic, bool):
         hint = "use True, False or None (by what calls show)"
         raise TilewrightError(f"dynamic={dynamic!r} is no choice", where="tw.jit", hint=hint)

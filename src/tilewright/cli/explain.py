@@ -19,8 +19,6 @@ from tilewright.tune.shapes import TABLE_IV, TABLE_V, chain_shape, conv_chain_sh
 if TYPE_CHECKING:
     from tilewright.api.kernel import Lowered
 
-FUSE = {"prices": None, "always": True, "never": False}
-
 
 @click.command()
 @click.argument("subject", metavar="WHAT")
@@ -43,7 +41,7 @@ FUSE = {"prices": None, "always": True, "never": False}
     help="Of a model: the shape of an input, or the extent of a named dimension.",
 )
 @click.option("--target", callback=parameters.target, help="Plan for this machine, by its name, instead of the one at hand.")
-@click.option("--fuse", type=click.Choice(sorted(FUSE)), default="prices", show_default=True, help="What decides on fusion.")
+@parameters.fuse
 @parameters.precision
 @click.option(
     "--without",
@@ -63,7 +61,7 @@ def explain(
     arguments: tuple[Spec, ...],
     shapes: dict[str, tuple[int, ...]],
     target: str | None,
-    fuse: str,
+    fuse: bool | None,
     precision: str,
     terms: tuple[str, ...],
     full: bool,
@@ -77,26 +75,28 @@ def explain(
     if subject.endswith(".onnx"):
         if slicing:
             raise click.UsageError("--slicing is for functions of a file or a module")
-        click.echo(_model(subject, shapes, target, precision, full))
+        click.echo(_model(subject, shapes, target, precision, fuse, full))
         return
     function, operands = _subject(subject, softmax, relu, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
-        lowered = tw.jit(function, target=target, fuse=FUSE[fuse], precision=precision).lower(*specs)
+        lowered = tw.jit(function, target=target, fuse=fuse, precision=precision).lower(*specs)
         if slicing:
             click.echo(_slicing(lowered))
             return
-        model_plan = _without(terms, lowered.model_plan, FUSE[fuse]) if terms and lowered.model_plan.plans else lowered.model_plan
+        model_plan = _without(terms, lowered.model_plan, fuse) if terms and lowered.model_plan.plans else lowered.model_plan
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
     click.echo(_source(model_plan) if source else report.explain(model_plan, full=full))
 
 
-def _model(path: str, shapes: dict[str, tuple[int, ...]], target: str | None, precision: str, full: bool) -> str:
+def _model(
+    path: str, shapes: dict[str, tuple[int, ...]], target: str | None, precision: str, fuse: bool | None, full: bool
+) -> str:
     import tilewright.onnx as ort
 
-    session = ort.InferenceSession(path, target=target, prepare=False, precision=precision)
+    session = ort.InferenceSession(path, target=target, prepare=False, precision=precision, fuse=fuse)
     names = {extent for declared in session.get_inputs() for extent in declared.shape if isinstance(extent, str)}
     return session.explain(full=full, **{name: shape[0] if name in names else shape for name, shape in shapes.items()})
 

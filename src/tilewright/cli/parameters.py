@@ -17,6 +17,9 @@ Spec: TypeAlias = tuple[tuple[int | str, ...], str]
 ELEMENT_TYPE = re.compile(r"(f|i|u|bf|float|bfloat|int|uint)\d+")
 
 
+FUSE = {"prices": None, "always": True, "never": False}
+
+
 def choice(given: str, known: Iterable[str]) -> str:
     """Which of the `known` names is meant, in any case. Raises `click.BadParameter` with near matches, or all names.
 
@@ -44,6 +47,18 @@ def precision(function: FunctionT) -> FunctionT:
         default=str(Precision.FLOAT32),
         show_default=True,
         help="How far results may be from those of the operators as they are written.",
+    )(function)
+
+
+def fuse(function: FunctionT) -> FunctionT:
+    """The option --fuse of a command: what `fuse=` is in Python."""
+    return click.option(
+        "--fuse",
+        type=click.Choice(sorted(FUSE)),
+        default="prices",
+        show_default=True,
+        callback=lambda context, parameter, choice: FUSE[choice],
+        help="What decides on fusion.",
     )(function)
 
 

@@ -27,6 +27,7 @@ from tilewright.errors import TilewrightError
 @click.option("--output", type=click.Path(file_okay=False), help="Write every output to this directory, as NAME.npy.")
 @click.option("--profile", "with_profile", is_flag=True, help="Say what every chain took.")
 @parameters.precision
+@parameters.fuse
 @click.option("--threads", type=click.IntRange(1), help="Threads of the call.")
 def run(
     model: str,
@@ -35,6 +36,7 @@ def run(
     output: str | None,
     with_profile: bool,
     precision: str,
+    fuse: bool | None,
     threads: int | None,
 ) -> None:
     """Run MODEL.onnx once, and print what came out."""
@@ -42,7 +44,7 @@ def run(
 
     options = ort.SessionOptions()
     options.intra_op_num_threads = threads or 0
-    session = ort.InferenceSession(model, options, precision=precision)
+    session = ort.InferenceSession(model, options, precision=precision, fuse=fuse)
     feeds = {name: _array(path) for name, _, path in (text.partition("=") for text in inputs)}
     feeds.update({declared.name: made_feed(declared, shapes) for declared in session.get_inputs() if declared.name not in feeds})
     for declared, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):

@@ -44,32 +44,32 @@ class Compiled:
         return outputs, self.executable.profile((*given, *self.constants), outputs)
 
 
-def planned(graph: Graph, machine: Machine, precision: Precision) -> ModelPlan:
+def planned(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None) -> ModelPlan:
     """How a graph will run; no compiler is run."""
-    return decided(compiler.plan(graph, machine, precision=precision))
+    return decided(compiler.plan(graph, machine, fuse=fuse, precision=precision))
 
 
-def compiled(graph: Graph, machine: Machine, precision: Precision, threads: int | None) -> Compiled:
+def compiled(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-    artifact = _artifact(graph, machine, precision)
-    strict = partial(_artifact, graph, machine, Precision.STRICT)
+    artifact = _artifact(graph, machine, precision, fuse)
+    strict = partial(_artifact, graph, machine, Precision.STRICT, fuse)
     executable, constants = loading.load(artifact, graph, machine, threads=threads, copies=True, strict=strict)
     if settings.current().verify:
         from tilewright.verification import verify_results
 
-        verify_results(graph, machine, precision=precision, threads=threads)
+        verify_results(graph, machine, fuse=fuse, precision=precision, threads=threads)
     return Compiled(_without_constants(graph), executable, constants)
 
 
-def _artifact(graph: Graph, machine: Machine, precision: Precision) -> Artifact:
+def _artifact(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None) -> Artifact:
     """From the cache, if it is there."""
     if is_external(machine):
-        return compiler.generate(planned(graph, machine, precision))
-    return artifacts.remembered(graph, machine, None, lambda: _generated(graph, machine, precision), precision)
+        return compiler.generate(planned(graph, machine, precision, fuse))
+    return artifacts.remembered(graph, machine, fuse, lambda: _generated(graph, machine, precision, fuse), precision)
 
 
-def _generated(graph: Graph, machine: Machine, precision: Precision) -> Artifact:
-    model_plan, artifact = compiler.plan_and_generate(graph, machine, precision=precision)
+def _generated(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None) -> Artifact:
+    model_plan, artifact = compiler.plan_and_generate(graph, machine, fuse=fuse, precision=precision)
     decided(model_plan)
     return artifact
 

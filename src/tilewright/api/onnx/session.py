@@ -19,6 +19,7 @@ from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
+from tilewright.fusion import checked_fusion
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision, checked
 
@@ -66,14 +67,17 @@ class InferenceSession:
         target: str | Machine | None = None,
         prepare: bool = True,
         precision: str = "float32",
+        fuse: bool | None = None,
         **options: Any,
     ) -> None:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
 
-        `precision` says which algorithms may be chosen, "strict", "float32" or "fast", as in `tw.jit`.
+        `precision` says which algorithms may be chosen, "strict", "float32" or "fast", and `fuse` what decides on fusion, as in
+        `tw.jit`: None the prices; True fuses whatever can be executed, False nothing.
         """
         try:
-            self._load(path_or_bytes, sess_options, target, checked(precision, "InferenceSession"), prepare=prepare)
+            freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
+            self._load(path_or_bytes, sess_options, target, freedom, fusion, prepare=prepare)
         except Exception as problem:
             shorten(problem)
             raise
@@ -84,6 +88,7 @@ class InferenceSession:
         sess_options: SessionOptions | None,
         target: str | Machine | None,
         precision: Precision,
+        fuse: bool | None,
         *,
         prepare: bool,
     ) -> None:
@@ -97,7 +102,7 @@ class InferenceSession:
         self._all_outputs = [value.unique for value in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
-        self._context = SessionContext(self._options.threads(), machine, precision, check_files=self._model.check_files)
+        self._context = SessionContext(self._options.threads(), machine, precision, fuse, check_files=self._model.check_files)
         self._subgraphs: dict[Any, RemainingSubgraph] = {}
         self._lock = threading.Lock()
         if prepare:

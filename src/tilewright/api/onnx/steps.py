@@ -61,6 +61,8 @@ class SessionContext:
     threads: int | None = None
     machine: Machine | None = None
     precision: Precision = Precision.FLOAT32
+    fuse: bool | None = None
+    """None where prices decide on fusion."""
     reported: dict[str, str] = field(default_factory=dict)
     """Operators that run as NumPy, and the first node of each."""
     compilations: int = 0
@@ -83,11 +85,11 @@ class SessionContext:
 
     def planned(self, graph: Graph) -> ModelPlan:
         """How a graph of the session will run."""
-        return planned(graph, self.chosen_machine(), self.precision)
+        return planned(graph, self.chosen_machine(), self.precision, self.fuse)
 
     def compiled(self, graph: Graph) -> Compiled:
         """A graph of the session, to be run."""
-        return compiled(graph, self.chosen_machine(), self.precision, self.threads)
+        return compiled(graph, self.chosen_machine(), self.precision, self.fuse, self.threads)
 
     def report_numpy(self, node: Node, reason: TilewrightError | None) -> None:
         """Warn, once for each operator, that it runs as NumPy."""
