@@ -43,6 +43,11 @@ CHAINS = {
     "1x1 and 3x3": (chain_of((1, 5, 9, 11), conv(7, 1), relu, conv(6, 3), relu), "filter lanes", ALL),
     "3x3 twice, by two": (chain_of((1, 3, 11, 12), conv(5, 3), relu, conv(4, 3, stride=2)), "filter lanes", ALL),
     "Winograd": (chain_of((1, 3, 7, 9), conv(5, 3), conv(4, 3)), "Winograd F(2x2, 3x3)", ALL),
+    "Winograd, tiles in rows": (
+        chain_of((1, 3, 7, 9), conv(5, 3), conv(4, 3)),
+        "Winograd F(2x2, 3x3), tiles in rows",
+        {Storage.KEEP},
+    ),
     "shifted rows": (chain_of((1, 3, 9, 8), conv(5, 3, dilation=2), conv(4, 3)), "shifted rows", ALL),
     "no padding": (chain_of((1, 3, 9, 8), conv(5, 3, padding=0), conv(4, 3, padding=0)), "as written", ALL),
     "inverted residual": (
