@@ -59,11 +59,48 @@ def planning(path: Path, feeds: Path) -> Figures:
     return {"import": import_s, "planning": time.process_time() - begin}
 
 
+def arena(path: Path, feeds: Path) -> Figures:
+    """Bytes of tensors between chains, and the most of them that are alive at once."""
+    import numpy as np
+
+    from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
+    from tilewright.codegen.workspace import arena_bytes
+    from tilewright.frontend.onnx.loading import load
+
+    body, context = load(path).body, SessionContext()
+    remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)
+    values = {one.unique: np.load(feeds)[one.name] for one in body.inputs if one.unique not in body.constants}
+    graph = remaining.first_stage(values).graph
+    sizes = arena_bytes(context.planned(graph)) if graph is not None else (0, 0)
+    return dict(zip(("arena", "alive"), map(float, sizes), strict=True))
+
+
 def own_memory(path: Path, feeds: Path) -> Figures:
     """Peak bytes of ours."""
     import tilewright.onnx as ort
 
     return _memory(ort, path, feeds)
+
+
+def fast_memory(path: Path, feeds: Path) -> Figures:
+    """The same with precision `fast`."""
+    import tilewright.onnx as ort
+
+    return _memory(ort, path, feeds, precision="fast")
+
+
+def own_imports(path: Path, feeds: Path) -> Figures:
+    """Peak bytes of importing ours and loading the inputs."""
+    import tilewright.onnx as ort
+
+    return _imported(ort, feeds)
+
+
+def peer_imports(path: Path, feeds: Path) -> Figures:
+    """Peak bytes of importing onnxruntime and loading the inputs."""
+    import onnxruntime
+
+    return _imported(onnxruntime, feeds)
 
 
 def peer_memory(path: Path, feeds: Path) -> Figures:
@@ -81,12 +118,25 @@ def _memory(library: Any, path: Path, feeds: Path, **options: Any) -> Figures:
     settings.intra_op_num_threads = 1
     session = library.InferenceSession(str(path), settings, **options)
     session.run(None, dict(np.load(feeds)))
+    return _peak()
+
+
+def _imported(library: Any, feeds: Path) -> Figures:
+    import numpy as np
+
+    library.SessionOptions()
+    dict(np.load(feeds))
+    return _peak()
+
+
+def _peak() -> Figures:
     status = Path("/proc/self/status").read_text().splitlines()
     return {"peak": 1024.0 * next(int(line.split()[1]) for line in status if line.startswith("VmHWM:"))}
 
 
 PARTS: dict[str, Callable[[Path, Path], Figures]] = {
-    part.__name__: part for part in (creation, reading, planning, own_memory, peer_memory)
+    part.__name__: part
+    for part in (creation, reading, planning, arena, own_memory, fast_memory, peer_memory, own_imports, peer_imports)
 }
 
 if __name__ == "__main__":
