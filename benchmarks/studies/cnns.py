@@ -99,18 +99,19 @@ def memory(case: ExportedCase, options: argparse.Namespace) -> Document:
     cache = Path(tempfile.mkdtemp(prefix="tilewright-cnns-"))
     try:
         shutil.copytree(settings.current().cache_dir / "calibration", cache / "calibration")
-        cold_s = fresh(session.creation, case, cache)["creation"]
+        cold = fresh(session.creation, case, cache)
+        own, peer = (fresh(part, case, cache)["peak"] for part in (session.own_memory, session.peer_memory))
+        fresh(session.fast_memory, case, cache)
+        fast = fresh(session.fast_memory, case, cache)["peak"]
         bare(cache)
         planned = fresh(session.planning, case, cache)
-        own, fast, peer = (
-            fresh(part, case, cache)["peak"] for part in (session.own_memory, session.fast_memory, session.peer_memory)
-        )
         own_imports, peer_imports = (fresh(part, case, cache)["peak"] for part in (session.own_imports, session.peer_imports))
         arena = fresh(session.arena, case, cache)
     finally:
         shutil.rmtree(cache)
     return {
-        "cold_s": cold_s,
+        "cold_s": cold["creation"],
+        "cold_bytes": cold["peak"] - own_imports,
         "planning_s": planned["import"] + planned["planning"],
         "own_bytes": own - own_imports,
         "fast_bytes": fast - own_imports,

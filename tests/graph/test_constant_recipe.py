@@ -50,3 +50,16 @@ def test_an_embedding_that_is_the_transposed_weight_of_the_last_layer() -> None:
     embedding, logits = session.run(None, {"ids": given})
     np.testing.assert_array_equal(embedding, w[given])
     np.testing.assert_allclose(logits, np.maximum(w[given], 0) @ w.T, rtol=1e-4, atol=1e-4)
+
+
+def test_each_tensor_is_made_of_its_own_constants_when_it_is_asked_for() -> None:
+    builder = Builder("f")
+    first, second = (builder.constant(np.full(100, value), name) for value, name in ((2.0, "first"), (3.0, "second")))
+    graph = builder.graph((builder.map("add", first, 1.0).name, builder.map("multiply", first, second).name))
+    forgotten: list[float] = []
+    names = (*graph.outputs, "second")
+    made = recipe(graph, names, graph.constants).made(graph.constants, names, lambda array: forgotten.append(array[0]))
+    assert len(made) == 3
+    assert [array[0] for array in made[1:]] == [6.0, 3.0]
+    assert forgotten == [2.0, 3.0]
+    assert made[0][0] == 3.0

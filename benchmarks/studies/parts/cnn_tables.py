@@ -17,9 +17,9 @@ peer/ours: the fastest library's time over ours, median within rounds; fast: wit
 peak of all threads; bytes of all chains over the bandwidth of the level that holds them. predicted/measured: sums over chains of
 one thread."""
 MEMORY_LEGEND = """\
-cold: a session with a calibration and an empty cache; planning is process time. Peaks: resident memory after a session was made
-and ran once, less that of a process that only imports; fast is what precision fast needs more. arena, alive: bytes between
-chains, and the most of them at once."""
+cold: a session with a calibration and an empty cache; planning is process time. Peaks: resident memory, less that of a process
+that only imports: cold of making a session, the others of making one with a full cache and running it once; fast is what that
+needs more. arena, alive: bytes between chains, and the most of them at once."""
 
 
 def tables(found: Mapping[str, Parts], threads: int) -> list[str]:
@@ -85,12 +85,12 @@ def _means(timed: Mapping[str, Parts]) -> Iterator[str]:
 
 
 def _memory(sized: Mapping[str, Parts]) -> Iterator[str]:
-    heads = ["planning", "cold", "file", "peak", "fast", "onnxruntime's", "ours/onnxruntime's", "arena", "alive"]
+    heads = ["planning", "cold", "file", "peak, cold", "warm", "fast", "onnxruntime's", "warm/onnxruntime's", "arena", "alive"]
     rows = [["model", *heads], *(_memory_row(name, sizes) for name, sizes in sized.items())]
     yield from columns(rows, right=range(1, len(rows[0])))
     yield ""
     ratios = [sizes["own_bytes"] / sizes["onnxruntime_bytes"] for sizes in sized.values()]
-    yield f"geometric mean of ours/onnxruntime's: {geometric_mean(ratios):.3f}, most {max(ratios):.2f}"
+    yield f"geometric mean of warm/onnxruntime's: {geometric_mean(ratios):.3f}, most {max(ratios):.2f}"
     yield from MEMORY_LEGEND.splitlines()
 
 
@@ -100,6 +100,7 @@ def _memory_row(name: str, sizes: Parts) -> list[str]:
         f"{sizes['planning_s']:.2f} s",
         f"{sizes['cold_s']:.2f} s",
         _mebibytes(sizes["file_bytes"]),
+        _mebibytes(sizes["cold_bytes"]),
         _mebibytes(sizes["own_bytes"]),
         f"{(sizes['fast_bytes'] - sizes['own_bytes']) / 2**20:+.1f} MiB",
         _mebibytes(sizes["onnxruntime_bytes"]),

@@ -18,12 +18,12 @@ Figures = dict[str, float]
 
 
 def creation(path: Path, feeds: Path) -> Figures:
-    """Seconds of a session on all cores; importing the package is left out."""
+    """Seconds of a session on all cores, importing the package left out, and its peak bytes."""
     import tilewright.onnx as ort
 
     begin = time.perf_counter()
     ort.InferenceSession(path)
-    return {"creation": time.perf_counter() - begin}
+    return {"creation": time.perf_counter() - begin, **_peak()}
 
 
 def reading(path: Path, feeds: Path) -> Figures:

@@ -12,7 +12,7 @@ from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import workers
-from tilewright.runtime.constants import resident
+from tilewright.runtime.constants import release_pages, resident
 
 
 def check_runs_here(artifact: Artifact, machine: Machine) -> None:
@@ -49,9 +49,9 @@ def load(
 
 
 def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | None, copies: bool) -> Loaded:
-    values = artifact.recipe.values(graph.constants)
-    constants = [values[slot.name] for slot in artifact.signature.constants]
-    read = tuple(values[slot.name] for slot in artifact.signature.inputs[len(graph.inputs) :])
+    signature, made = artifact.signature, partial(artifact.recipe.made, graph.constants, forget=release_pages)
+    constants = made([slot.name for slot in signature.constants])
+    read = tuple(made([slot.name for slot in signature.inputs[len(graph.inputs) :]]))
     backend = for_machine(machine)
     if not (copies and read):
         return backend.load(artifact, constants=constants, threads=threads), read

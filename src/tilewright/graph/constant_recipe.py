@@ -5,9 +5,9 @@ Whoever loads remembered code has the constants of the graph, and neither rewrit
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, overload
 
 import numpy as np
 
@@ -29,14 +29,73 @@ class Recipe:
 
     def values(self, given: Named) -> dict[str, Array]:
         """The outputs, made of constants by name."""
-        if not self.graph.outputs:
-            return {}
-        from tilewright.graph.interpreter import evaluate  # 20 ms, and most kernels have no constants
+        return dict(zip(self.graph.outputs, self.made(given, self.graph.outputs), strict=True))
 
+    def made(self, given: Named, names: Sequence[str], forget: Callable[[Array], None] = lambda _: None) -> MadeOneByOne:
+        """The outputs of these names, made of constants by name: each when it is asked for.
+
+        `forget` is told of constants from which one was computed.
+        """
         arrays = {name: constant.array for name, constant in given}
         shapes: dict[str, Any] = {tensor.name: tensor.shape for tensor in self.graph.tensors}
         kept = tuple((name, Constant(arrays[origin].reshape(shapes[name]))) for name, origin in self.origins)
-        return evaluate(replace(self.graph, constants=(*self.graph.constants, *kept)), {})
+        return MadeOneByOne(replace(self.graph, constants=(*self.graph.constants, *kept)), tuple(names), forget)
+
+
+class MadeOneByOne(Sequence[Array]):
+    """Tensors that depend on constants alone. Each is computed whenever it is asked for and not kept: those for which operators
+    run are never in memory together, nor are intermediates of theirs.
+    """
+
+    def __init__(self, graph: Graph, names: tuple[str, ...], forget: Callable[[Array], None]) -> None:
+        self._names, self._graph, self._forget = names, graph, forget
+        self._writers = {operator.write.tensor: operator for operator in graph.operators}
+        self._constants = dict(graph.constants)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, place: int) -> Array: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> list[Array]: ...
+
+    def __getitem__(self, place: int | slice) -> Array | list[Array]:
+        if isinstance(place, slice):
+            return [self._value(name) for name in self._names[place]]
+        return self._value(self._names[place])
+
+    def _value(self, name: str) -> Array:
+        if name not in self._writers:
+            return self._constants[name].array
+        from tilewright.graph.interpreter import evaluate  # 20 ms, and most kernels have no operators on constants
+
+        part = self._part(name)
+        computed = evaluate(part, {})[name]
+        for _, constant in part.constants:
+            self._forget(constant.array)
+        return computed
+
+    def _part(self, name: str) -> Graph:
+        """The operators that one tensor depends on."""
+        needed, open_names = set[str](), [name]
+        while open_names:
+            current = open_names.pop()
+            if current not in needed:
+                needed.add(current)
+                open_names += self._read_for(current)
+        return replace(
+            self._graph,
+            tensors=tuple(tensor for tensor in self._graph.tensors if tensor.name in needed),
+            operators=tuple(operator for operator in self._graph.operators if operator.write.tensor in needed),
+            outputs=(name,),
+            constants=tuple(pair for pair in self._graph.constants if pair[0] in needed),
+        )
+
+    def _read_for(self, name: str) -> list[str]:
+        operator = self._writers.get(name)
+        return [access.tensor for access in operator.reads] if operator is not None else []
 
 
 NO_CONSTANTS = Recipe(Graph("no_constants", (), (), (), ()), ())

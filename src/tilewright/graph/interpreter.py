@@ -152,7 +152,7 @@ def _evaluate_operator(
     operator = _with_known_guards(operator, symbols)
     for box in _boxes(operator, extents):
         loads = _loads(operator, values, box)
-        loads = [load if load.dtype == np.bool_ else load.astype(computed) for load in loads]
+        loads = [load if load.dtype == np.bool_ else load.astype(computed, copy=False) for load in loads]
         if operator.is_product_sum():
             block = _product_sum(operator, loads, box, sum_error)
         else:
