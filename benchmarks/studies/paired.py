@@ -1,9 +1,10 @@
-"""Measure this checkout beside another revision, case by case in turns: Table IV, attention, networks, BERT-base, ViT and CNNs.
+"""Measure this checkout beside another revision, case by case in turns: Table IV, attention, networks, models.
 
-    python -m benchmarks.studies.paired REVISION [--rounds N] [--threads N] [--only chain,attention,mlp,model,cnn]
+    python -m benchmarks.studies.paired REVISION [--rounds N] [--threads N] [--only chain,attention,mlp,conv-chain,model,cnn]
 
 The revision is checked out into a temporary worktree. A process of each takes turns on the same case; the ratio of a case is the
-median over rounds of this checkout's time divided by the revision's. They share an empty cache, and so one calibration.
+median over rounds of this checkout's time divided by the revision's. Cases that the revision does not have are left out. They
+share an empty cache, and so one calibration.
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ def main() -> None:
     parser.add_argument("revision")
     parser.add_argument("--rounds", type=int, default=11)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--only", default="chain,attention,mlp,model,cnn")
+    parser.add_argument("--only", default="chain,attention,mlp,conv-chain,model,cnn")
     given = parser.parse_args()
     with TemporaryDirectory() as directory, worktree(given.revision, Path(directory) / "revision") as before:
         kinds = given.only.split(",")
         sides = [started(SIDE, root, Path(directory) / "cache") for root in (before, ROOT)]
         names = [name for name in case_names() if name.partition(":")[0] in kinds]
-        cases = {name: name.partition(":")[0] for name in names} | _exported(Path(directory), kinds)
+        every = {name: name.partition(":")[0] for name in names} | _exported(Path(directory), kinds)
+        cases = {name: kind for name, kind in every.items() if all(side.ask(knows=name) for side in sides)}
         ratios = {name: _ratio(sides, name, given.rounds, given.threads) for name in cases}
     _print_summary({kind: {name: ratios[name] for name in cases if cases[name] == kind} for kind in kinds})
 
@@ -63,7 +65,8 @@ def _print_summary(ratios: Mapping[str, Mapping[str, float]]) -> None:
     """The geometric mean of every kind of cases and of all, and the cases that became slower."""
     everything = {name: ratio for of_kind in ratios.values() for name, ratio in of_kind.items()}
     for kind, of_kind in (*ratios.items(), ("all", everything)):
-        print(f"{kind}: {len(of_kind)} cases, geometric mean {geometric_mean(of_kind.values()):.4f}")
+        mean = f", geometric mean {geometric_mean(of_kind.values()):.4f}" if of_kind else ""
+        print(f"{kind}: {len(of_kind)} cases{mean}")
     slower = {name: round(ratio, 3) for name, ratio in everything.items() if ratio > SLOWER}
     print(f"slower by more than 3%: {slower or 'none'}")
 

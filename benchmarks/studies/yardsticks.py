@@ -3,7 +3,8 @@
     python -m benchmarks.studies.yardsticks DIRECTORY [--cases attention_g2,decode] [--repeats 41] [--processes 3]
 
 DIRECTORY has prototypes of one fixed shape each: `gemm_chain_g2.c`, `attention_g2.c` and `attention_g9.c` of Table IV, and in
-`families/` those of MLPs, long attention, decoding and feed-forward networks. `yardstick_calls` says what functions they have.
+`families/` those of MLPs, long attention, decoding, feed-forward networks and chains of convolutions. `yardstick_calls` says what
+functions they have.
 
 All arrays are dense and begin at multiples of 64 bytes; constant weights are packed ahead, for both. Prints the time of both, our
 share of the peak or of a plain read, and the yardstick's time over ours. A yardstick takes no care of edges, infinities or other
@@ -22,11 +23,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from benchmarks.studies.parts.yardstick_calls import YARDSTICKS, AnyCase
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONVOLUTIONS, MLP
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, MLP
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.case import aligned
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.conv import ConvCase
+from tilewright_bench.cases.conv_chains import ConvChainCase
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
 from tilewright_bench.run import Benchmark, Settings, measured
@@ -52,6 +54,8 @@ def own(case: AnyCase, threads: int) -> Iterator[Contender]:
             yield from ATTENTION.tilewright.prepare(case, threads)
         case ConvCase():
             yield from CONVOLUTIONS.tilewright.prepare(case, threads)
+        case ConvChainCase():
+            yield from CONV_CHAINS.tilewright.prepare(case, threads)
         case _:
             yield from MLP.tilewright.prepare(case, threads)
 

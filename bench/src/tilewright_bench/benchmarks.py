@@ -16,12 +16,13 @@ from tilewright_bench import peers
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.conv import ConvCase
+from tilewright_bench.cases.conv_chains import ConvChainCase
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.model import ModelCase
 from tilewright_bench.measurement.contender import Peer
 from tilewright_bench.run import Benchmark
-from tilewright_bench.tilewright_contender import attention, chains, conv, gemm, mlp, model
+from tilewright_bench.tilewright_contender import attention, chains, conv, conv_chains, gemm, mlp, model
 
 
 @cache
@@ -47,3 +48,4 @@ ATTENTION: Benchmark[AttentionCase] = Benchmark("attention", attention.PEER, pee
 MLP: Benchmark[MlpCase] = Benchmark("mlp", mlp.PEER, peers_of("mlp"))
 MODELS: Benchmark[ModelCase] = Benchmark("model", model.PEER, peers_of("model"))
 CONVOLUTIONS: Benchmark[ConvCase] = Benchmark("conv", conv.PEER, peers_of("conv"))
+CONV_CHAINS: Benchmark[ConvChainCase] = Benchmark("conv-chains", conv_chains.PEER, peers_of("conv-chains"))

@@ -16,15 +16,17 @@ import click
 from tilewright.cli.parameters import choice, named_shapes
 from tilewright.errors import TilewrightError
 from tilewright.tune.shapes import TABLE_IV
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
-from tilewright_bench.cases import attention_shapes, conv_sets, mlp_shapes
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
+from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, mlp_shapes
 from tilewright_bench.cases.attention import attention_cases
 from tilewright_bench.cases.chains import chain_cases
+from tilewright_bench.cases.conv_chains import conv_chain_cases
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 from tilewright_bench.cases.gemm import gemm_cases
 from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
 from tilewright_bench.cases.mlp import mlp_cases
 from tilewright_bench.cases.model import ModelCase
+from tilewright_bench.conv_chain_report import conv_chain_report
 from tilewright_bench.conv_report import conv_report
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.model_report import model_report
@@ -36,6 +38,7 @@ CHAIN_NAMES = tuple(shape.name for shape in TABLE_IV)
 GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
 ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
 MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
+CONV_CHAIN_NAMES = tuple(shape.name for shape in conv_chain_shapes.SHAPES)
 
 
 def names_of(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
@@ -222,6 +225,17 @@ def conv(json_file: str | None, **options: Any) -> None:
     _publish("conv", measured_conv(**options), json_file)
 
 
+@bench.command("conv-chains")
+@click.option(
+    "--cases", callback=names_of(CONV_CHAIN_NAMES), metavar="NAME,...", help=f"By default all: {', '.join(CONV_CHAIN_NAMES)}."
+)
+@_common(CONV_CHAINS)
+def conv_chains(json_file: str | None, **options: Any) -> None:
+    """Chains of convolutions with constant weights, of Chimera's Table V, of MobileNetV2 and of a large image: time, share of the
+    peak, floors, ratio to the best peer."""
+    _publish("conv-chains", measured_conv_chains(**options), json_file)
+
+
 def measured_chains(cases: tuple[str, ...] | None, kind: str, packing: str, **settings: Any) -> Report:
     """Run the benchmark of chains in a fair environment, restarting the process for that if need be; progress on stderr.
 
@@ -266,6 +280,12 @@ def measured_conv(
     benchmark = replace(CONVOLUTIONS, tilewright=contender.EACH) if every_algorithm else CONVOLUTIONS
     rounds = {"repeats": 3} if quick else {}
     return conv_report(cases, _settings(**(settings | rounds)), [Path(file) for file in known], benchmark)
+
+
+def measured_conv_chains(cases: tuple[str, ...] | None, **settings: Any) -> Report:
+    """The same for chains of convolutions."""
+    restart_if_unfair(settings["threads"])
+    return conv_chain_report(conv_chain_cases(cases or CONV_CHAIN_NAMES), _settings(**settings))
 
 
 def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:

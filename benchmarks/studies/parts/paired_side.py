@@ -29,18 +29,30 @@ def contender(name: str, threads: int) -> Any:
     return found
 
 
+def knows(name: str) -> bool:
+    """Whether the checkout has a case."""
+    kind = name.partition(":")[0]
+    if not Path("bench").is_dir():
+        return kind in ("chain", "attention", "mlp", "model")
+    return kind == "model" or name in import_module("tilewright_bench.named").case_names()
+
+
 def _old(name: str) -> Any:
     return import_module(f"tilewright.cli.bench.{name}")
 
 
 def main() -> None:
-    """Prepare a case, or measure a turn of it: an order and its answer are a line of JSON each."""
+    """Look for a case, prepare it, or measure a turn of it: an order and its answer are a line of JSON each."""
     prepared: Any = None
     for line in sys.stdin:
         order = json.loads(line)
-        if "prepare" in order:
-            prepared = contender(order["prepare"], order["threads"])
-        print(json.dumps(prepared.seconds() if "measure" in order else None), flush=True)
+        if "knows" in order:
+            answer: Any = knows(order["knows"])
+        elif "prepare" in order:
+            answer, prepared = None, contender(order["prepare"], order["threads"])
+        else:
+            answer = prepared.seconds()
+        print(json.dumps(answer), flush=True)
 
 
 if __name__ == "__main__":

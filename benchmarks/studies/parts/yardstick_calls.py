@@ -16,12 +16,16 @@ from tilewright_bench.cases.attention_shapes import attention_shape
 from tilewright_bench.cases.case import FloatArray, aligned
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.conv import ConvCase
+from tilewright_bench.cases.conv_chain_shapes import conv_chain
+from tilewright_bench.cases.conv_chains import ConvChainCase
 from tilewright_bench.cases.conv_shapes import named_shape
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.mlp_shapes import mlp_shape
 from tilewright_bench.cases.required import Required
 
-AnyCase: TypeAlias = ChainCase | AttentionCase | MlpCase | ConvCase
+AnyCase: TypeAlias = ChainCase | AttentionCase | MlpCase | ConvCase | ConvChainCase
+FILTERS = 8
+"""Of a packed block of a chain of convolutions; taps and channels stand before them."""
 PANEL = 48
 """Columns of a packed block of a feed-forward network's weights."""
 REQUIRED = Required(ratio=0.96)
@@ -77,6 +81,37 @@ def convolution(
     return lambda: (library.conv(*addresses), pointers)[0]
 
 
+def pair(library: ctypes.CDLL, case: ConvChainCase, out: FloatArray) -> Callable[[], object]:
+    """`void conv(image, filters, biases, result)`: both filters in blocks of `FILTERS`, behind each other, and so the biases."""
+    filters = joined([panels(weight, FILTERS) for weight in case.filters])
+    return plain_call(library.conv, [case.image, filters, joined(case.biases), out])
+
+
+def inverted_residual(library: ctypes.CDLL, case: ConvChainCase, out: FloatArray) -> Callable[[], object]:
+    """`void block(image, expanding, its bias, by depth, its bias, projecting, its bias, result)`.
+
+    Expanding filters are in blocks of 48 or 32; those by depth have the taps first; projecting filters lie below each hidden
+    channel in blocks of 32, or of 24 results in three groups of eight, each for two hidden channels at a time, with biases twice.
+    """
+    expanding, by_depth, projecting = case.filters
+    first, depth, last = case.biases
+    hidden, results = by_depth.shape[0], projecting.shape[0]
+    taps = by_depth.reshape(hidden, -1).T
+    packed: FloatArray = panels(expanding, 48 if results == PAIRED_RESULTS else 32)
+    below: FloatArray
+    if results == PAIRED_RESULTS:
+        below = projecting.reshape(3, 8, hidden // 2, 2).transpose(2, 0, 1, 3)
+        last = np.repeat(last, 2)
+    else:
+        below = projecting.reshape(-1, 32, hidden).transpose(0, 2, 1)
+    arrays = [joined([array]) for array in (packed, first, taps, depth, below, last)]
+    return plain_call(library.block, [case.image, *arrays, out])
+
+
+PAIRED_RESULTS = 24
+"""Results of a block whose vectors have those of two hidden channels."""
+
+
 def _attention(name: str) -> AttentionCase:
     return AttentionCase(attention_shape(name), "attention", REQUIRED)
 
@@ -91,6 +126,10 @@ def _chain(name: str, *, softmax: bool) -> ChainCase:
 
 def _conv(name: str) -> ConvCase:
     return ConvCase(named_shape(name), "convolutions", REQUIRED)
+
+
+def _conv_chain(name: str) -> ConvChainCase:
+    return ConvChainCase(conv_chain(name), "chains of convolutions", REQUIRED)
 
 
 TAPS_BEFORE_FILTERS, CHANNELS_BEFORE_FILTERS = (0, 2, 4, 3, 1), (0, 2, 3, 4, 1)
@@ -119,6 +158,10 @@ YARDSTICKS = {
         _conv("1x1_256-64_56"),
         partial(convolution, block=32, order=CHANNELS_BEFORE_FILTERS, workspace_floats=803840),
     ),
+    "conv1x1_pair": Yardstick("families/conv1x1_pair.c", _conv_chain("conv1x1_pair"), pair),
+    "conv3x3_1x1": Yardstick("families/conv3x3_1x1.c", _conv_chain("conv3x3_1x1"), pair),
+    "residual_56": Yardstick("families/residual_56.c", _conv_chain("residual_24_56"), inverted_residual),
+    "residual_14": Yardstick("families/residual_14.c", _conv_chain("residual_96_14"), inverted_residual),
 }
 
 
@@ -127,6 +170,12 @@ def call_of(function: Any, count: int, arrays: Sequence[FloatArray]) -> Callable
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     number = ctypes.c_long(count)
     return lambda: (function(number, *pointers), arrays)[0]
+
+
+def plain_call(function: Any, arrays: Sequence[FloatArray]) -> Callable[[], object]:
+    """A call of `function(pointer, ...)`, which keeps the arrays alive."""
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    return lambda: (function(*pointers), arrays)[0]
 
 
 def joined(arrays: Sequence[FloatArray]) -> FloatArray:
@@ -140,3 +189,8 @@ def blocked(weight: FloatArray) -> FloatArray:
     """(in, out) as (out / PANEL, in, PANEL)."""
     inner, outer = weight.shape
     return weight.reshape(inner, outer // PANEL, PANEL).swapaxes(0, 1)
+
+
+def panels(filters: FloatArray, block: int) -> FloatArray:
+    """[filters, ...] as [filters / block, ..., block]."""
+    return np.moveaxis(filters.reshape(filters.shape[0] // block, block, -1), 1, 2)

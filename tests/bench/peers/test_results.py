@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
-from tests.support.bench_cases import ATTENTIONS, NETWORKS, TINY
+from tests.support.bench_cases import ATTENTIONS, CONV_CHAINS, NETWORKS, TINY
+from tilewright_bench import benchmarks
 from tilewright_bench.benchmarks import ATTENTION, CHAINS, GEMMS, MLP
 from tilewright_bench.cases import mlp_shapes
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.attention_shapes import AttentionShape
 from tilewright_bench.cases.chains import ChainCase
+from tilewright_bench.cases.conv_chain_shapes import ConvChain
+from tilewright_bench.cases.conv_chains import ConvChainCase
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.cases.gemm_shapes import GemmShape
 from tilewright_bench.cases.mlp import MlpCase
@@ -58,6 +61,14 @@ def test_peers_of_linear_layers_compute_what_the_reference_says(peer: Peer[MlpCa
     _check(peer, MlpCase(shape, "t"))
 
 
+@pytest.mark.parametrize("shape", CONV_CHAINS.values(), ids=list(CONV_CHAINS))
+@pytest.mark.parametrize(
+    "peer", [benchmarks.CONV_CHAINS.tilewright, *benchmarks.CONV_CHAINS.peers.values()], ids=lambda peer: peer.name
+)
+def test_contenders_of_convolution_chains_compute_what_the_reference_says(peer: Peer[ConvChainCase], shape: ConvChain) -> None:
+    _check(peer, ConvChainCase(shape, "t"))
+
+
 @pytest.mark.parametrize("name", ATTENTIONS)
 def test_our_attention_computes_what_the_reference_says(name: str) -> None:
     _check(ATTENTION.tilewright, AttentionCase(ATTENTIONS[name], "t"))
@@ -68,7 +79,7 @@ def test_our_linear_layers_compute_what_the_reference_says(network: mlp_shapes.N
     _check(MLP.tilewright, MlpCase(NETWORKS[network], "t"))
 
 
-def _check(peer: Peer[Any], tested: AttentionCase | MlpCase) -> None:
+def _check(peer: Peer[Any], tested: AttentionCase | MlpCase | ConvChainCase) -> None:
     if peer.missing():
         pytest.skip(f"{', '.join(peer.missing())} not installed")
     for contender in peer.prepare(tested, 1):

@@ -157,6 +157,33 @@ def test_a_yardstick_of_layers_gets_them_behind_each_other(tmp_path: Path) -> No
     assert contender.result().ravel()[:4].tolist() == pytest.approx(expected)
 
 
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is not installed")
+@pytest.mark.parametrize(("name", "block"), [("residual_56", 48), ("residual_14", 32)])
+def test_a_yardstick_of_a_block_gets_packed_filters(name: str, block: int, tmp_path: Path) -> None:
+    """One that copies an element of each operand."""
+    tmp_path.joinpath("families").mkdir()
+    tmp_path.joinpath("families", f"{name}.c").write_text(
+        "void block(const float *x, const float *e, const float *b, const float *d, const float *c, const float *p,\n"
+        f"           const float *q, float *y) {{\n  y[0] = x[0]; y[1] = e[{block}]; y[2] = b[1]; y[3] = d[1];\n"
+        "  y[4] = c[1]; y[5] = p[0]; y[6] = q[0];\n}\n"
+    )
+    tested = yardsticks.YARDSTICKS[name].case
+    (contender,) = yardsticks.prepare(tmp_path, tested, 1)
+    contender.call()
+    expanding, by_depth, projecting = tested.filters
+    first, depth, last = tested.biases
+    expected = [
+        tested.image.flat[0],
+        expanding[0, 1, 0, 0],
+        first[1],
+        by_depth[1, 0, 0, 0],
+        depth[1],
+        projecting[0, 0, 0, 0],
+        last[0],
+    ]
+    assert contender.result().ravel()[:7].tolist() == pytest.approx(expected)
+
+
 def test_memory_of_a_call_is_what_the_process_grows_by() -> None:
     memory = attention_memory.measured(AttentionShape("small", 2, 64, 64, 16), threads=1)
     assert memory.inputs_and_output_bytes == 4 * 4 * 2 * 64 * 16

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.peers.openvino import attention, chains, conv, mlp, model
+from tilewright_bench.peers.openvino import attention, chains, conv, conv_chains, mlp, model
 
 PEERS: dict[str, Peer[Any]] = {
     "chains": chains.PEER,
@@ -13,4 +13,5 @@ PEERS: dict[str, Peer[Any]] = {
     "mlp": mlp.PEER,
     "model": model.PEER,
     "conv": conv.PEER,
+    "conv-chains": conv_chains.PEER,
 }

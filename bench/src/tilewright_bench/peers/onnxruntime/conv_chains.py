@@ -1,0 +1,68 @@
+"""ONNX Runtime on chains of convolutions: nodes with weights as initializers; input and output are bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tilewright_bench.cases.conv_chain_networks import HIGHEST, chain
+from tilewright_bench.cases.conv_chains import ConvChainCase
+from tilewright_bench.cases.conv_shapes import ConvShape
+from tilewright_bench.measurement.contender import Contender, Peer
+from tilewright_bench.peers.onnxruntime.session import Model, contender
+
+
+def prepare(case: ConvChainCase, threads: int) -> Iterator[Contender]:
+    """One model."""
+    yield contender("onnxruntime", _model(case), threads)
+
+
+def _model(case: ConvChainCase) -> Model:
+    from onnx import helper
+
+    numbers = range(len(case.filters))
+    constants: dict[str, np.ndarray[Any, Any]] = {f"w{i}": filters for i, filters in enumerate(case.filters)}
+    constants |= {f"b{i}": bias for i, bias in enumerate(case.biases)}
+    constants |= {"lowest": np.array(0.0, np.float32), "highest": np.array(HIGHEST, np.float32)}
+    nodes = Nodes()
+    last = chain(case.shape, nodes, "x", [f"w{i}" for i in numbers], [f"b{i}" for i in numbers])
+    made = [*nodes.made, helper.make_node("Identity", [last], ["out"])]
+    used = {name for node in made for name in node.input}
+    return Model(made, {"x": case.image}, {name: array for name, array in constants.items() if name in used}, case.result_shape)
+
+
+class Nodes:
+    """Nodes that are made on the way; values are names."""
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+
+    def conv(self, shape: ConvShape, x: str, filters: str, bias: str | None) -> str:
+        attributes = {"strides": shape.stride, "pads": (*shape.padding, *shape.padding), "group": shape.groups}
+        return self._node("Conv", x, filters, *([] if bias is None else [bias]), kernel_shape=shape.kernel, **attributes)
+
+    def relu(self, x: str) -> str:
+        return self._node("Relu", x)
+
+    def relu6(self, x: str) -> str:
+        return self._node("Clip", x, "lowest", "highest")
+
+    def add(self, x: str, y: str) -> str:
+        return self._node("Add", x, y)
+
+    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        name = f"t{len(self.made)}"
+        self.made.append(helper.make_node(operator, inputs, [name], **attributes))
+        return name
+
+
+PEER = Peer(
+    "onnxruntime",
+    ("onnxruntime", "onnx"),
+    prepare,
+    "NCHW, input and output bound; weights are initializers, which the session reorders when it is made",
+)
