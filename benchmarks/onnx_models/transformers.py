@@ -49,6 +49,20 @@ class Bert(nn.Module):
         return x, torch.tanh(self.pooler(x[:, 0]))
 
 
+class Encoder(nn.Module):
+    """Layers of BERT over tokens [batch, tokens, width] that are embedded already, all of which see all."""
+
+    def __init__(self, *, layers: int, width: int, heads: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(BertLayer(width, heads, is_fused=False) for _ in range(layers))
+
+    def forward(self, x: Any) -> Any:
+        mask = torch.zeros(1, 1, 1, 1)
+        for layer in self.layers:
+            x = layer(x, mask)
+        return x
+
+
 class Gpt2Layer(nn.Module):
     """Layer norms before causal attention and before a feed-forward network."""
 

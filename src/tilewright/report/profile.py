@@ -27,11 +27,16 @@ class ChainTime:
     size_bytes: int = 0
     """The least that has to be moved from and to memory."""
     is_numpy: bool = False
+    has_products: bool = False
+    """Whether it has sums of products."""
+    has_weights: bool = False
+    """Whether an operand of one of them is a constant."""
 
 
 def chain_times(measured: Sequence[tuple[str, float]], model_plan: ModelPlan) -> tuple[ChainTime, ...]:
     """The chains of a plan with the seconds that were measured for each, by name."""
     plans = {plan.chain.name: plan for plan in model_plan.plans}
+    constants = {name for name, _ in model_plan.graph.constants}
     found = []
     for name, seconds in measured:
         plan = plans.get(name)
@@ -41,7 +46,10 @@ def chain_times(measured: Sequence[tuple[str, float]], model_plan: ModelPlan) ->
         floor = plan.floor
         share = floor.compute_s / seconds if seconds else 0.0
         times = (seconds, plan.predicted_seconds, floor.seconds)
-        found.append(ChainTime(name, *times, floor.flops, share, floor.compulsory_bytes))
+        products = [operator for operator in plan.chain.operators if operator.is_contraction()]
+        weights = any(read.tensor in constants for operator in products for read in operator.reads[:2])
+        kinds = {"has_products": bool(products), "has_weights": weights}
+        found.append(ChainTime(name, *times, floor.flops, share, floor.compulsory_bytes, **kinds))
     return tuple(found)
 
 
