@@ -74,11 +74,12 @@ def _inlined(file: File, kernel: MicroKernel, name: str, calls: list[KernelCall]
 def _linked(kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFunctions:
     """Declarations of the functions of all shapes, and what chooses among them where shapes are known at run time only.
 
-    A kernel without such functions is linked as a whole.
+    A kernel without such functions is linked as a whole, with all shapes: other files of a library that call it, with whatever
+    shapes, name the same function.
     """
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     if kernel.of_shape is None or kernel.emit_shape is None:
-        source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching)
+        source = kernel.source(name, None, epilogue, prefetching=prefetching)
         return KernelFunctions((kernel.declaration(name, epilogue),), (source,))
     shapes = _functions(kernel, calls)
     declarations = [
