@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from itertools import pairwise
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import tilewright as tw
 from tests.support.chains import artifact_of, attention_plan, random_inputs
 from tilewright.codegen import program
 from tilewright.codegen.artifact import Artifact
+from tilewright.codegen.emit_c import kernel_functions
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.kernels import registered
 from tilewright.plan.decisions import inlined_kernels
@@ -160,3 +162,13 @@ def test_kernels_without_functions_of_shapes_are_inlined() -> None:
     model_plan = jitted(4096, 1, rows=4096)
     kernels = {kernel.name: replace(kernel, emit_shape=None) for kernel in registered()}
     assert all(choices(inlined_kernels.with_inlined_kernels(linking(model_plan), kernels)))
+
+
+def test_kernels_that_are_linked_as_a_whole_are_equal_whatever_calls_them() -> None:
+    """Objects of two files would else define one function with other shapes."""
+    kernel = next(one for one in registered() if one.of_shape is None and one.emit_with is not None and one.nested == "")
+    calls = [SimpleNamespace(epilogue=None, prefetching=False, shapes=None) for _ in range(2)]
+    first, second = (kernel_functions._linked(kernel, "product", [call]) for call in calls)  # type: ignore[list-item]
+    assert first.linked == second.linked
+    (source,) = first.linked
+    assert source == kernel.source("product", None)

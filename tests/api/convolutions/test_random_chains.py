@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from tests.support.random.conv_chain_runs import FUSIONS, ROUTES, check, check_every_order, computed, planned
-from tests.support.random.conv_chains import ConvChain, chain_of, conv, conv_chains, depthwise, pool, relu, residual
+from tests.support.random.conv_chains import Conv, ConvChain, chain_of, conv, conv_chains, depthwise, pool, relu, residual
 from tilewright.plan.algorithms.registry import registered
 from tilewright.plan.schedule import Storage
 
@@ -64,6 +64,20 @@ CHAINS = {
 def test_every_order_and_storage(name: str) -> None:
     chain, algorithm, storages = CHAINS[name]
     assert check_every_order(chain, algorithm, TARGET) >= storages
+
+
+@pytest.mark.parametrize("name", ["no padding", "inverted residual"])
+def test_every_order_with_channels_last(name: str) -> None:
+    chain, algorithm, _ = CHAINS[name]
+    assert check_every_order(chain, algorithm, TARGET, channels_last=True) >= {Storage.KEEP}
+
+
+@pytest.mark.parametrize("fuse", [None, True])
+def test_line_buffers_of_images_whose_pixels_are_one_dimension(fuse: bool | None) -> None:
+    """What the next block needs is moved with all of its pixels, rows and columns of which walk one dimension."""
+    by_rows = [Conv(6, (1, 3), (1, 1), (1, 1), ((0, 0), (1, 1)), groups, False) for groups in (6, 3)]
+    chain = chain_of((3, 6, 13, 25), *by_rows)
+    check(chain, *(computed(chain, ROUTES[0], fuse, threads, "x86-64-v2") for threads in (1, 2)))
 
 
 def test_a_depthwise_convolution_can_be_fused_with_windows_over_it() -> None:

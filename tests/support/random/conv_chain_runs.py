@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
 
@@ -14,8 +15,13 @@ import tilewright.onnx as ort
 from tests.support.algorithms import forced
 from tests.support.forced_schedules import at_random, met, only, orders, scheduled, with_tiles
 from tests.support.random.conv_chains import Array, ConvChain, by_torch, onnx_model
+from tilewright import compiler
 from tilewright.plan.schedule import Storage
 from tilewright.plan.search.planning_problem import PlanningProblem
+from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
+from tilewright.plan.whole_model.images import Images
+from tilewright.plan.whole_model.layout_choice import ChosenLayouts
+from tilewright.precision import Precision
 
 ROUTES = ("constants", "arguments", "onnx")
 """A function that closes over the weights, one that is given them, and a model."""
@@ -50,8 +56,30 @@ def planned(seed: int, algorithm: str) -> Iterator[None]:
         yield
 
 
-def check_every_order(chain: ConvChain, algorithm: str, target: str, seed: int = 0) -> set[Storage]:
+@contextmanager
+def laid_out(*, channels_last: bool) -> Iterator[None]:
+    """Inside, all images between operators lie as they are written, or all with channels last."""
+    choose = compiler.choose_layouts
+
+    def chosen(prices: AlgorithmPrices, precision: Precision) -> ChosenLayouts:
+        if not channels_last:
+            return ChosenLayouts(Images({}, {}), {}, {})
+        found = choose(prices, precision)
+        return replace(found, orders=found.every)
+
+    with patch.multiple(compiler, choose_layouts=chosen, SMALL_MODEL=0):
+        yield
+
+
+def check_every_order(
+    chain: ConvChain, algorithm: str, target: str, seed: int = 0, *, channels_last: bool = False
+) -> set[Storage]:
     """Every order of loops and storage of the largest part that can be fused, with tiles at random; returns the storages met."""
+    with laid_out(channels_last=channels_last):
+        return _checked_orders(chain, algorithm, target, seed)
+
+
+def _checked_orders(chain: ConvChain, algorithm: str, target: str, seed: int) -> set[Storage]:
     function, problems, storages = chain.function(chain.weights()), list[PlanningProblem](), set[Storage]()
     with scheduled(met(problems)), forced(algorithm):
         tw.jit(function, fuse=True, target=target).lower(chain.x())

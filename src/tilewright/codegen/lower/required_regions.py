@@ -186,9 +186,16 @@ class RequiredRegions:
         return self._is_guarded(operator, axis) or any(self._may_be_empty(*p) for p in before if p in self.region_axes)
 
     def _move(self, operator: Operator, line_buffered: str, stored: Stored) -> Copy:
-        """Rows in increasing order: their places are overwritten when they have been read."""
+        """Rows in increasing order: their places are overwritten when they have been read.
+
+        Several axes may walk one dimension, as rows and columns of pixels do; those of long steps are outside.
+        """
         dimensions = zip(operator.write.indices, stored.strides, strict=True)
-        steps = {str(index.terms[0][0]): stride for index, stride in dimensions if index.is_axis()}
+        steps = {
+            str(atom): multiply(stride, factor)
+            for index, stride in dimensions
+            for atom, factor in sorted(index.terms, key=lambda term: -abs(term[1]))
+        }
         shift = subtract(self.start(operator.name, line_buffered), self._before.start(operator.name, line_buffered))
         sizes = {axis: self._held_size(operator, axis, line_buffered) for axis in steps}
         *outer, depth, column = ("", *steps) if len(steps) < 2 else tuple(steps)

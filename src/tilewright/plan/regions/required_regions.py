@@ -91,7 +91,7 @@ def line_buffer_axis(chain: Chain, region_axes: RegionAxes, tensor: str, loop: s
     producer = chain.producer(tensor)
     assert producer is not None, f"{tensor} is an input"
     moving = [axis for (operator, axis), region in region_axes.items() if operator == producer.name and loop in region.slopes]
-    return moving[0] if len(moving) == 1 else ""
+    return moving[0] if len(moving) == 1 and producer.write.is_affine() else ""
 
 
 def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]:
