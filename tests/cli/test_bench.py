@@ -10,7 +10,15 @@ from tilewright.cli.main import main
 
 
 def test_the_commands_are_those_of_the_distribution(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bench.bench.list_commands(click.Context(bench.bench)) == ["attention", "chains", "conv", "gemm", "mlp", "model"]
+    assert bench.bench.list_commands(click.Context(bench.bench)) == [
+        "attention",
+        "chains",
+        "conv",
+        "conv-chains",
+        "gemm",
+        "mlp",
+        "model",
+    ]
     assert main(["bench", "--help"]) == 0
     assert "Batch GEMM chains" in capsys.readouterr().out
 

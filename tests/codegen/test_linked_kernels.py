@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -16,8 +17,9 @@ from tests.support.chains import artifact_of, attention_plan, random_inputs
 from tilewright.codegen import program
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c import kernel_functions
+from tilewright.codegen.emit_c.c_file import File
 from tilewright.graph.types import Graph, SymbolicExtent
-from tilewright.kernels import registered
+from tilewright.kernels import dialect_for, registered
 from tilewright.plan.decisions import inlined_kernels
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.executable import load
@@ -164,11 +166,15 @@ def test_kernels_without_functions_of_shapes_are_inlined() -> None:
     assert all(choices(inlined_kernels.with_inlined_kernels(linking(model_plan), kernels)))
 
 
-def test_kernels_that_are_linked_as_a_whole_are_equal_whatever_calls_them() -> None:
+@pytest.mark.needs("avx512f", "avx512dq")
+def test_kernels_without_functions_of_single_shapes_stand_in_the_file() -> None:
     """Objects of two files would else define one function with other shapes."""
-    kernel = next(one for one in registered() if one.of_shape is None and one.emit_with is not None and one.nested == "")
-    calls = [SimpleNamespace(epilogue=None, prefetching=False, shapes=None) for _ in range(2)]
-    first, second = (kernel_functions._linked(kernel, "product", [call]) for call in calls)  # type: ignore[list-item]
-    assert first.linked == second.linked
-    (source,) = first.linked
-    assert source == kernel.source("product", None)
+    kernel = next(one for one in registered() if one.name == "matmul_avx512_f32_6x64_nest3")
+    assert kernel.emit_shape is None
+    file = File("", (), dialect_for("x86_64", kernel.features), {kernel.name: kernel}, (), (), 0)
+    call = SimpleNamespace(epilogue=None, prefetching=False, shapes=None, inlined=False, m=6, n=64)
+    whole = {"_variants": lambda kernel, calls: frozenset({(6, 4)}), "may_inline": lambda kernel, calls: False}
+    with patch.multiple(kernel_functions, **whole):
+        found = kernel_functions._inlined(file, kernel, "product", [call])  # type: ignore[list-item]
+    assert found is not None
+    assert not found.linked

@@ -27,8 +27,8 @@ STREAMED = Epilogue("ending", TEXT, tuple(KINDS), non_temporal=True)
 TYPES = ("uint8", "int32", "int16", "bool")
 CONVERTED = replace(ENDING, operands=tuple(replace(kind, element_type=one) for kind, one in zip(KINDS, TYPES, strict=True)))
 DEPTHS = (0, 1, 7, 33)
-ONE_STEP = {"k_1": "1", "a_step_1": "0", "b_step_1": "0"}
-"""Of a reduction loop around that over k."""
+ONE_STEP = {"k_1": "1", "a_step_1": "0", "b_step_1": "0", "k_2": "1", "a_step_2": "0", "b_step_2": "0"}
+"""Of the reduction loops around that over k."""
 Call = Callable[..., None]
 
 

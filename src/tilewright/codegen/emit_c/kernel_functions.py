@@ -59,8 +59,16 @@ def kernel_functions(file: File, calls: Sequence[KernelCall]) -> KernelFunctions
 
 
 def _inlined(file: File, kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFunctions | None:
-    """The text of a kernel where the calls ask for it: None if it is no C of the file's dialect, or too much of it."""
-    if file.links_kernels and not all(call.inlined and may_inline(kernel, [call]) for call in calls):
+    """The text of a kernel where the calls ask for it: None if it is no C of the file's dialect, or too much of it.
+
+    A kernel without functions of single shapes stands in every file that calls it: objects of two files would else define one
+    function, each with the shapes of its calls.
+    """
+    if (
+        file.links_kernels
+        and kernel.emit_shape is not None
+        and not all(call.inlined and may_inline(kernel, [call]) for call in calls)
+    ):
         return None
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching)
@@ -74,12 +82,11 @@ def _inlined(file: File, kernel: MicroKernel, name: str, calls: list[KernelCall]
 def _linked(kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFunctions:
     """Declarations of the functions of all shapes, and what chooses among them where shapes are known at run time only.
 
-    A kernel without such functions is linked as a whole, with all shapes: other files of a library that call it, with whatever
-    shapes, name the same function.
+    A kernel without such functions is linked as a whole.
     """
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     if kernel.of_shape is None or kernel.emit_shape is None:
-        source = kernel.source(name, None, epilogue, prefetching=prefetching)
+        source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching)
         return KernelFunctions((kernel.declaration(name, epilogue),), (source,))
     shapes = _functions(kernel, calls)
     declarations = [
