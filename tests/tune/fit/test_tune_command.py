@@ -85,7 +85,6 @@ def test_chains_and_convolutions_are_measured_in_turns_and_fitted(fake_times: No
     assert "regret" in result.stdout
 
 
-@pytest.mark.xfail(reason="features of Winograd's transforms as one chain say 0.5% more than its price", strict=False)
 def test_the_price_of_a_layers_features_is_the_price_that_it_is_chosen_by() -> None:
     for _, graph in convolutions.graphs(LAYERS[0].graph(), MEASURED):
         model_plan = convolutions.compiler.plan(graph, MEASURED)

@@ -22,7 +22,8 @@ TRAFFIC = TERMS["traffic"]
 def features(context: CostContext, blocking: Blocking) -> dict[str, dict[str, float]]:
     """By operator: `bytes_into_<level>`, `seconds_into_<level>`, and what each fitted coefficient costs per unit, in seconds.
 
-    What no fitted coefficient changes is `computing_s`, which overlaps with traffic, and `paid_s`. What does not fit the fusion
+    What of a coefficient's seconds overlaps with traffic is `<coefficient>_computing`: maps transpose in their passes, packing
+    beside them. What no fitted coefficient changes is `computing_s`, which overlaps with traffic, and `paid_s`. What does not fit the fusion
     level is `spilled_s` of the last operator.
     """
     found = {operator.name: _traffic(context, work) for operator, work in works(context, blocking)}
@@ -31,8 +32,9 @@ def features(context: CostContext, blocking: Blocking) -> dict[str, dict[str, fl
         found[operator] |= {"computing_s": computing_s, "paid_s": paid_s}
     for name, coefficients in unit_coefficients(context.coefficients).items():
         for operator, seconds in _seconds(context, blocking, coefficients).items():
+            computing_s, paid_s = (new - old for new, old in zip(seconds, without[operator], strict=True))
             if seconds != without[operator]:
-                found[operator][name] = sum(seconds) - sum(without[operator])
+                found[operator] |= {name: computing_s + paid_s, f"{name}_computing": computing_s}
     found[context.chain.operators[-1].name]["spilled_s"] = spills(context, blocking.outer).seconds
     return found
 

@@ -12,7 +12,7 @@ from tilewright.machine.fit_files import FITTED
 from tilewright.tune.fit.least_squares import FloatArray
 
 COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
-"""What overlaps with traffic."""
+"""What overlaps with traffic as a whole, where features do not say which part does."""
 NAMES = tuple(FITTED)
 
 
@@ -71,9 +71,10 @@ def row_of(features: Mapping[str, float]) -> OperatorRow:
     behind = sum(time for level, time in times.items() if level != "L1")
     known = {**features, "visible_l1_traffic": times.get("L1", 0.0), "visible_traffic": behind}
     paid_s = known.get("paid_s", 0.0) + known.get("spilled_s", 0.0)
-    computing = np.array([known.get(name, 0.0) if name in COMPUTING else 0.0 for name in NAMES])
-    paid = np.array([known.get(name, 0.0) if name not in COMPUTING else 0.0 for name in NAMES])
-    return OperatorRow(computing, paid, max(times.values(), default=0.0), known.get("computing_s", 0.0), paid_s)
+    total = np.array([known.get(name, 0.0) for name in NAMES])
+    whole = {name: known.get(name, 0.0) if name in COMPUTING else 0.0 for name in NAMES}
+    computing = np.array([known.get(f"{name}_computing", whole[name]) for name in NAMES])
+    return OperatorRow(computing, total - computing, max(times.values(), default=0.0), known.get("computing_s", 0.0), paid_s)
 
 
 @dataclass(frozen=True, slots=True)
