@@ -36,7 +36,6 @@ class ChainTime:
 def chain_times(measured: Sequence[tuple[str, float]], model_plan: ModelPlan) -> tuple[ChainTime, ...]:
     """The chains of a plan with the seconds that were measured for each, by name."""
     plans = {plan.chain.name: plan for plan in model_plan.plans}
-    constants = {name for name, _ in model_plan.graph.constants}
     found = []
     for name, seconds in measured:
         plan = plans.get(name)
@@ -47,7 +46,7 @@ def chain_times(measured: Sequence[tuple[str, float]], model_plan: ModelPlan) ->
         share = floor.compute_s / seconds if seconds else 0.0
         times = (seconds, plan.predicted_seconds, floor.seconds)
         products = [operator for operator in plan.chain.operators if operator.is_contraction()]
-        weights = any(read.tensor in constants for operator in products for read in operator.reads[:2])
+        weights = any(read.tensor in plan.chain.constants for operator in products for read in operator.reads[:2])
         kinds = {"has_products": bool(products), "has_weights": weights}
         found.append(ChainTime(name, *times, floor.flops, share, floor.compulsory_bytes, **kinds))
     return tuple(found)

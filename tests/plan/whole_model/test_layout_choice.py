@@ -105,7 +105,7 @@ def assigned(layouts: Mapping[str, int] | int):  # type: ignore[no-untyped-def]
     return patch.multiple(layout_choice, cheapest=cheapest, LEAST_GAIN=float("inf"))
 
 
-def computed(graph: Graph, layouts: Mapping[str, int] | int, fuse: bool | None) -> None:
+def check_computed(graph: Graph, layouts: Mapping[str, int] | int, fuse: bool | None) -> None:
     """The plan by these layouts, compiled: the interpreter's results."""
     x = random(*map(int, graph.tensor("x").shape), seed=7)
     (wanted,) = evaluate(graph, {"x": x.astype(np.float64)}).values()
@@ -124,7 +124,7 @@ def test_every_assignment_computes_the_same(seed: int, fuse: bool | None) -> Non
     groups = sorted(set(images_of(graph, frozenset()).groups.values()))
     assert len(groups) >= 4
     layouts = {0: 0, 1: 1}.get(seed, {group: int(np.random.default_rng(seed).integers(2)) for group in groups})
-    in_child(computed, graph, layouts, fuse)
+    in_child(check_computed, graph, layouts, fuse)
 
 
 @st.composite
@@ -156,7 +156,7 @@ def networks(draw: st.DrawFn) -> Graph:
 def test_any_network_in_any_layout(data: st.DataObject, graph: Graph) -> None:
     groups = sorted(set(images_of(graph, frozenset()).groups.values()))
     layouts = {group: data.draw(st.integers(0, 1)) for group in groups}
-    in_child(computed, graph, layouts, data.draw(st.sampled_from([None, False])))
+    in_child(check_computed, graph, layouts, data.draw(st.sampled_from([None, False])))
 
 
 def test_small_images_of_many_channels_have_them_last_and_the_plan_says_so() -> None:

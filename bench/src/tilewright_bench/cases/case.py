@@ -68,6 +68,14 @@ def aligned(shape: tuple[int, ...]) -> FloatArray:
     return room[skipped : skipped + size_bytes].view(np.float32).reshape(shape)
 
 
+def normal(shape: tuple[int, ...], scale: float, generator: np.random.Generator) -> FloatArray:
+    """Normally distributed numbers of that deviation, in such memory."""
+    array = aligned(shape)
+    generator.standard_normal(dtype=np.float32, out=array)
+    array *= np.float32(scale)
+    return array
+
+
 def relative_error(result: np.ndarray[Any, Any], reference: DoubleArray) -> float:
     """The largest difference, relative to the reference's largest magnitude; infinite for another shape or NaN."""
     if result.shape != reference.shape or not np.isfinite(result).all():

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewright_bench.cases import conv_models
-from tilewright_bench.cases.case import SEED, DoubleArray, FloatArray, aligned, relative_error
+from tilewright_bench.cases.case import SEED, DoubleArray, FloatArray, normal, relative_error
 from tilewright_bench.cases.conv_shapes import ConvShape
 from tilewright_bench.cases.required import Required
 from tilewright_bench.cases.shape_case import ShapeCase
@@ -33,12 +33,12 @@ class ConvCase(ShapeCase[ConvShape]):
     @cached_property
     def image(self) -> FloatArray:
         """Standard normal data, the same in every run: [1, channels, *points]."""
-        return _normal(self.shape.image_shape, 1.0, np.random.default_rng(SEED))
+        return normal(self.shape.image_shape, 1.0, np.random.default_rng(SEED))
 
     @cached_property
     def filters(self) -> FloatArray:
         """[filters, channels of a group, *taps], scaled so that results are as large as the image's elements."""
-        return _normal(self.shape.filter_shape, prod(self.shape.filter_shape[1:]) ** -0.5, np.random.default_rng(SEED + 1))
+        return normal(self.shape.filter_shape, prod(self.shape.filter_shape[1:]) ** -0.5, np.random.default_rng(SEED + 1))
 
     @property
     def result_shape(self) -> tuple[int, ...]:
@@ -83,10 +83,3 @@ def named_cases(shapes: Sequence[ConvShape]) -> list[ConvCase]:
 
 def _padded(shape: ConvShape) -> tuple[int, ...]:
     return tuple(points + 2 * border for points, border in zip(shape.image, shape.padding, strict=True))
-
-
-def _normal(shape: tuple[int, ...], scale: float, generator: np.random.Generator) -> FloatArray:
-    array = aligned(shape)
-    generator.standard_normal(dtype=np.float32, out=array)
-    array *= np.float32(scale)
-    return array

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright_bench.cases import conv_chain_shapes
-from tilewright_bench.cases.case import SEED, DoubleArray, FloatArray, aligned, relative_error
+from tilewright_bench.cases.case import SEED, DoubleArray, FloatArray, normal, relative_error
 from tilewright_bench.cases.conv_chain_networks import Float64, chain
 from tilewright_bench.cases.conv_chain_shapes import ConvChain, conv_chain
 from tilewright_bench.cases.shape_case import ShapeCase
@@ -29,7 +29,7 @@ class ConvChainCase(ShapeCase[ConvChain]):
     @cached_property
     def image(self) -> FloatArray:
         """Standard normal data, the same in every run: [1, channels, height, width]."""
-        return _normal(self.shape.image_shape, 1.0, np.random.default_rng(SEED))
+        return normal(self.shape.image_shape, 1.0, np.random.default_rng(SEED))
 
     @cached_property
     def filters(self) -> tuple[FloatArray, ...]:
@@ -37,13 +37,13 @@ class ConvChainCase(ShapeCase[ConvChain]):
         Rectifiers, section 2.2)."""
         generator = np.random.default_rng(SEED + 1)
         shapes = [convolution.filter_shape for convolution in self.shape.convolutions]
-        return tuple(_normal(shape, (2 / prod(shape[1:])) ** 0.5, generator) for shape in shapes)
+        return tuple(normal(shape, (2 / prod(shape[1:])) ** 0.5, generator) for shape in shapes)
 
     @cached_property
     def biases(self) -> tuple[FloatArray, ...]:
         """One for each convolution; not every chain uses them."""
         generator = np.random.default_rng(SEED + 2)
-        return tuple(_normal((convolution.filters,), 0.1, generator) for convolution in self.shape.convolutions)
+        return tuple(normal((convolution.filters,), 0.1, generator) for convolution in self.shape.convolutions)
 
     @property
     def result_shape(self) -> tuple[int, ...]:
@@ -64,13 +64,6 @@ class ConvChainCase(ShapeCase[ConvChain]):
 def conv_chain_cases(names: Sequence[str]) -> list[ConvChainCase]:
     """The cases of these names."""
     return [ConvChainCase(conv_chain(name), _table(name)) for name in names]
-
-
-def _normal(shape: tuple[int, ...], scale: float, generator: np.random.Generator) -> FloatArray:
-    array = aligned(shape)
-    generator.standard_normal(dtype=np.float32, out=array)
-    array *= np.float32(scale)
-    return array
 
 
 def _table(name: str) -> str:

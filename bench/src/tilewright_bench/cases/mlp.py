@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tilewright_bench.cases import mlp_shapes
-from tilewright_bench.cases.case import SEED, DoubleArray, FloatArray, aligned, relative_error
+from tilewright_bench.cases.case import SEED, DoubleArray, FloatArray, normal, relative_error
 from tilewright_bench.cases.mlp_networks import Float64, network
 from tilewright_bench.cases.mlp_shapes import MlpShape, mlp_shape
 from tilewright_bench.cases.required import NOTHING, Required
@@ -45,19 +45,19 @@ class MlpCase(ShapeCase[MlpShape]):
     @cached_property
     def rows(self) -> FloatArray:
         """Standard normal data, the same in every run."""
-        return _normal((self.shape.rows, self.shape.width), 1.0, np.random.default_rng(SEED))
+        return normal((self.shape.rows, self.shape.width), 1.0, np.random.default_rng(SEED))
 
     @cached_property
     def weights(self) -> tuple[FloatArray, ...]:
         """(in, out) each, scaled so that activations keep their size (He et al., Delving Deep into Rectifiers, section 2.2)."""
         generator = np.random.default_rng(SEED + 1)
-        return tuple(_normal(matrix, float(np.sqrt(2 / matrix[0])), generator) for matrix in self.shape.matrices)
+        return tuple(normal(matrix, float(np.sqrt(2 / matrix[0])), generator) for matrix in self.shape.matrices)
 
     @cached_property
     def biases(self) -> tuple[FloatArray, ...]:
         """One for each of the weights; not every network uses them."""
         generator = np.random.default_rng(SEED + 2)
-        return tuple(_normal((outer,), 0.1, generator) for _, outer in self.shape.matrices)
+        return tuple(normal((outer,), 0.1, generator) for _, outer in self.shape.matrices)
 
     @property
     def streamed(self) -> tuple[FloatArray, ...]:
@@ -87,13 +87,6 @@ def mlp_cases(names: Sequence[str], odd_seed: int | None = None) -> list[MlpCase
         return even
     generator = random.Random(odd_seed)
     return [*even, *(MlpCase(case.shape.odd(generator), f"odd sizes, seed {odd_seed}", even=case.name) for case in even)]
-
-
-def _normal(shape: tuple[int, ...], scale: float, generator: np.random.Generator) -> FloatArray:
-    array = aligned(shape)
-    generator.standard_normal(dtype=np.float32, out=array)
-    array *= np.float32(scale)
-    return array
 
 
 def _table(name: str) -> str:

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Load
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Operator, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.padded_image import SlidingProduct, sliding_product
-from tilewright.plan.algorithms.product_roles import extents, moved, parallel, plain, points
+from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, sliding_product
+from tilewright.plan.algorithms.product_roles import plain, points
 from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM
 
 
@@ -19,12 +19,7 @@ def applies(problem: Problem) -> bool:
     if sliding is None or {problem.operand(read).dtype for read in (0, 1)} != {"float32"}:
         return False
     roles = sliding.roles
-    if (
-        points(roles.reduced) != points(_taps(sliding))
-        or len(roles.group) != 1
-        or roles.filters
-        or not 1 <= len(_taps(sliding)) <= 2
-    ):
+    if points(roles.reduced) != points(sliding.taps) or len(roles.group) != 1 or roles.filters or not 1 <= len(sliding.taps) <= 2:
         return False
     return all(access.indices[-1].axes() == {roles.group[0].name} for access in (roles.image, problem.operator.write))
 
@@ -33,28 +28,18 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     """Filters with channels last, and the sums."""
     sliding = sliding_product(problem, any_outputs=True)
     assert sliding is not None
-    filters = builder.record(_filters, sliding, kind="filters")
-    weights = Access(filters.name, plain((*_taps(sliding), *sliding.roles.group)))
+    filters = builder.record(filters_by, sliding, (*sliding.taps, *sliding.roles.group), kind="filters")
+    weights = Access(filters.name, plain((*sliding.taps, *sliding.roles.group)))
     builder.operators.append(_sums(sliding, weights))
     return problem.result
 
 
-def _taps(sliding: SlidingProduct) -> tuple[Axis, ...]:
-    return tuple(slide.tap for slide in sliding.slides if slide.tap is not None)
-
-
-def _filters(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters as [taps, channel]."""
-    axes = parallel((*_taps(sliding), *sliding.roles.group))
-    return moved(sliding.roles, axes, sliding.roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
-
-
 def _sums(sliding: SlidingProduct, weights: Access) -> Operator:
     """The operator as weighted sums of what it reads of the image; channels that are summed have one point each."""
-    operator, taps = sliding.roles.problem.operator, _taps(sliding)
+    operator = sliding.roles.problem.operator
     outer = tuple(axis for axis in operator.axes if axis not in sliding.roles.reduced)
     reads = (sliding.roles.image, weights)
-    return replace(operator, axes=(*outer, *taps), reads=reads, body=Load(0), reduction=WEIGHTED_SUM)
+    return replace(operator, axes=(*outer, *sliding.taps), reads=reads, body=Load(0), reduction=WEIGHTED_SUM)
 
 
 ALGORITHM = Algorithm("channel lanes", Accuracy.SAME, applies, expand)

@@ -29,7 +29,7 @@ def applies(problem: Problem) -> bool:
     sliding = sliding_product(problem)
     if sliding is None:
         return False
-    reduced, taps = points(sliding.roles.reduced), points([slide.tap for slide in sliding.slides if slide.tap is not None])
+    reduced, taps = points(sliding.roles.reduced), points(sliding.taps)
     return reduced == taps <= LARGEST_BODY
 
 

@@ -16,6 +16,7 @@ from tilewright.plan.algorithms.product_roles import (
     is_moving,
     moved,
     number,
+    parallel,
     plain,
     points,
     roles_of,
@@ -68,6 +69,17 @@ class SlidingProduct:
     def seen(self) -> tuple[int, ...]:
         """The extents of what all windows see."""
         return tuple(slide.seen for slide in self.slides)
+
+    @property
+    def taps(self) -> tuple[Axis, ...]:
+        """The axes of taps, of dimensions that have several."""
+        return tuple(slide.tap for slide in self.slides if slide.tap is not None)
+
+    @property
+    def weight_axes(self) -> tuple[Axis, ...]:
+        """Of the filters with their taps first: those of one tap are a matrix."""
+        summed = (axis for axis in self.roles.reduced if axis not in self.taps)
+        return (*self.taps, *self.roles.group, *self.roles.filters, *summed)
 
     def seen_axes(self) -> tuple[Axis, ...]:
         """An axis for each dimension along which windows move."""
@@ -133,6 +145,12 @@ def _position(product: SlidingProduct, index: Index) -> Index | None:
         if (found := slide.place(index * -1)) is not None:
             return axis_index(axis.name) * -found[0] - found[1]
     return None
+
+
+def filters_by(sliding: SlidingProduct, axes: Sequence[Axis], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The filters with one dimension for each of these axes: an index change."""
+    axes = parallel(tuple(axes))
+    return moved(sliding.roles, axes, sliding.roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
 
 
 def padded(builder: Builder, product: SlidingProduct) -> Tensor:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor, element_bytes
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, padded, sliding_product
+from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, filters_by, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import extents, moved, parallel, plain, points
 
 LEAST_COLUMNS = 64
@@ -36,8 +36,8 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     sliding = sliding_product(problem)
     assert sliding is not None
     image = _windows(builder, sliding) if sliding.slides[-1].stride > 1 else _padded(builder, sliding)
-    filters = builder.record(filters_by_tap, sliding, kind="filters")
-    return builder.record(_product, sliding, image, Access(filters.name, plain(_weight_axes(sliding))), kind="conv")
+    filters = builder.record(filters_by, sliding, sliding.weight_axes, kind="filters")
+    return builder.record(_product, sliding, image, Access(filters.name, plain(sliding.weight_axes)), kind="conv")
 
 
 def _padded(builder: Builder, sliding: SlidingProduct) -> Access:
@@ -64,18 +64,6 @@ def _copied(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operato
     axes = (*parallel(_copied_axes(sliding)), *by_row.seen_axes(), sliding.slides[-1].output)
     read = at_positions(by_row, sliding.roles.image)
     return moved(sliding.roles, axes, read, plain(axes), extents(axes), "unfold", name=name, result=result)
-
-
-def _weight_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:
-    taps = [slide.tap for slide in sliding.slides if slide.tap is not None]
-    channels = [axis for axis in sliding.roles.reduced if axis not in taps]
-    return (*taps, *sliding.roles.group, *sliding.roles.filters, *channels)
-
-
-def filters_by_tap(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters of one tap as a matrix, tap by tap."""
-    axes = parallel(_weight_axes(sliding))
-    return moved(sliding.roles, axes, sliding.roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
 
 
 def _product(sliding: SlidingProduct, image: Access, weights: Access, *, name: str, result: str) -> tuple[Operator, Tensor]:

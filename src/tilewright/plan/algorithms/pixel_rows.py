@@ -12,8 +12,8 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, parallel, plain
+from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded_for_tiles, sliding_product
+from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, plain
 
 
 def applies(problem: Problem) -> bool:
@@ -31,7 +31,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     sliding = sliding_product(problem)
     assert sliding is not None
     roles = sliding.roles
-    filters = builder.record(_filters, sliding, kind="filters")
+    filters = builder.record(filters_by, sliding, (*_depths(sliding), *roles.filters), kind="filters")
     sums = builder.record(_product, sliding, _image(builder, sliding), filters, kind="conv")
     axes = (*roles.batch, *roles.filters, *roles.outputs)
     read = Access(sums.name, _sum(roles))
@@ -49,14 +49,7 @@ def _image(builder: Builder, sliding: SlidingProduct) -> Access:
 
 def _depths(sliding: SlidingProduct) -> tuple[Axis, ...]:
     """What is summed: taps, and channels inside."""
-    taps = (slide.tap for slide in sliding.slides if slide.tap is not None)
-    return (*taps, *sliding.channels)
-
-
-def _filters(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters as [taps, channel, filter]."""
-    axes = parallel((*_depths(sliding), *sliding.roles.filters))
-    return moved(sliding.roles, axes, sliding.roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
+    return (*sliding.taps, *sliding.channels)
 
 
 def _sum(roles: ProductRoles) -> tuple[Index, ...]:

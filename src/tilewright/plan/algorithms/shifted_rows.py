@@ -12,10 +12,10 @@ from math import prod
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
-from tilewright.plan.algorithms.product_roles import extents, moved, parallel, plain, points, product_in_place
+from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded, sliding_product
+from tilewright.plan.algorithms.product_roles import plain, points, product_in_place
 
 
 def applies(problem: Problem) -> bool:
@@ -36,20 +36,8 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     p = roles.axis("p", length)
     shifted = sum((slide.tap_position() * step for slide, step in pairs), axis_index(p.name))
     read = Access(line.name, (*sliding.image_dimensions(), shifted))
-    weights = Access(builder.record(_by_tap, sliding, kind="filters").name, plain(_weight_axes(sliding)))
+    weights = Access(builder.record(filters_by, sliding, sliding.weight_axes, kind="filters").name, plain(sliding.weight_axes))
     return product_in_place(builder, roles, read, weights, (p,), roles.reduced, _output(sliding), "crop")
-
-
-def _weight_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:
-    """Taps first: the filters of one tap are a matrix."""
-    roles, taps = sliding.roles, [slide.tap for slide in sliding.slides if slide.tap is not None]
-    channels = [axis for axis in roles.reduced if axis not in taps]
-    return (*taps, *roles.group, *roles.filters, *channels)
-
-
-def _by_tap(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    axes = parallel(_weight_axes(sliding))
-    return moved(sliding.roles, axes, sliding.roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
 
 
 def _steps(sliding: SlidingProduct) -> tuple[int, ...]:

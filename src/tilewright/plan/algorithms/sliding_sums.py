@@ -32,7 +32,7 @@ def _sums(problem: Problem) -> Operator | None:
     sliding = sliding_product(problem, any_outputs=True)
     if sliding is None or {problem.operand(read).dtype for read in (0, 1)} != {"float32"}:
         return None
-    taps = points([slide.tap for slide in sliding.slides if slide.tap is not None])
+    taps = points(sliding.taps)
     if points(sliding.roles.reduced) != taps:
         return None
     reads = (sliding.roles.image, sliding.roles.weights)

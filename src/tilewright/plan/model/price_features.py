@@ -23,8 +23,8 @@ def features(context: CostContext, blocking: Blocking) -> dict[str, dict[str, fl
     """By operator: `bytes_into_<level>`, `seconds_into_<level>`, and what each fitted coefficient costs per unit, in seconds.
 
     What of a coefficient's seconds overlaps with traffic is `<coefficient>_computing`: maps transpose in their passes, packing
-    beside them. What no fitted coefficient changes is `computing_s`, which overlaps with traffic, and `paid_s`. What does not fit the fusion
-    level is `spilled_s` of the last operator.
+    beside them. What no fitted coefficient changes is `computing_s`, which overlaps with traffic, and `paid_s`. What does not fit
+    the fusion level is `spilled_s` of the last operator.
     """
     found = {operator.name: _traffic(context, work) for operator, work in works(context, blocking)}
     without = _seconds(context, blocking, without_fitted(context.coefficients))

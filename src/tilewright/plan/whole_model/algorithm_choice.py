@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import inf, log, prod
+from math import inf, log
 
 from tilewright import progress
-from tilewright.graph.types import Graph, Operator, element_bytes, planned_extent
+from tilewright.graph.types import Graph, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Algorithm, Problem
@@ -196,7 +196,7 @@ class _Choice:
         the cheapest alone is planned, and the best ways as a pair only where the cheapest beats them one by one.
         """
         part = self._part(first.operator, second.operator)
-        saved_s = self._moving_seconds((first.operator, *self.followers.maps_behind(first.operator))[-1].write.tensor)
+        saved_s = self.prices.moving_seconds((first.operator, *self.followers.maps_behind(first.operator))[-1].write.tensor)
         limit_s = first.times[first.best].thread_s + second.times[second.best].thread_s
         others = [
             pair
@@ -217,14 +217,6 @@ class _Choice:
         if other_s < apart_s:
             best_s = self.prices.time(part, _ways(first, second, (first.best, second.best))).cores_s
         return _Pair(other if other_s < best_s else None, abs(log(other_s / best_s)))
-
-    def _moving_seconds(self, tensor: str) -> float:
-        """The time of writing a tensor to where it fits and reading it back, on one thread: what fusion may save."""
-        between = self.followers.tensors[tensor]
-        size_bytes = element_bytes(between.dtype) * prod(map(planned_extent, between.shape))
-        behind = self.machine.levels[1:] or self.machine.levels
-        level = next((level for level in behind if level.usable_bytes >= size_bytes), behind[-1])
-        return 2 * size_bytes / level.bandwidth_bytes_per_s
 
     def _reader_behind(self, operator: Operator) -> _Offers | None:
         """The only reader of a result, if it has several algorithms."""

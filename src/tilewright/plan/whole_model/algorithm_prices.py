@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from tilewright.errors import PlanningError, UnsupportedOperation
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
-from tilewright.graph.types import Chain, Graph, Operator
+from tilewright.graph.types import Chain, Graph, Operator, element_bytes, planned_extent
 from tilewright.plan.algorithms.definition import Algorithm
 from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.canonical import canonical_form
@@ -138,6 +139,14 @@ class AlgorithmPrices:
             if all(times[algorithm].cores_s < time.cores_s for time in planned.values()):
                 planned[algorithm] = self.time(part, {operator.name: algorithm})
         return times | planned
+
+    def moving_seconds(self, tensor: str) -> float:
+        """The time of writing a tensor to where it fits and reading it back, on one thread."""
+        between, machine = self.graph.tensor(tensor), self.options.machine
+        size_bytes = element_bytes(between.dtype) * prod(map(planned_extent, between.shape))
+        behind = machine.levels[1:] or machine.levels
+        level = next((level for level in behind if level.usable_bytes >= size_bytes), behind[-1])
+        return 2 * size_bytes / level.bandwidth_bytes_per_s
 
     def may_be_one_chain(self, part: Part, algorithms: Algorithms) -> bool:
         """Whether no tensor inside a part has to be stored as a whole because several axes walk one dimension of it."""

@@ -13,7 +13,6 @@ from itertools import pairwise
 from math import prod
 
 from tilewright.graph.convolution_form import ConvolutionForm
-from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
 
 LEAST_RANK = 3
@@ -32,15 +31,11 @@ class Images:
 
 def images_of(graph: Graph, constants: Collection[str]) -> Images:
     """The images that operators of a graph leave to each other: no inputs, outputs or constants."""
-    between = {operator.write.tensor for operator in graph.operators} - set(graph.outputs) - set(constants)
-    known = _channels(graph)
-    channels = {name: known[name] for name in between & known.keys() if _is_image(graph.tensor(name), known[name])}
-    ordered = {
-        operator.write.tensor: channels[operator.write.tensor]
-        for operator in graph.operators
-        if operator.write.tensor in channels
-    }
-    return Images(ordered, _groups(graph, ordered))
+    known, outside = _channels(graph), {*graph.outputs, *constants}
+    made = dict.fromkeys(operator.write.tensor for operator in graph.operators)
+    between = (name for name in made if name in known and name not in outside)
+    channels = {name: known[name] for name in between if _is_image(graph.tensor(name), known[name])}
+    return Images(channels, _groups(graph, channels))
 
 
 def _is_image(tensor: Tensor, channel: int) -> bool:
@@ -59,7 +54,7 @@ def _channels(graph: Graph) -> dict[str, int]:
     while changed:
         size = len(found)
         for operator in graph.operators:
-            for name, dimension in _carried(graph, operator, found):
+            for name, dimension in _carried(operator, found):
                 found.setdefault(name, dimension)
         changed = len(found) > size
     return found
@@ -74,7 +69,7 @@ def _of_convolution(operator: Operator) -> Iterator[tuple[str, int]]:
             yield access.tensor, layout.index("C")
 
 
-def _carried(graph: Graph, operator: Operator, known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+def _carried(operator: Operator, known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     """The dimensions of channels of what a map, a pool or a reduction reads and writes, from those that are known."""
     if operator.is_product_sum():
         return
@@ -88,14 +83,10 @@ def _carried(graph: Graph, operator: Operator, known: Mapping[str, int]) -> Iter
                     yield other.tensor, place
 
 
-def _place(access: Access, axes: Collection[str]) -> int | None:
+def _place(access: Access, axes: frozenset[str]) -> int | None:
     """The only dimension that these axes walk, if there is one."""
-    places = [place for place, index in enumerate(access.indices) if axes and _walks(index, axes)]
+    places = [place for place, index in enumerate(access.indices) if index.axes() & axes]
     return places[0] if len(places) == 1 else None
-
-
-def _walks(index: Index, axes: Collection[str]) -> bool:
-    return bool(index.axes() & set(axes))
 
 
 def _groups(graph: Graph, images: Mapping[str, int]) -> dict[str, str]:

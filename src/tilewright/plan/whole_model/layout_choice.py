@@ -1,9 +1,9 @@
 """Choice of layouts: every image between operators has its channels as they are written, or last, whichever is cheaper in all.
 
 Channels that lie last are read side by side by products of pixels and filters, whose results need no transposition;
-rows of pixels fill the vectors of wide images. Every convolution, pool and reduction is priced, with the maps behind it, for each
-assignment of layouts to the images that it touches, by its best algorithm. A change of layout between two operators costs what it
-costs the operator that reads or writes across. The assignment with the smallest sum is found exactly (`elimination.py`).
+rows of pixels fill the vectors of wide images. Every convolution, pool and reduction is priced, with the maps behind it, with all
+images that it touches in either layout, by its best algorithm. Where its images lie differently it costs the transposition of
+some of them, too. The assignment with the smallest sum is found exactly (`elimination.py`).
 
 A layout is the order of a tensor's dimensions, so that prices, algorithms and code know of none: they see other index maps.
 """
@@ -17,7 +17,7 @@ from math import prod
 
 from tilewright import progress
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
-from tilewright.graph.types import Graph, Operator, element_bytes, planned_extent
+from tilewright.graph.types import Graph, Operator, planned_extent
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.registry import applicable
 from tilewright.plan.types import ImageLayouts
@@ -66,13 +66,13 @@ def choose_layouts(prices: AlgorithmPrices, precision: Precision) -> ChosenLayou
     graph = prices.graph
     images = images_of(graph, prices.constants)
     choice = _Choice(graph, prices, precision, images, Followers(graph))
-    movable = [group for group in dict.fromkeys(images.groups.values()) if choice.is_movable(group)]
-    every = choice.orders(dict.fromkeys(movable, CHANNELS_LAST))
-    return ChosenLayouts(images, _orders(choice, movable) if movable else {}, every)
+    every = choice.orders(dict.fromkeys(choice.movable, CHANNELS_LAST))
+    return ChosenLayouts(images, _orders(choice) if every else {}, every)
 
 
-def _orders(choice: _Choice, movable: Sequence[str]) -> dict[str, Order]:
+def _orders(choice: _Choice) -> dict[str, Order]:
     """The orders of dimensions of those images that are cheaper with channels last."""
+    movable = choice.movable
     units = list(choice.units())
     tables = [choice.table(unit) for unit in progress.counted(units, "choosing layouts", len(units))]
     found = cheapest(dict.fromkeys(movable, LAYOUTS), tables)
@@ -97,10 +97,12 @@ class _Choice:
     followers: Followers
     known: Near[tuple[int, Mapping[tuple[int, ...], float]]] = field(default_factory=Near)
     """Points and times of operators that were priced."""
+    movable: tuple[str, ...] = ()
+    """Groups of which some image has its channels elsewhere than last."""
 
-    def is_movable(self, group: str) -> bool:
-        """Whether some image of a group has its channels elsewhere than last."""
-        return any(self._order(name) is not None for name, first in self.images.groups.items() if first == group)
+    def __post_init__(self) -> None:
+        moving = {group for name, group in self.images.groups.items() if self._order(name) is not None}
+        self.movable = tuple(group for group in dict.fromkeys(self.images.groups.values()) if group in moving)
 
     def orders(self, layouts: Assignment) -> dict[str, Order]:
         """The orders of dimensions that differ from those written."""
@@ -120,17 +122,15 @@ class _Choice:
             if operator.name not in behind and operator.write.tensor not in self.prices.constants:
                 operators = (operator, *self.followers.maps_behind(operator))
                 behind.update(each.name for each in operators)
-                touched = (access.tensor for each in operators for access in (*each.reads, each.write))
-                groups = dict.fromkeys(self.images.groups[name] for name in touched if name in self.images.groups)
-                movable = tuple(group for group in groups if self.is_movable(group))
-                if movable:
-                    yield _Unit(operators, movable)
+                touched = dict.fromkeys(self.images.groups.get(name, "") for name in _touched(operators))
+                if groups := tuple(group for group in touched if group in self.movable):
+                    yield _Unit(operators, groups)
 
     def table(self, unit: _Unit) -> Table:
         """The times of a unit by the layouts of its images; those of a near unit of its form, scaled by their points."""
         part = self.prices.part(unit.operators)
         form = part.form([])
-        form = replace(form, structure=(form.structure, self._touched(part, unit)))
+        form = replace(form, structure=(form.structure, self._groups_of(part, unit)))
         points = prod(planned_extent(axis.extent) for axis in unit.operators[0].axes)
         near = self.known.nearest(form) if self.prices.known.takes_over else None
         if near is not None:
@@ -153,14 +153,11 @@ class _Choice:
         )
 
     def _moving_seconds(self, unit: _Unit, group: str) -> float:
-        """The time of reading the images of a group that a unit touches, and writing them in another order."""
-        touched = {access.tensor for each in unit.operators for access in (*each.reads, each.write)}
-        images = [self.graph.tensor(name) for name in touched if self.images.groups.get(name) == group]
-        machine = self.prices.options.machine
-        size_bytes = max(element_bytes(image.dtype) * prod(map(planned_extent, image.shape)) for image in images)
-        return 2 * size_bytes / machine.levels[min(1, len(machine.levels) - 1)].bandwidth_bytes_per_s
+        """The time of reading the largest image of a group that a unit touches, and writing it in another order."""
+        images = (name for name in _touched(unit.operators) if self.images.groups.get(name) == group)
+        return max(map(self.prices.moving_seconds, images))
 
-    def _touched(self, part: Part, unit: _Unit) -> tuple[int | None, ...]:
+    def _groups_of(self, part: Part, unit: _Unit) -> tuple[int | None, ...]:
         """For each tensor of a part the number of its group."""
         groups = (self.images.groups.get(tensor.name) for tensor in part.graph.tensors)
         return tuple(unit.groups.index(group) if group in unit.groups else None for group in groups)
@@ -168,8 +165,7 @@ class _Choice:
     def _seconds(self, part: Part, unit: _Unit, layouts: tuple[int, ...]) -> float:
         """On all cores, by the best algorithm."""
         orders = self.orders(dict(zip(unit.groups, layouts, strict=True)))
-        names = {tensor.name for tensor in part.graph.tensors}
-        part = replace(part, graph=with_orders(part.graph, {name: order for name, order in orders.items() if name in names}))
+        part = replace(part, graph=with_orders(part.graph, orders))
         tensors = {tensor.name: tensor for tensor in part.graph.tensors}
         problem = Problem(part.graph.operators[0], tensors, self.prices.constants, self.prices.options.machine)
         algorithms = applicable(problem, self.precision)
@@ -177,3 +173,8 @@ class _Choice:
             return self.prices.time(part, {}).cores_s
         times = self.prices.offers(part, problem.operator, algorithms)
         return min(time.cores_s for time in times.values() if not time.is_bound)
+
+
+def _touched(operators: Sequence[Operator]) -> list[str]:
+    """The tensors that operators read and write, in order, each once."""
+    return list(dict.fromkeys(access.tensor for operator in operators for access in (*operator.reads, operator.write)))

@@ -11,7 +11,7 @@ from tilewright_bench.cases.conv_chain_networks import HIGHEST, chain
 from tilewright_bench.cases.conv_chains import ConvChainCase
 from tilewright_bench.cases.conv_shapes import ConvShape
 from tilewright_bench.measurement.contender import Contender, Peer
-from tilewright_bench.peers.onnxruntime.session import Model, contender
+from tilewright_bench.peers.onnxruntime.session import Model, RecordedNodes, contender
 
 
 def prepare(case: ConvChainCase, threads: int) -> Iterator[Contender]:
@@ -33,31 +33,15 @@ def _model(case: ConvChainCase) -> Model:
     return Model(made, {"x": case.image}, {name: array for name, array in constants.items() if name in used}, case.result_shape)
 
 
-class Nodes:
-    """Nodes that are made on the way; values are names."""
-
-    def __init__(self) -> None:
-        self.made: list[Any] = []
+class Nodes(RecordedNodes):
+    """Operators of the chains by name."""
 
     def conv(self, shape: ConvShape, x: str, filters: str, bias: str | None) -> str:
         attributes = {"strides": shape.stride, "pads": (*shape.padding, *shape.padding), "group": shape.groups}
         return self._node("Conv", x, filters, *([] if bias is None else [bias]), kernel_shape=shape.kernel, **attributes)
 
-    def relu(self, x: str) -> str:
-        return self._node("Relu", x)
-
     def relu6(self, x: str) -> str:
         return self._node("Clip", x, "lowest", "highest")
-
-    def add(self, x: str, y: str) -> str:
-        return self._node("Add", x, y)
-
-    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        name = f"t{len(self.made)}"
-        self.made.append(helper.make_node(operator, inputs, [name], **attributes))
-        return name
 
 
 PEER = Peer(

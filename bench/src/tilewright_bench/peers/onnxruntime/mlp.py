@@ -10,7 +10,7 @@ import numpy as np
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.mlp_networks import EPSILON, network
 from tilewright_bench.measurement.contender import Contender, Peer
-from tilewright_bench.peers.onnxruntime.session import Model, contender
+from tilewright_bench.peers.onnxruntime.session import Model, RecordedNodes, contender
 
 
 def prepare(case: MlpCase, threads: int) -> Iterator[Contender]:
@@ -33,12 +33,12 @@ def _model(case: MlpCase, operator: str) -> Model:
     return Model(made, {"x": case.rows}, {name: array for name, array in constants.items() if name in used}, case.result_shape)
 
 
-class Nodes:
-    """Nodes that are made on the way; values are names."""
+class Nodes(RecordedNodes):
+    """Operators of the networks by name."""
 
     def __init__(self, operator: str) -> None:
         self.operator = operator
-        self.made: list[Any] = []
+        super().__init__()
 
     def linear(self, x: str, weight: str, bias: str | None) -> str:
         if self.operator == "Gemm":
@@ -46,30 +46,17 @@ class Nodes:
         product = self._node("MatMul", x, weight)
         return product if bias is None else self._node("Add", product, bias)
 
-    def relu(self, x: str) -> str:
-        return self._node("Relu", x)
-
     def gelu(self, x: str) -> str:
         return self._node("Gelu", x)
 
     def silu(self, x: str) -> str:
         return self._node("Mul", x, self._node("Sigmoid", x))
 
-    def add(self, x: str, y: str) -> str:
-        return self._node("Add", x, y)
-
     def multiply(self, x: str, y: str) -> str:
         return self._node("Mul", x, y)
 
     def layer_norm(self, x: str) -> str:
         return self._node("LayerNormalization", x, "gain", epsilon=EPSILON)
-
-    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:
-        from onnx import helper
-
-        name = f"t{len(self.made)}"
-        self.made.append(helper.make_node(operator, inputs, [name], **attributes))
-        return name
 
 
 PEER = Peer(

@@ -39,6 +39,28 @@ class Model:
         return helper.make_model(graph, opset_imports=opsets, ir_version=10)
 
 
+class RecordedNodes:
+    """Nodes that are made on the way; values are names."""
+
+    def __init__(self) -> None:
+        self.made: list[Any] = []
+
+    def relu(self, x: str) -> str:
+        """Of every element."""
+        return self._node("Relu", x)
+
+    def add(self, x: str, y: str) -> str:
+        """Elements of both."""
+        return self._node("Add", x, y)
+
+    def _node(self, operator: str, *inputs: str, **attributes: Any) -> str:
+        from onnx import helper
+
+        name = f"t{len(self.made)}"
+        self.made.append(helper.make_node(operator, inputs, [name], **attributes))
+        return name
+
+
 def contender(name: str, model: Model, threads: int) -> Contender:
     """A session of its own, which packs constants when it is made if it can."""
     import onnxruntime

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.emit_c.vectors.sliding_sums import limit_value, strides_of
+from tilewright.codegen.emit_c.vectors.sliding_sums import first_window, limit_value, strides_of
 from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
@@ -83,16 +83,10 @@ class _Emitter(VectorStatements):
 
     def image(self) -> str:
         """Where the first window of the row begins, were all of it inside of the image."""
-        image, strides = self.loops.reads[0], strides_of(self.loops)
         moving = {slide.tap for slide in _slides(self.form)} | {self.form.columns.output}
-        if isinstance(image, View):
-            offset = image.offset
-        else:
-            starts = (multiply(self.ranges[axis].start, strides[axis]) for axis in strides)
-            constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
-            offset = add(image.offset, *starts, *constants)
-        moved = (multiply(self.offset(axis), stride) for axis, stride in strides.items() if axis not in moving)
-        return f"{image.buffer} + {to_c(add(offset, *moved))}"
+        strides = strides_of(self.loops).items()
+        moved = (multiply(self.offset(axis), stride) for axis, stride in strides if axis not in moving)
+        return f"{self.loops.reads[0].buffer} + {to_c(add(first_window(self.loops), *moved))}"
 
     def weights(self) -> str:
         """Where the weights of the window's first tap lie."""

@@ -90,6 +90,17 @@ def strides_of(loops: VectorLoops) -> dict[str, Value]:
     return {axis: add(*(multiply(stride, index.coefficient(axis)) for index, stride in dims)) for axis, _ in loops.box}
 
 
+def first_window(loops: VectorLoops) -> Value:
+    """The element of the image at the start of all ranges and at the first tap, were it inside of the image."""
+    image = loops.reads[0]
+    if isinstance(image, View):
+        return image.offset
+    strides = strides_of(loops)
+    starts = (multiply(block.start, strides[axis]) for axis, block in loops.box)
+    constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
+    return add(image.offset, *starts, *constants)
+
+
 def emit_sliding_sum(loops: VectorLoops) -> Lines:
     """The lines of a sliding sum."""
     found = sliding_sum(loops.operator)
@@ -139,16 +150,8 @@ class _Emitter(VectorStatements):
 
     def image(self) -> str:
         """Where the first window of the block begins, were all of it inside of the image."""
-        image = self.loops.reads[0]
-        if isinstance(image, View):
-            offset = image.offset
-        else:
-            strides = strides_of(self.loops)
-            starts = (multiply(self.ranges[axis].start, strides[axis]) for axis in strides)
-            constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
-            offset = add(image.offset, *starts, *constants)
         moved = (multiply(self.offset(axis), stride) for axis, stride in self.around_strides().items())
-        return f"{image.buffer} + {to_c(add(offset, *moved))}"
+        return f"{self.loops.reads[0].buffer} + {to_c(add(first_window(self.loops), *moved))}"
 
     def around_strides(self) -> dict[str, Value]:
         """The strides of the image along axes that are neither windows nor their taps."""
