@@ -45,17 +45,22 @@ class Factor:
 def applies(problem: Problem) -> bool:
     """Whether an operator sums products of bytes less their zero points, but for those that a micro kernel takes as they are."""
     operator, found = problem.operator, factors(problem.operator)
-    if not found or {operator.accumulator, problem.result.dtype} != {"int32"}:
+    if not are_bytes(problem, found) or not all(access.is_affine() for access in (*operator.reads, operator.write)):
         return False
     types = [problem.tensors[factor.access.tensor].dtype for factor in found]
-    if not set(types) <= set(SHIFTS) or (operator.body == PRODUCT and types == _wanted(operator, found)):
-        return False
-    steps = frozenset(axis.name for axis in operator.reduction_axes())
+    return operator.body != PRODUCT or types != wanted(operator, found)
+
+
+def are_bytes(problem: Problem, found: Sequence[Factor]) -> bool:
+    """Whether two factors are bytes that every step reads, less zero points that are the same at all of them, summed in int32."""
+    operator, steps = problem.operator, frozenset(axis.name for axis in problem.operator.reduction_axes())
     zeros = [factor.zero for factor in found if factor.zero is not None]
     return (
-        all(access.is_affine() for access in (*operator.reads, operator.write))
+        bool(found)
+        and {operator.accumulator, problem.result.dtype} == {"int32"}
+        and all(problem.tensors[factor.access.tensor].dtype in SHIFTS for factor in found)
         and all(steps <= factor.access.axes() for factor in found)
-        and all(steps.isdisjoint(zero.axes()) for zero in zeros)
+        and all(zero.is_affine() and steps.isdisjoint(zero.axes()) for zero in zeros)
         and all(isinstance(axis.extent, int) for axis in operator.reduction_axes())
     )
 
@@ -80,43 +85,55 @@ def _factor(operator: Operator, part: Scalar) -> Factor | None:
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The product of operands that the micro kernel takes, their sums, and a map that puts them together."""
-    operator, found = problem.operator, factors(problem.operator)
-    wanted = _wanted(operator, found)
-    left, right = (_of_type(problem, builder, factor, dtype) for factor, dtype in zip(found, wanted, strict=True))
-    products = builder.record(_product, problem, (left, right), kind=operator.kind)
-    terms = [
-        (factor, _total(problem, builder, opposite)) for factor, opposite in ((left, right), (right, left)) if factor.is_centred
-    ]
-    return builder.record(_corrected, problem, products, terms, kind="zero_points")
+    found = factors(problem.operator)
+    changed = in_types(problem, builder, found, wanted(problem.operator, found))
+    products = builder.record(_product, problem, changed, kind=problem.operator.kind)
+    return put_together(problem, builder, products, changed)
 
 
-def _wanted(operator: Operator, found: Sequence[Factor]) -> list[str]:
+def in_types(problem: Problem, builder: Builder, found: Sequence[Factor], types: Sequence[str]) -> tuple[Factor, ...]:
+    """The factors as bytes of these types."""
+    return tuple(of_type(problem, builder, factor, dtype) for factor, dtype in zip(found, types, strict=True))
+
+
+def put_together(problem: Problem, builder: Builder, products: Tensor, changed: Sequence[Factor]) -> Tensor:
+    """Sums of products as they are, less what zero points add to them."""
+    left, right = changed
+    pairs = [(factor, opposite) for factor, opposite in ((left, right), (right, left)) if factor.is_centred]
+    if not pairs:
+        return products
+    terms = [(factor, total(problem, builder, opposite)) for factor, opposite in pairs]
+    return builder.record(corrected, problem, products, terms, kind="zero_points")
+
+
+def wanted(operator: Operator, found: Sequence[Factor]) -> list[str]:
     """The element type that each factor has in the micro kernel, by its role there."""
-    roles = contraction_roles(_plain_product(operator, found))
+    roles = contraction_roles(plain_product(operator, found))
     return [LEFT if place == roles.left else RIGHT for place in range(2)]
 
 
-def _plain_product(operator: Operator, found: Sequence[Factor]) -> Operator:
+def plain_product(operator: Operator, found: Sequence[Factor]) -> Operator:
     return replace(operator, reads=tuple(factor.access for factor in found), body=PRODUCT)
 
 
-def _of_type(problem: Problem, builder: Builder, factor: Factor, dtype: str) -> Factor:
+def of_type(problem: Problem, builder: Builder, factor: Factor, dtype: str) -> Factor:
     """A factor as bytes of this type."""
     tensor = problem.tensors[factor.access.tensor]
     if tensor.dtype == dtype:
         return factor
     shift = SHIFTS[dtype]
     shifted = builder.body(apply("add", Load(0), Literal(float(shift))), tensor, dtype=dtype, kind="change_sign")
-    return Factor(replace(factor.access, tensor=shifted.name), factor.zero, shift)
+    guard = factor.access.guard and replace(factor.access.guard, otherwise=factor.access.guard.otherwise + shift)
+    return Factor(replace(factor.access, tensor=shifted.name, guard=guard), factor.zero, shift)
 
 
 def _product(problem: Problem, changed: Sequence[Factor], *, name: str, result: str) -> tuple[Operator, Tensor]:
     operator = problem.operator
     write = replace(operator.write, tensor=result)
-    return replace(_plain_product(operator, changed), name=name, write=write), Tensor(result, problem.result.shape, "int32")
+    return replace(plain_product(operator, changed), name=name, write=write), Tensor(result, problem.result.shape, "int32")
 
 
-def _corrected(
+def corrected(
     problem: Problem, products: Tensor, terms: Sequence[tuple[Factor, Access]], *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     """The products less what zero points add to them: for each centred factor its zero point times the total of the other."""
@@ -154,7 +171,7 @@ def _steps(operator: Operator) -> int:
     return prod(extent for axis in operator.reduction_axes() if isinstance(extent := axis.extent, int))
 
 
-def _total(problem: Problem, builder: Builder, factor: Factor) -> Access:
+def total(problem: Problem, builder: Builder, factor: Factor) -> Access:
     """The sum of a factor over all steps, by its parallel axes."""
     tensor = builder.record(_summed, problem, factor, kind="total")
     return Access(tensor.name, tuple(axis_index(axis.name) for axis in _parallel(problem.operator, factor)))

@@ -1,4 +1,4 @@
-"""The registry of algorithms: every file of this folder that defines `ALGORITHM`, by name."""
+"""The registry of algorithms: every file of this folder that defines `ALGORITHM` (or several as `ALGORITHMS`), by name."""
 
 from __future__ import annotations
 
@@ -26,8 +26,10 @@ def registered() -> tuple[Algorithm, ...]:
     ['as written']
     """
     names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    modules = (import_module(f"{__package__}.{name}") for name in names)
-    found = sorted((module.ALGORITHM for module in modules if hasattr(module, "ALGORITHM")), key=lambda one: one.name)
+    modules = [import_module(f"{__package__}.{name}") for name in names]
+    found = [module.ALGORITHM for module in modules if hasattr(module, "ALGORITHM")]
+    found += [algorithm for module in modules for algorithm in getattr(module, "ALGORITHMS", ())]
+    found.sort(key=lambda one: one.name)
     if len({algorithm.name for algorithm in found}) < len(found):
         raise InternalError(f"two algorithms have one name: {', '.join(algorithm.name for algorithm in found)}")
     return tuple(found)
