@@ -48,6 +48,7 @@ from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
 from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import with_orders
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
+from tilewright.graph.rewrites.integer_products import IntegerProducts
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
@@ -75,6 +76,7 @@ REWRITES: tuple[Rewrite, ...] = (
     # Data flow: who reads what, without copies, repetitions and index changes in between.
     SeparateOutputs(),  # first: every output is then the result of an operator, and no pass has to ask
     FoldIndexMaps(),  # readers see the tensor behind a transpose or a slice, whose values the next passes ask for
+    IntegerProducts(),  # behind transposes between bytes and products; before FoldConstants, which would unpack weights
     DeadCode(),  # changes that were folded count as readers no more
     FoldConstants(),  # before Literals, which puts numbers that are computed here into formulas
     Literals(),  # before CommonSubexpressions: a formula is the same whether its number was written as an array or not

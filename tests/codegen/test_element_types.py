@@ -51,6 +51,20 @@ def test_every_type_becomes_every_other(target: str) -> None:
             assert_same(result[defined], value.astype(dtype)[defined])
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_maps_in_float32_store_integers(target: str) -> None:
+    graphs = Graphs()
+    x = graphs.input(np.concatenate([sample("float32", 67), np.float32([np.nan, np.inf, -np.inf, 2.0**31, -(2.0**31), 127.5])]))
+    types = ("int8", "uint8", "int16", "uint16", "int32")
+    for dtype in types:
+        graphs.add(elementwise, apply("multiply", Load(0), Literal(1.5)), [x], dtype=dtype, accumulator="float32")
+    results = run(graphs.graph(), graphs.values, target)
+    with np.errstate(all="ignore"):
+        scaled = (graphs.values[x.name] * np.float32(1.5)).astype(np.int32)
+    for dtype, result in zip(types, results, strict=True):
+        assert_same(result, scaled.astype(dtype))
+
+
 WHOLE = (
     *(("add", 2), ("subtract", 2), ("multiply", 2), ("maximum", 2), ("minimum", 2), ("floor_divide", 2), ("mod", 2), ("fmod", 2)),
     *(("bitwise_and", 2), ("bitwise_or", 2), ("bitwise_xor", 2), ("bitwise_not", 1), ("left_shift", 2), ("right_shift", 2)),

@@ -64,6 +64,23 @@ TW_INLINE float tw_float_of_float16(unsigned short x) {
 """,
 )
 """`tw_<type>_of(x)`: a double as an element of that type."""
+WHOLE_NUMBERS = Helper(
+    "tw_whole_numbers_of",
+    """\
+/* As tw_int32_of, of every lane. */
+TW_INLINE tw_int tw_whole_numbers_of(tw_vec v) {
+#if defined(__AVX512F__) || (defined(__AVX__) && TW_LANES <= 8)
+  tw_int whole;
+  __asm__("vcvttps2dq %1, %0" : "=v"(whole) : "v"(v));
+  return whole;
+#else
+  const tw_int inside = (tw_int)(v >= -0x1p31f) & (tw_int)(v < 0x1p31f);
+  return (__builtin_convertvector((tw_vec)((tw_int)v & inside), tw_int) & inside) | (~inside & (-0x7fffffff - 1));
+#endif
+}
+""",
+)
+"""A vector of floats as whole numbers of 32 bits."""
 
 # Vectors of the bits of halves. 0x1p112 moves an exponent from the bias of 15 to that of 127, denormal numbers included, and 0.5f
 # plus a number below 2^-14 is rounded where the last bit of a denormal half stands.

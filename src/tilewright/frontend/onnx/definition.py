@@ -42,6 +42,8 @@ class Definition:
     _: KW_ONLY
     is_random: bool = False
     """Whether every call may give other results, so that none is a constant."""
+    unpacks: bool = False
+    """Whether it makes longer numbers of short ones, which stay short where they are constants: products may take them so."""
 
     @property
     def attributes(self) -> frozenset[str]:
@@ -82,13 +84,19 @@ _definitions: dict[tuple[str, str], dict[int, Definition]] = {}
 
 
 def define(
-    name: str, implementation: type[Any], *parameters: Any, since: int = 1, domain: str = "", is_random: bool = False
+    name: str,
+    implementation: type[Any],
+    *parameters: Any,
+    since: int = 1,
+    domain: str = "",
+    is_random: bool = False,
+    unpacks: bool = False,
 ) -> None:
     """Define an operator from version `since` of its domain on. Raises `InternalError` if that is defined already."""
     versions = _definitions.setdefault((domain, name), {})
     if since in versions:
         raise InternalError(f"{domain or 'the standard'} operator {name} is defined twice from version {since} on")
-    versions[since] = Definition(name, domain, since, implementation, parameters, is_random=is_random)
+    versions[since] = Definition(name, domain, since, implementation, parameters, is_random=is_random, unpacks=unpacks)
 
 
 def definition(name: str, version: int, domain: str = "") -> Definition | None:

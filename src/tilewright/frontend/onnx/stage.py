@@ -149,7 +149,7 @@ class _Traversal:
             return False
         if any(isinstance(value, Symbolic) for value in inputs):
             return self._fold_symbolic(node, inputs)
-        if node.definition is None or (node.definition.has_lowering and _is_large(node, inputs)):
+        if node.definition is None or (node.definition.has_lowering and (_is_packed(node, inputs) or _is_large(node, inputs))):
             return False
         for name, value in zip(node.outputs, run_reference(node, inputs), strict=True):
             self.known[name] = value
@@ -348,6 +348,11 @@ def _call_lowering(node: Node, builder: Builder, operands: Sequence[Tensor | Non
     if node.definition is None:
         raise InternalError(f"{node.label} has no lowering")
     return node.definition.operator(output_count=len(node.outputs), **node.attributes).lower(builder, *operands)
+
+
+def _is_packed(node: Node, inputs: Sequence[Any]) -> bool:
+    """Whether a node unpacks a matrix, or more, of short numbers."""
+    return node.definition is not None and node.definition.unpacks and np.ndim(inputs[0]) > 1
 
 
 def _is_large(node: Node, inputs: Sequence[Any]) -> bool:

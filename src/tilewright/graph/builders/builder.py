@@ -95,7 +95,9 @@ class Builder:
         """A function of `scalar_functions.FUNCTIONS` or `elementwise.COMPOSITES` at every point, with broadcasting."""
         return self.body(elementwise.body_of(function), *operands, dtype=dtype, kind=function)
 
-    def body(self, body: Scalar, *operands: Operand, dtype: str | None = None, kind: str = "map") -> Tensor:
+    def body(
+        self, body: Scalar, *operands: Operand, dtype: str | None = None, accumulator: str | None = None, kind: str = "map"
+    ) -> Tensor:
         """A scalar expression at every point; `Load(i)` is the element of operand i. One operand at least is a tensor."""
         tensors = [operand for operand in operands if isinstance(operand, Tensor)]
         if not tensors:
@@ -106,7 +108,8 @@ class Builder:
             if not isinstance(operand, Tensor):
                 leaves[number] = Literal(float(operand))
         used = rewrite(body, lambda node: leaves[node.read] if isinstance(node, Load) else None)
-        return self.record(partial(elementwise.elementwise, kind=kind), used, tensors, kind=kind, dtype=dtype)
+        build = partial(elementwise.elementwise, kind=kind, dtype=dtype, accumulator=accumulator)
+        return self.record(build, used, tensors, kind=kind)
 
     def cast(self, x: Tensor, dtype: str) -> Tensor:
         """The same elements in another type."""

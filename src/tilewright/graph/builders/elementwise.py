@@ -68,12 +68,19 @@ def _of_zeros_too(power: Scalar) -> Scalar:
 
 
 def elementwise(
-    body: Scalar, operands: Sequence[Tensor], *, name: str, result: str, dtype: str | None = None, kind: str = "map"
+    body: Scalar,
+    operands: Sequence[Tensor],
+    *,
+    name: str,
+    result: str,
+    dtype: str | None = None,
+    accumulator: str | None = None,
+    kind: str = "map",
 ) -> tuple[Operator, Tensor]:
     """`body` at every point of the operands' common shape; `Load(i)` is the element of operand i.
 
     Dimensions of extent 1 that broadcast are read at index 0, missing leading ones not at all. `dtype` defaults to the operands'
-    common type. Raises `ShapeError` if the shapes do not broadcast.
+    common type, and the type to compute in, `accumulator`, follows from it. Raises `ShapeError` if the shapes do not broadcast.
 
     >>> operator, tensor = elementwise(
     ...     body_of("add"), [Tensor("x", (4, 3)), Tensor("b", (3,))], name="add", result="y", kind="add"
@@ -87,8 +94,8 @@ def elementwise(
     write = Access(result, tuple(axis(a.name) for a in axes))
     common = np.result_type(*(tensor.dtype for tensor in operands)).name
     output = Tensor(result, shape, dtype or common)
-    accumulator = accumulator_of(common if output.dtype == "bool" else output.dtype)
-    return Operator(name, kind, axes, reads, write, body, accumulator=accumulator), output
+    computed = accumulator or accumulator_of(common if output.dtype == "bool" else output.dtype)
+    return Operator(name, kind, axes, reads, write, body, accumulator=computed), output
 
 
 def broadcast(x: Tensor, shape: Shape, *, name: str, result: str) -> tuple[Operator, Tensor]:

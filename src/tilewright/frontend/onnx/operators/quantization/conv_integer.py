@@ -80,8 +80,8 @@ class QLinearConv(Convolution):
         numbers = [_by_filter(builder, scale, x) for scale in (x_scale, w_scale, y_scale)]
         factor = apply("divide", apply("multiply", Load(0), Load(1)), Load(2))
         scale = builder.body(factor, *numbers, kind="factor")
-        steps = builder.body(apply("multiply", Load(0), Load(1)), sums, scale, dtype="float32", kind="scale")
-        return lowered_quantized(builder, steps, _by_filter(builder, y_zero, x), y_zero.dtype)
+        zero = _by_filter(builder, y_zero, x)
+        return lowered_quantized(builder, apply("multiply", Load(0), Load(1)), [sums, scale], zero, y_zero.dtype)
 
 
 def _by_filter(builder: Builder, parameter: Tensor, x: Tensor) -> Tensor:

@@ -45,4 +45,4 @@ class DequantizeLinear:
         return builder.body(apply("multiply", steps, Load(1)), x, scale, zero, dtype="float32", kind="dequantize")
 
 
-define("DequantizeLinear", DequantizeLinear, since=10)
+define("DequantizeLinear", DequantizeLinear, since=10, unpacks=True)

@@ -31,9 +31,8 @@ class DynamicQuantizeLinear:
         scale = builder.body(apply("divide", apply("subtract", Load(0), Load(1)), Literal(255.0)), high, low, kind="scale")
         is_flat = apply("equal", Load(1), Literal(0.0))
         share = apply("where", is_flat, Literal(0.0), apply("divide", Load(0), Load(1)))
-        negative = builder.map("negative", builder.body(share, low, scale, kind="share"))
-        zero = lowered_quantized(builder, negative, 0.0, "uint8")
-        return lowered_quantized(builder, builder.body(share, x, scale, kind="share"), zero, "uint8"), scale, zero
+        zero = lowered_quantized(builder, apply("negative", share), (low, scale), 0.0, "uint8")
+        return lowered_quantized(builder, share, (x, scale), zero, "uint8"), scale, zero
 
 
 define("DynamicQuantizeLinear", DynamicQuantizeLinear, since=11)

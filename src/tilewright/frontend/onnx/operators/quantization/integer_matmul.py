@@ -71,9 +71,9 @@ class QLinearMatMul:
             raise UnsupportedOperation("QLinearMatMul with zero points of rows has no lowering")
         products = MatMulInteger().lower(builder, a, b, a_zero_point, b_zero_point)
         factor = apply("divide", apply("multiply", Load(1), Load(2)), Load(3))
-        numbers = [builder.reshape(scale, ()) for scale in scales]
-        steps = builder.body(apply("multiply", Load(0), factor), products, *numbers, dtype="float32", kind="scale")
-        return lowered_quantized(builder, steps, builder.reshape(y_zero_point, ()), y_zero_point.dtype)
+        operands = (products, *(builder.reshape(scale, ()) for scale in scales))
+        zero = builder.reshape(y_zero_point, ())
+        return lowered_quantized(builder, apply("multiply", Load(0), factor), operands, zero, y_zero_point.dtype)
 
 
 def _rows(parameter: Any, matrix: Any) -> Any:

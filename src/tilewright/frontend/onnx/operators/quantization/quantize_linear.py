@@ -22,6 +22,7 @@ from tilewright.frontend.onnx.operators.quantization.quantized import (
 )
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.numpy_types import widened
+from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Tensor
 
 
@@ -44,14 +45,14 @@ class QuantizeLinear:
             return quantized(x.astype(chosen) / scale.astype(chosen), zero, saturate=bool(self.saturate))
 
     def lower(self, builder: Builder, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None = None) -> Tensor:
-        """Two maps: whole numbers as float32, and these as small integers."""
+        """One map."""
         target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
         is_float = {x.dtype, y_scale.dtype} == {"float32"}
         if target not in SMALL or not is_float or self.block_size or self.precision not in (0, 1):
             raise UnsupportedOperation(f"QuantizeLinear of {x.dtype} to {target}, or in blocks, has no lowering")
-        steps = builder.map("divide", x, lowered_spread(builder, y_scale, x, self.axis))
+        scale = lowered_spread(builder, y_scale, x, self.axis)
         zero: Operand = 0.0 if y_zero_point is None else lowered_spread(builder, y_zero_point, x, self.axis)
-        return lowered_quantized(builder, steps, zero, target)
+        return lowered_quantized(builder, apply("divide", Load(0), Load(1)), (x, scale), zero, target)
 
 
 define("QuantizeLinear", QuantizeLinear, since=10)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import ml_dtypes
@@ -53,12 +54,15 @@ def spread(parameter: Any, shape: tuple[int, ...], axis: int, block_size: int) -
     return parameter if block_size else parameter.reshape([-1 if d == along else 1 for d in range(len(shape))])
 
 
-def lowered_quantized(builder: Builder, steps: Tensor, zero: Operand, target: str) -> Tensor:
-    """Multiples of a scale as a small integer type: rounded to even, counted from the zero point, within its range."""
+def lowered_quantized(builder: Builder, steps: Scalar, operands: Sequence[Operand], zero: Operand, target: str) -> Tensor:
+    """Multiples of a scale as a small integer type: rounded to even, counted from the zero point, within its range.
+
+    `steps` are an expression of the operands, inside the rounding, where passes leave quotients as they are.
+    """
     low, high = _limits(np.dtype(target))
-    shifted = apply("add", apply("round", Load(0)), Load(1))
+    shifted = apply("add", apply("round", steps), Load(len(operands)))
     bounded: Scalar = apply("minimum", apply("maximum", shifted, Literal(low)), Literal(high))
-    return builder.cast(builder.body(bounded, steps, zero, dtype="float32", kind="quantize"), target)
+    return builder.body(bounded, *operands, zero, dtype=target, accumulator="float32", kind="quantize")
 
 
 def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int) -> Tensor:

@@ -1,0 +1,82 @@
+"""Scales and zero points of quantised operands: what is wrong with them, said before anything is computed with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import InvalidModel
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Tensor
+
+MICROSOFT = "com.microsoft"
+"""The domain of onnxruntime's own operators."""
+
+BYTES = ("uint8", "int8")
+"""The types of quantised operands."""
+
+
+def check_operand(
+    where: str,
+    operand: str,
+    dtype: Any,
+    scale: Any,
+    zero: Any,
+    *,
+    columns: Any = None,
+    known: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Raise `InvalidModel` for a scale or a zero point that an operand of this type cannot have.
+
+    Both are numbers, or vectors with one for each of `columns` columns, where that is given. They are arrays, or tensors, of
+    which the values are in `known`, as far as they are constants. `zero` is None where it is left out.
+
+    >>> check_operand("QLinearAdd", "A", np.uint8, np.float32(0.5), np.uint8(3))
+    >>> check_operand("QLinearAdd", "A", np.uint8, np.float32(0), None)
+    Traceback (most recent call last):
+    ...
+    tilewright.errors.InvalidModel: the scale of A is 0
+      where: QLinearAdd
+      why: a step of a quantised number is a finite number above 0
+      hint: quantise the model again, with a range that is not empty
+    """
+    _check_type(where, operand, dtype, zero)
+    _check_scale(where, operand, scale, known or {})
+    for role, parameter in (("scale", scale), ("zero point", zero)):
+        if parameter is not None:
+            _check_length(where, operand, role, parameter.shape, columns)
+
+
+def _check_type(where: str, operand: str, dtype: Any, zero: Any) -> None:
+    name = np.dtype(dtype).name
+    if name not in BYTES:
+        raise InvalidModel(f"{operand} is of {name}", where=where, why="quantised operands are of uint8 or int8")
+    if zero is not None and np.dtype(zero.dtype).name != name:
+        text = f"the zero point of {operand} is of {np.dtype(zero.dtype).name}"
+        hint = f"store it as {name}"
+        raise InvalidModel(text, where=where, why=f"{operand} is of {name}, and its zero point is one of its numbers", hint=hint)
+
+
+def _check_scale(where: str, operand: str, scale: Any, known: Mapping[str, np.ndarray]) -> None:
+    if np.dtype(scale.dtype).name != "float32":
+        text = f"the scale of {operand} is of {np.dtype(scale.dtype).name}"
+        raise InvalidModel(text, where=where, why="scales are of float32 here", hint="convert it")
+    values = known.get(scale.name) if isinstance(scale, Tensor) else np.asarray(scale)
+    wrong = [] if values is None else [value for value in values.reshape(-1).tolist() if not 0 < value < np.inf]
+    if wrong:
+        raise InvalidModel(
+            f"the scale of {operand} is {wrong[0]:g}",
+            where=where,
+            why="a step of a quantised number is a finite number above 0",
+            hint="quantise the model again, with a range that is not empty",
+        )
+
+
+def _check_length(where: str, operand: str, role: str, shape: Any, columns: Any) -> None:
+    if tuple(shape) in ((), (1,)) or (columns is not None and tuple(shape) == (columns,)):
+        return
+    wanted = "one number" if columns is None else f"one number, or one for each of the {columns} columns"
+    text = f"the {role} of {operand} has the shape {shape_text(shape)}"
+    raise InvalidModel(text, where=where, why=f"it is {wanted}", hint="quantise the model again, per tensor")

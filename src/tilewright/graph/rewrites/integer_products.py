@@ -1,0 +1,154 @@
+"""Products of dequantised bytes become products of the bytes, and their scales multiply the sums.
+
+With bytes a and b, zero points za and zb, and scales sa and sb, which are the same at all steps of the sum,
+
+    sum (a - za) sa (b - zb) sb  =  sa sb sum (a - za)(b - zb)
+
+The left side is what DequantizeLinear in front of a product says; the right side sums integers, exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from math import isfinite, prod
+
+import numpy as np
+
+from tilewright.graph.rewrites.constants.constant_part import Array
+from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.scalar import Apply, Load, Scalar, apply
+from tilewright.graph.types import Access, AxisKind, Graph, Operator, Tensor
+
+BYTES = ("uint8", "int8")
+LARGEST_SUM = 2**31 - 1
+SMALLEST_FACTOR, LARGEST_RESULT = 2.0**-126, 2.0**127
+"""Within these no scale and no scaled sum of float32 leaves the normal numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dequantised:
+    """An operand that is (number - zero) * scale: how a product reads the three."""
+
+    number: Access
+    zero: Access | None
+    scale: Access
+    largest: int
+    """Of |number - zero|."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntegerProducts:
+    """Legal where no sum can leave int32, where scales are constants, finite and normal, and where both operands are bytes whose
+    scales and zero points do not change along the sum. Sums are then those of exact arithmetic, rounded once more or less than
+    sums of float32.
+    """
+
+    name: str = "integer-products"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with products of bytes, each with a map that scales behind it."""
+        rewriting = _Rewriting(graph)
+        operators = [part for operator in graph.operators for part in rewriting.parts(operator)]
+        return with_operators(replace(graph, tensors=tuple(rewriting.tensors.values())), operators)
+
+
+class _Rewriting:
+    def __init__(self, graph: Graph) -> None:
+        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.values = {name: constant.array for name, constant in graph.constants if constant.has_values}
+        self.producers = {operator.write.tensor: operator for operator in graph.operators}
+
+    def parts(self, operator: Operator) -> Iterator[Operator]:
+        """An operator, or the product of integers and the scaling that stand for it."""
+        found = self.operands(operator)
+        if not found or not self.is_legal(operator, found):
+            yield operator
+            return
+        sums = Tensor(unused(f"{operator.write.tensor}_sums", self.tensors), self.tensors[operator.write.tensor].shape, "int32")
+        self.tensors[sums.name] = sums
+        yield _product(operator, found, sums)
+        yield _scaling(operator, found, sums)
+
+    def operands(self, operator: Operator) -> tuple[Dequantised, ...]:
+        """Both operands of a product in float32, if both are dequantised bytes."""
+        is_float = operator.accumulator == "float32" == self.tensors[operator.write.tensor].dtype
+        if not operator.is_contraction() or not is_float:
+            return ()
+        found = [self.dequantised(operator, access) for access in operator.reads]
+        return tuple(operand for operand in found if operand is not None) if None not in found else ()
+
+    def dequantised(self, reader: Operator, access: Access) -> Dequantised | None:
+        """How a reader gets at the bytes behind an operand."""
+        producer = self.producers.get(access.tensor)
+        if producer is None or not producer.is_map() or producer.accumulator != "float32" or not is_invertible(producer):
+            return None
+        reads = _parts(producer.body)
+        if reads is None or self.tensors[producer.reads[reads[0]].tensor].dtype not in BYTES:
+            return None
+        if not all(read.is_affine() for read in producer.reads):
+            return None
+        positions, extents = consumer_positions(producer, access), largest_extents(reader)
+        accesses = [composed(read, positions, extents) for read in producer.reads]
+        number, scale = accesses[reads[0]], accesses[reads[2]]
+        zero = None if reads[1] is None else accesses[reads[1]]
+        zeros = self.values.get(zero.tensor) if zero is not None else None
+        if zeros is not None and not np.any(zeros):
+            zero = None
+        return Dequantised(number, zero, scale, _largest(self.tensors[number.tensor].dtype, zero, zeros))
+
+    def is_legal(self, operator: Operator, found: Collection[Dequantised]) -> bool:
+        """Whether integers give what float32 would give, but for rounding."""
+        steps = [axis.extent for axis in operator.reduction_axes()]
+        summed = frozenset(axis.name for axis in operator.reduction_axes())
+        parameters = [access for operand in found for access in (operand.zero, operand.scale) if access is not None]
+        if not all(isinstance(extent, int) for extent in steps) or any(access.axes() & summed for access in parameters):
+            return False
+        scales = [self.values.get(operand.scale.tensor) for operand in found]
+        if any(values is None or not values.size for values in scales):
+            return False
+        largest_sum = prod(extent for extent in steps if isinstance(extent, int)) * prod(operand.largest for operand in found)
+        sizes = [np.abs(values.astype(np.float64)) for values in scales if values is not None]
+        low, high = prod(float(size.min()) for size in sizes), prod(float(size.max()) for size in sizes)
+        return largest_sum <= LARGEST_SUM and low >= SMALLEST_FACTOR and isfinite(high) and high * largest_sum <= LARGEST_RESULT
+
+
+def _parts(body: Scalar) -> tuple[int, int | None, int] | None:
+    """The reads of (number, zero point, scale) in the body of a dequantisation."""
+    match body:
+        case Apply("multiply", (Load(number), Load(scale))):
+            return number, None, scale
+        case Apply("multiply", (Apply("subtract", (Load(number), Load(zero))), Load(scale))):
+            return number, zero, scale
+    return None
+
+
+def _largest(dtype: str, zero: Access | None, zeros: Array | None) -> int:
+    """The largest |number - zero| of a type, whose zero point may be known."""
+    limits = np.iinfo(dtype)
+    if zero is None:
+        zeros = np.zeros(1, dtype)
+    if zeros is None:
+        return limits.max - limits.min
+    return max(limits.max - int(zeros.min()), int(zeros.max()) - limits.min)
+
+
+def _product(operator: Operator, found: Collection[Dequantised], sums: Tensor) -> Operator:
+    """The product of numbers less their zero points, in int32."""
+    reads = [operand.number for operand in found]
+    factors: list[Scalar] = []
+    for place, operand in enumerate(found):
+        factors.append(Load(place) if operand.zero is None else apply("subtract", Load(place), Load(len(reads))))
+        reads += [] if operand.zero is None else [operand.zero]
+    write = replace(operator.write, tensor=sums.name)
+    return replace(operator, reads=tuple(reads), write=write, body=apply("multiply", *factors), accumulator="int32")
+
+
+def _scaling(operator: Operator, found: Collection[Dequantised], sums: Tensor) -> Operator:
+    """The map that multiplies sums by both scales."""
+    axes = tuple(axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL)
+    reads = (replace(operator.write, tensor=sums.name), *(operand.scale for operand in found))
+    body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
+    return Operator(f"{operator.name}_scaled", "scale", axes, reads, operator.write, body)
