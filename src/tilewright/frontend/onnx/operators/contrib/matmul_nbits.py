@@ -1,0 +1,200 @@
+"""MatMulNBits: products with weights of 4 or 8 bits, in blocks along the summed dimension with a scale and a zero point each.
+
+Source: onnxruntime's ContribOperators.md. Weights are what they stand for, (number - zero point) times scale, in float32, at
+every `accuracy_level`, which is the least accuracy. onnxruntime rounds the left operand to 8 bits at level 4, and is further from
+the exact product than what is computed here; at levels 0 and 1 both differ by the roundings of sums of float32.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.nbits_matmul import nbits_matmul, numbers_of_bytes
+from tilewright.graph.builders.pad import pad
+from tilewright.graph.extents import times
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Tensor, largest_extent
+
+PANEL = 32
+"""Columns that stand side by side where weights are read in the order of the sum: two vectors of 512 bits."""
+MOST_ROWS = 4
+"""Rows up to which it is faster to unpack weights at every row than to read them as float32."""
+
+_WHERE = "MatMulNBits"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatMulNBits:
+    """`a @ b.T` plus a bias, where b (N, K) is stored as (N, blocks, bytes of a block): of 4 bits two a byte, the even one lower.
+
+    `scales` are (N, blocks), or flat. `zero_points` are so, too, in the type of `a`; or packed as the numbers are, each row by
+    itself: (N, bytes). Without any they are in the middle, 8 or 128. `g_idx` is the block that a step's scale is taken from.
+    """
+
+    K: int
+    N: int
+    block_size: int
+    bits: int = 4
+    accuracy_level: int = 0
+
+    def reference(self, a: Any, b: Any, scales: Any, zero_points: Any = None, g_idx: Any = None, bias: Any = None) -> Any:
+        self._check(a, b, scales, zero_points, g_idx, bias)
+        block = np.arange(self.K) // self.block_size if g_idx is None else g_idx
+        numbers = self._numbers(b).reshape(self.N, -1)[:, : self.K].astype(np.float32)
+        zeros = self._zeros(zero_points).astype(np.float32)[:, block]
+        weights = (numbers - zeros) * scales.reshape(self.N, self._blocks).astype(np.float32)[:, block]
+        product = np.matmul(a.astype(np.float32), weights.T)
+        return (product if bias is None else product + bias.astype(np.float32)).astype(a.dtype)
+
+    def lower(
+        self,
+        builder: Builder,
+        a: Tensor,
+        b: Tensor,
+        scales: Tensor,
+        zero_points: Tensor | None = None,
+        g_idx: Tensor | None = None,
+        bias: Tensor | None = None,
+    ) -> Tensor:
+        """An operator that unpacks constant weights at every row, or a product with weights that are unpacked before."""
+        self._check(a, b, scales, zero_points, g_idx, bias)
+        if g_idx is not None:
+            raise UnsupportedOperation(
+                "MatMulNBits with g_idx has no lowering", why="scales in another order than blocks are looked up at every step"
+            )
+        rows = builder.reshape(builder.cast(a, "float32"), (times(*a.shape[:-1]), self.K))
+        parts = [part for part in (b, scales, zero_points) if part is not None]
+        are_known = all(part.name in builder.known for part in parts)
+        is_few = are_known and largest_extent(rows.shape[0]) <= MOST_ROWS
+        multiply = self._by_unpacking if is_few else self._by_floats
+        product = multiply(builder, rows, b, scales, zero_points)
+        product = product if bias is None else builder.map("add", product, builder.cast(bias, "float32"))
+        return builder.cast(builder.reshape(product, (*a.shape[:-1], self.N)), a.dtype)
+
+    def _by_unpacking(self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
+        """The product where every row reads the bytes of constant weights, in panels of columns."""
+        known, m, behind = builder.known, rows.shape[0], self._blocks * self.block_size - self.K
+        whole = builder.record(pad, rows, ((0, 0), (0, behind)), 0.0, kind="pad") if behind else rows
+        blocks = builder.reshape(whole, (m, self._blocks, self.block_size))
+        packed = builder.constant(_panels(known[b.name]), b.name)
+        by_block = known[scales.name].reshape(self.N, self._blocks).astype(np.float32)
+        factors = builder.constant(_panels(by_block), scales.name)
+        zeros = None if zero_points is None else builder.constant(_panels(self._zeros(known[zero_points.name])), zero_points.name)
+        product = builder.record(nbits_matmul, blocks, packed, factors, zeros, self._middle, kind="nbits_matmul")
+        columns = -(-self.N // PANEL) * PANEL
+        flat = builder.reshape(product, (m, columns))
+        return flat if columns == self.N else builder.slice(flat, (slice(None), slice(0, self.N)))
+
+    def _by_floats(self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
+        """The product with weights in float32, which become constants where they are made of constants."""
+        numbers = builder.record(numbers_of_bytes, b, 8 // self.bits, kind="unpack")
+        numbers = builder.reshape(numbers, (self.N, self._blocks, self.block_size))
+        shape = (self.N, self._blocks, 1)
+        factors = builder.reshape(builder.cast(scales, "float32"), shape)
+        zeros: Tensor | float = self._middle
+        if zero_points is not None:
+            zeros = builder.reshape(self._lowered_zeros(builder, zero_points), shape)
+        weights = builder.map("multiply", builder.map("subtract", numbers, zeros), factors)
+        flat = builder.reshape(weights, (self.N, self._blocks * self.block_size))
+        kept = flat if flat.shape[1] == self.K else builder.slice(flat, (slice(None), slice(0, self.K)))
+        return builder.einsum("mk,nk->mn", rows, kept)
+
+    def _lowered_zeros(self, builder: Builder, zero_points: Tensor) -> Tensor:
+        """Zero points (N, blocks) in float32."""
+        if zero_points.dtype != "uint8":
+            return builder.reshape(builder.cast(zero_points, "float32"), (self.N, self._blocks))
+        packed = builder.reshape(zero_points, (self.N, 1, self._zero_bytes))
+        numbers = builder.record(numbers_of_bytes, packed, 8 // self.bits, kind="unpack")
+        flat = builder.reshape(numbers, (self.N, self._zero_bytes * (8 // self.bits)))
+        return flat if flat.shape[1] == self._blocks else builder.slice(flat, (slice(None), slice(0, self._blocks)))
+
+    @property
+    def _blocks(self) -> int:
+        return -(-self.K // self.block_size)
+
+    @property
+    def _zero_bytes(self) -> int:
+        """The bytes of the packed zero points of a row."""
+        return -(-self._blocks * self.bits // 8)
+
+    @property
+    def _middle(self) -> float:
+        return float(1 << (self.bits - 1))
+
+    def _numbers(self, packed: Any) -> Any:
+        """The numbers of bytes, along the last dimension."""
+        if self.bits == 8:
+            return packed
+        return np.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:-1], -1)
+
+    def _zeros(self, zero_points: Any) -> Any:
+        """The zero points (N, blocks)."""
+        if zero_points is None:
+            return np.full((self.N, self._blocks), self._middle, np.float32)
+        if zero_points.dtype != np.uint8:
+            return zero_points.reshape(self.N, self._blocks).astype(np.float32)
+        return self._numbers(zero_points.reshape(self.N, self._zero_bytes))[:, : self._blocks]
+
+    def _check(self, a: Any, b: Any, scales: Any, zero_points: Any, g_idx: Any, bias: Any) -> None:
+        """Raise `InvalidModel` for attributes and operands that do not fit together."""
+        self._check_attributes()
+        n, blocks = self.N, self._blocks
+        if not a.shape or a.shape[-1] != self.K:
+            raise InvalidModel(f"A has the shape {shape_text(a.shape)}", where=_WHERE, why=f"its last dimension is K, {self.K}")
+        _check_shape("B", b.shape, [(n, blocks, self.block_size * self.bits // 8)])
+        if np.dtype(b.dtype).name != "uint8":
+            raise InvalidModel(f"B is of {np.dtype(b.dtype).name}", where=_WHERE, why="numbers are packed into uint8")
+        _check_shape("scales", scales.shape, [(n, blocks), (n * blocks,)])
+        if zero_points is not None:
+            self._check_zeros(a, zero_points)
+        if g_idx is not None:
+            _check_shape("g_idx", g_idx.shape, [(self.K,), (blocks * self.block_size,)])
+        if bias is not None:
+            _check_shape("bias", bias.shape, [(n,)])
+
+    def _check_attributes(self) -> None:
+        if self.bits not in (4, 8):
+            raise InvalidModel(f"MatMulNBits of {self.bits} bits", where=_WHERE, why="weights of 4 and 8 bits are known here")
+        if self.block_size < 16 or self.block_size & (self.block_size - 1):
+            raise InvalidModel(f"block_size is {self.block_size}", where=_WHERE, why="it is a power of two from 16 on")
+        if self.K < 1 or self.N < 1:
+            raise InvalidModel(f"K is {self.K} and N is {self.N}", where=_WHERE, why="both are numbers from 1 on")
+
+    def _check_zeros(self, a: Any, zero_points: Any) -> None:
+        name = np.dtype(zero_points.dtype).name
+        if name not in ("uint8", np.dtype(a.dtype).name):
+            raise InvalidModel(
+                f"zero_points are of {name}",
+                where=_WHERE,
+                why=f"they are packed into uint8, or of the type of A, {np.dtype(a.dtype).name}",
+                hint="store them so, or leave them out where all are in the middle",
+            )
+        count = self._zero_bytes if name == "uint8" else self._blocks
+        _check_shape("zero_points", zero_points.shape, [(self.N, count), (self.N * count,)])
+
+
+def _check_shape(operand: str, shape: Any, allowed: list[tuple[int, ...]]) -> None:
+    if tuple(shape) not in allowed:
+        raise InvalidModel(
+            f"{operand} has the shape {shape_text(shape)}",
+            where=_WHERE,
+            why=f"by K, N, bits and block_size it is {' or '.join(map(shape_text, allowed))}",
+            hint="quantise the model again",
+        )
+
+
+def _panels(array: Any) -> Any:
+    """(n, blocks, ...) as (panels, blocks, ..., columns of a panel); columns that there are not are 0."""
+    behind = -array.shape[0] % PANEL
+    padded = np.pad(array, [(0, behind)] + [(0, 0)] * (array.ndim - 1)) if behind else array
+    return np.ascontiguousarray(np.moveaxis(padded.reshape(-1, PANEL, *array.shape[1:]), 1, -1))
+
+
+define("MatMulNBits", MatMulNBits, domain=MICROSOFT)

@@ -1,0 +1,132 @@
+"""MatMulNBits beside onnxruntime: bits, block sizes, zero points of both kinds, biases, rows, constants and inputs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.frontend.onnx.operators.contrib.peers import DOMAIN, node_model, three_results
+from tests.support.onnx_operators import operator
+from tilewright.errors import InvalidModel
+from tilewright.onnx import InferenceSession
+
+FEW = settings(max_examples=20, deadline=None)
+ZEROS = ("none", "packed", "floats")
+
+
+def operands(
+    rows: tuple[int, ...], k: int, n: int, block: int, bits: int, zeros: str, *, has_bias: bool = False
+) -> dict[str, Any]:
+    random = np.random.default_rng(k * n + bits)
+    blocks = -(-k // block)
+    found = {
+        "none": None,
+        "packed": random.integers(0, 256, (n, -(-blocks * bits // 8)), np.uint8),
+        "floats": random.uniform(0, 1 << bits, (n, blocks)).astype(np.float32),
+    }
+    return {
+        "a": random.standard_normal((*rows, k)).astype(np.float32),
+        "b": random.integers(0, 256, (n, blocks, block * bits // 8), np.uint8),
+        "scales": random.uniform(-0.02, 0.02, (n, blocks)).astype(np.float32),
+        "zero_points": found[zeros],
+        "g_idx": None,
+        "bias": random.standard_normal(n).astype(np.float32) if has_bias else None,
+    }
+
+
+def close(results: tuple[Any, Any, Any], values: dict[str, Any], tolerance: float = 3e-6) -> None:
+    """Within some roundings of the sums of sizes."""
+    peer, compiled, reference = results
+    assert compiled.shape == peer.shape == reference.shape
+    most = np.abs(values["a"]).sum(axis=-1).max() * np.abs(values["scales"]).max() * 255 + 1
+    np.testing.assert_allclose(compiled, reference, rtol=0, atol=1e-6 * most)
+    np.testing.assert_allclose(compiled, peer, rtol=0, atol=tolerance * most)
+
+
+@FEW
+@given(
+    st.sampled_from([(1,), (3,), (1, 2), (5,), (17,)]),
+    st.integers(1, 150),
+    st.integers(1, 70),
+    st.sampled_from([16, 32, 64, 128, 256]),
+    st.sampled_from([4, 8]),
+    st.sampled_from(ZEROS),
+    st.booleans(),
+    st.booleans(),
+)
+def test_products(
+    rows: tuple[int, ...], k: int, n: int, block: int, bits: int, zeros: str, has_bias: bool, is_constant: bool
+) -> None:
+    values = operands(rows, k, n, block, bits, zeros, has_bias=has_bias)
+    constants = ("b", "scales", "zero_points") if is_constant else ()
+    attributes = {"K": k, "N": n, "bits": bits, "block_size": block}
+    has_peer = bits == 4 or zeros != "floats"
+    close(three_results("MatMulNBits", values, "float", constants, has_peer=has_peer, **attributes), values)
+
+
+@pytest.mark.parametrize(("level", "tolerance"), [(0, 3e-6), (1, 3e-6), (4, 3e-3)])
+@pytest.mark.parametrize("rows", [1, 20])
+def test_levels_of_accuracy(level: int, tolerance: float, rows: int) -> None:
+    """What is computed here is as exact at every level; onnxruntime rounds rows to 8 bits at level 4."""
+    values = operands((rows,), 128, 64, 32, 4, "none")
+    attributes = {"K": 128, "N": 64, "bits": 4, "block_size": 32, "accuracy_level": level}
+    close(three_results("MatMulNBits", values, "float", ("b", "scales"), **attributes), values, tolerance)
+
+
+def test_few_rows_read_the_packed_bytes_themselves() -> None:
+    values = operands((1,), 256, 64, 32, 4, "packed")
+    attributes = {"K": 256, "N": 64, "bits": 4, "block_size": 32}
+    data = node_model("MatMulNBits", values, "float", ("b", "scales", "zero_points"), **attributes).SerializeToString()
+    text = InferenceSession(data).explain()
+    assert "nbits_matmul" in text
+    assert "(floor(" in text
+
+
+def test_a_block_for_every_step_is_looked_up_by_the_reference() -> None:
+    values = operands((2,), 64, 8, 16, 4, "packed")
+    plain = operator("MatMulNBits", 1, DOMAIN, K=64, N=8, block_size=16)
+    expected = plain.reference(*values.values())
+    values["g_idx"] = (np.arange(64) // 16).astype(np.int32)
+    np.testing.assert_array_equal(plain.reference(*values.values()), expected)
+    data = node_model("MatMulNBits", values, "float", ("b", "scales"), K=64, N=8, block_size=16, bits=4).SerializeToString()
+    feeds = {name: value for name, value in values.items() if value is not None and name not in ("b", "scales")}
+    session = InferenceSession(data)
+    np.testing.assert_array_equal(session.run(None, feeds)[0], expected)
+    assert "run as NumPy" in session.explain()
+
+
+def test_halves() -> None:
+    values = operands((2,), 64, 32, 16, 4, "none")
+    values["a"], values["scales"] = values["a"].astype(np.float16), values["scales"].astype(np.float16)
+    attributes = {"K": 64, "N": 32, "bits": 4, "block_size": 16}
+    data = node_model("MatMulNBits", values, "float16", ("b", "scales"), **attributes).SerializeToString()
+    (compiled,) = InferenceSession(data).run(None, {"a": values["a"]})
+    expected = operator("MatMulNBits", 1, DOMAIN, **attributes).reference(*values.values())
+    np.testing.assert_allclose(compiled.astype("f8"), expected.astype("f8"), rtol=2e-3, atol=1e-4)
+
+
+WRONG = {
+    "bits": ({}, {"bits": 3}, "MatMulNBits of 3 bits", "4 and 8 bits"),
+    "block": ({}, {"block_size": 24}, "block_size is 24", "a power of two from 16 on"),
+    "scales": ({"scales": np.ones(7, np.float32)}, {}, "scales has the shape (7,)", "(8, 4) or (32,)"),
+    "zeros": ({"zero_points": np.zeros((8, 3), np.uint8)}, {}, "zero_points has the shape (8, 3)", "(8, 2) or (16,)"),
+    "type": ({"zero_points": np.zeros((8, 4), np.int8)}, {}, "zero_points are of int8", "packed into uint8"),
+    "b": ({"b": np.zeros((8, 4, 9), np.uint8)}, {}, "B has the shape (8, 4, 9)", "(8, 4, 8)"),
+    "bias": ({"bias": np.zeros(5, np.float32)}, {}, "bias has the shape (5,)", "(8,)"),
+    "k": ({}, {"K": 63}, "A has the shape (2, 64)", "its last dimension is K, 63"),
+}
+
+
+@pytest.mark.parametrize("wrong", list(WRONG))
+def test_what_is_wrong_is_told(wrong: str) -> None:
+    changed, attributes, *texts = WRONG[wrong]
+    values = operands((2,), 64, 8, 16, 4, "none") | changed
+    data = node_model("MatMulNBits", values, "float", **{"K": 64, "N": 8, "bits": 4, "block_size": 16} | attributes)
+    with pytest.raises(InvalidModel) as problem:
+        InferenceSession(data.SerializeToString()).run(None, {name: one for name, one in values.items() if one is not None})
+    for text in (*texts, "MatMulNBits node"):
+        assert text in str(problem.value)
