@@ -34,6 +34,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_runs(
         (["attention", "--cases", "block_127"], "block_127: did you mean block_"),
         (["mlp", "--peers", "mkl"], "mkl: choose from "),
         (["conv-chains", "--cases", "C9"], "C9: choose from C1, "),
+        (["int8", "--cases", "1x1x1"], "1x1x1: did you mean "),
         (["mlp", "--seed", "x"], "'x' is not a valid integer"),
     ],
 )

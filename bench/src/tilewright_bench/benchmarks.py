@@ -18,11 +18,12 @@ from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.conv import ConvCase
 from tilewright_bench.cases.conv_chains import ConvChainCase
 from tilewright_bench.cases.gemm import GemmCase
+from tilewright_bench.cases.int8 import Int8Case
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.model import ModelCase
 from tilewright_bench.measurement.contender import Peer
 from tilewright_bench.run import Benchmark
-from tilewright_bench.tilewright_contender import attention, chains, conv, conv_chains, gemm, mlp, model
+from tilewright_bench.tilewright_contender import attention, chains, conv, conv_chains, gemm, int8, mlp, model
 
 
 @cache
@@ -49,3 +50,4 @@ MLP: Benchmark[MlpCase] = Benchmark("mlp", mlp.PEER, peers_of("mlp"))
 MODELS: Benchmark[ModelCase] = Benchmark("model", model.PEER, peers_of("model"))
 CONVOLUTIONS: Benchmark[ConvCase] = Benchmark("conv", conv.PEER, peers_of("conv"))
 CONV_CHAINS: Benchmark[ConvChainCase] = Benchmark("conv-chains", conv_chains.PEER, peers_of("conv-chains"))
+INT8: Benchmark[Int8Case] = Benchmark("int8", int8.PEER, peers_of("int8"), peak="int8")

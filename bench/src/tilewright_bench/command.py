@@ -16,19 +16,21 @@ import click
 from tilewright.cli.parameters import choice, named_shapes
 from tilewright.errors import TilewrightError
 from tilewright.tune.shapes import TABLE_IV
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
-from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, mlp_shapes
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, GEMMS, INT8, MLP, MODELS
+from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, int8_shapes, mlp_shapes
 from tilewright_bench.cases.attention import attention_cases
 from tilewright_bench.cases.chains import chain_cases
 from tilewright_bench.cases.conv_chains import conv_chain_cases
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 from tilewright_bench.cases.gemm import gemm_cases
 from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
+from tilewright_bench.cases.int8 import int8_cases
 from tilewright_bench.cases.mlp import mlp_cases
 from tilewright_bench.cases.model import ModelCase
 from tilewright_bench.conv_chain_report import conv_chain_report
 from tilewright_bench.conv_report import conv_report
 from tilewright_bench.environment import restart_if_unfair
+from tilewright_bench.int8_report import int8_report
 from tilewright_bench.model_report import model_report
 from tilewright_bench.run import PACKINGS, Benchmark, Settings, measured
 from tilewright_bench.tables.report import Report
@@ -39,6 +41,8 @@ GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
 ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
 MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
 CONV_CHAIN_NAMES = tuple(shape.name for shape in conv_chain_shapes.SHAPES)
+INT8_NAMES = tuple(shape.name for shape in int8_shapes.SHAPES)
+QUICK_INT8_NAMES = tuple(shape.name for shape in int8_shapes.QUICK)
 
 
 def names_of(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
@@ -236,6 +240,21 @@ def conv_chains(json_file: str | None, **options: Any) -> None:
     _publish("conv-chains", measured_conv_chains(**options), json_file)
 
 
+@bench.command()
+@click.option(
+    "--cases",
+    callback=names_of(INT8_NAMES),
+    metavar="MxNxK,...",
+    help=f"Which products; by default all: {', '.join(INT8_NAMES)}.",
+)
+@click.option("--quick", is_flag=True, help=f"Three rounds; without --cases only {', '.join(QUICK_INT8_NAMES)}.")
+@_common(INT8)
+def int8(json_file: str | None, **options: Any) -> None:
+    """Products of unsigned by signed bytes with constant weights: time, GOP/s, share of the peak of the vector units' byte
+    products, ratio to the best peer."""
+    _publish("int8", measured_int8(**options), json_file)
+
+
 def measured_chains(cases: tuple[str, ...] | None, kind: str, packing: str, **settings: Any) -> Report:
     """Run the benchmark of chains in a fair environment, restarting the process for that if need be; progress on stderr.
 
@@ -286,6 +305,13 @@ def measured_conv_chains(cases: tuple[str, ...] | None, **settings: Any) -> Repo
     """The same for chains of convolutions."""
     restart_if_unfair(settings["threads"])
     return conv_chain_report(conv_chain_cases(cases or CONV_CHAIN_NAMES), _settings(**settings))
+
+
+def measured_int8(cases: tuple[str, ...] | None, quick: bool, **settings: Any) -> Report:
+    """The same for products of bytes."""
+    restart_if_unfair(settings["threads"])
+    names, rounds = (QUICK_INT8_NAMES, {"repeats": 3}) if quick else (INT8_NAMES, {})
+    return int8_report(int8_cases(cases or names), _settings(**(settings | rounds)))
 
 
 def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:

@@ -31,6 +31,8 @@ class Benchmark(Generic[CaseT]):
     name: str
     tilewright: Peer[CaseT]
     peers: Mapping[str, Peer[CaseT]]
+    peak: str = "float32"
+    """The element type whose peak shares are of; float32 where this machine has no instruction for it."""
 
     def chosen_peers(self, names: Sequence[str] | None) -> tuple[Peer[CaseT], ...]:
         """The peers of these names (None: all that matter). Raises `TilewrightError` for one that is not installed."""
@@ -86,7 +88,8 @@ def run(benchmark: Benchmark[CaseT], cases: Sequence[CaseT], settings: Settings,
     peers = (benchmark.tilewright, *benchmark.chosen_peers(settings.peers))
     machine, compiler = calibration.ensure(), toolchain.find()
     measurer = measurement.compiled(compiler, machine)
-    rates = MeasuredRates(measurer, machine, measurer.peak_loop("float32"))
+    peak = benchmark.peak if benchmark.peak in measurer.element_types() else "float32"
+    rates = MeasuredRates(measurer, machine, measurer.peak_loop(peak))
     results = []
     for case in cases:
         progress(case, None)

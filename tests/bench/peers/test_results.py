@@ -15,6 +15,8 @@ from tilewright_bench.cases.conv_chain_shapes import ConvChain
 from tilewright_bench.cases.conv_chains import ConvChainCase
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.cases.gemm_shapes import GemmShape
+from tilewright_bench.cases.int8 import Int8Case
+from tilewright_bench.cases.int8_shapes import Int8Shape
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.mlp_shapes import MlpShape
 from tilewright_bench.measurement import call_loops
@@ -67,6 +69,12 @@ def test_peers_of_linear_layers_compute_what_the_reference_says(peer: Peer[MlpCa
 )
 def test_contenders_of_convolution_chains_compute_what_the_reference_says(peer: Peer[ConvChainCase], shape: ConvChain) -> None:
     _check(peer, ConvChainCase(shape, "t"))
+
+
+@pytest.mark.parametrize("shape", [Int8Shape(1, 5, 3), Int8Shape(7, 48, 70)], ids=lambda shape: shape.name)
+@pytest.mark.parametrize("peer", [benchmarks.INT8.tilewright, *benchmarks.INT8.peers.values()], ids=lambda peer: peer.name)
+def test_contenders_of_products_of_bytes_compute_what_the_reference_says(peer: Peer[Int8Case], shape: Int8Shape) -> None:
+    _check(peer, Int8Case(shape))
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)

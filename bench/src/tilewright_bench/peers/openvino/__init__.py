@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.peers.openvino import attention, chains, conv, conv_chains, mlp, model
+from tilewright_bench.peers.openvino import attention, chains, conv, conv_chains, int8, mlp, model
 
 PEERS: dict[str, Peer[Any]] = {
     "chains": chains.PEER,
@@ -14,4 +14,5 @@ PEERS: dict[str, Peer[Any]] = {
     "model": model.PEER,
     "conv": conv.PEER,
     "conv-chains": conv_chains.PEER,
+    "int8": int8.PEER,
 }

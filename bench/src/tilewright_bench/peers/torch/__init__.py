@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright_bench.measurement.contender import Peer
-from tilewright_bench.peers.torch import attention, chains, conv, conv_chains, gemm, mlp
+from tilewright_bench.peers.torch import attention, chains, conv, conv_chains, gemm, int8, mlp
 
 PEERS: dict[str, Peer[Any]] = {
     "chains": chains.PEER,
@@ -14,4 +14,5 @@ PEERS: dict[str, Peer[Any]] = {
     "mlp": mlp.PEER,
     "conv": conv.PEER,
     "conv-chains": conv_chains.PEER,
+    "int8": int8.PEER,
 }

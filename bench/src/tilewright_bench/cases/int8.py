@@ -1,0 +1,85 @@
+"""Products of bytes as cases: operands, the exact reference, and the ONNX model of those that read one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tilewright_bench.cases.case import SEED, DoubleArray, relative_error
+from tilewright_bench.cases.int8_shapes import Int8Shape, int8_shape
+from tilewright_bench.cases.required import Required
+
+ZERO = 128
+"""Of the left operand; the right one is symmetric."""
+OPSET, IR_VERSION = 17, 8
+
+
+@dataclass(frozen=True)
+class Int8Case:
+    """One product c = (a - 128) b of unsigned a with constant signed b."""
+
+    shape: Int8Shape
+    table: str = "u8 x s8 products (M x N x K) with a zero point of the left operand, constant weights, called from Python"
+    prepacked: bool = True
+    required: Required | None = None
+    even: str = ""
+
+    @property
+    def name(self) -> str:
+        """The shape's name."""
+        return self.shape.name
+
+    @property
+    def flops(self) -> int:
+        """Of the product."""
+        return self.shape.flops
+
+    @property
+    def moved_bytes(self) -> int:
+        """Both inputs and the result, each once."""
+        return self.shape.moved_bytes
+
+    @cached_property
+    def operands(self) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], np.ndarray[Any, np.dtype[np.int8]]]:
+        """Bytes of the whole range, the same in every run."""
+        generator = np.random.default_rng(SEED)
+        a = generator.integers(0, 256, (self.shape.m, self.shape.k), np.uint8)
+        return a, generator.integers(-128, 128, (self.shape.k, self.shape.n), np.int8)
+
+    @property
+    def result_shape(self) -> tuple[int, int]:
+        """(m, n)."""
+        return self.shape.m, self.shape.n
+
+    @cached_property
+    def reference(self) -> DoubleArray:
+        """The exact result: all partial sums are integers below 2**53."""
+        a, b = (operand.astype(np.float64) for operand in self.operands)
+        return (a - ZERO) @ b
+
+    @cached_property
+    def model(self) -> bytes:
+        """MatMulInteger from "a" to "c", the weights being an initializer."""
+        from onnx import TensorProto, helper, numpy_helper
+
+        a = helper.make_tensor_value_info("a", TensorProto.UINT8, (self.shape.m, self.shape.k))
+        c = helper.make_tensor_value_info("c", TensorProto.INT32, self.result_shape)
+        constants = {"b": self.operands[1], "zero": np.array(ZERO, np.uint8)}
+        initializers = [numpy_helper.from_array(array, name) for name, array in constants.items()]
+        node = helper.make_node("MatMulInteger", ["a", "b", "zero"], ["c"])
+        graph = helper.make_graph([node], "case", [a], [c], initializers)
+        proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", OPSET)], ir_version=IR_VERSION)
+        return bytes(proto.SerializeToString())
+
+    def error(self, result: np.ndarray[Any, Any]) -> float:
+        """The largest difference to the reference, relative to its largest magnitude; infinite for another shape or NaN."""
+        return relative_error(result, self.reference)
+
+
+def int8_cases(names: Sequence[str]) -> list[Int8Case]:
+    """The cases of these names."""
+    return [Int8Case(int8_shape(name)) for name in names]
