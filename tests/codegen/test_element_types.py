@@ -65,6 +65,25 @@ def test_maps_in_float32_store_integers(target: str) -> None:
         assert_same(result, scaled.astype(dtype))
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("extents", [(3, 67), (1, 16), (2, 1), (70, 5)])
+def test_maps_of_integers_wrap_in_vectors(target: str, extents: tuple[int, int]) -> None:
+    graphs = Graphs()
+    rows, columns = extents
+    sums = graphs.input(sample("int32", rows * columns, 1).reshape(extents))
+    short = graphs.input(sample("int8", rows * columns, 2).reshape(extents))
+    totals, zeros = graphs.input(sample("int32", columns, 3)), graphs.input(sample("uint8", rows, 4).reshape(rows, 1))
+    centred = apply("subtract", Load(0), apply("multiply", Load(1), Load(2)))
+    for dtype in ("int32", "int8", "uint16"):
+        graphs.add(elementwise, centred, [sums, zeros, totals], dtype=dtype, accumulator="int32")
+    graphs.add(elementwise, apply("negative", apply("add", Load(0), Literal(-3.0))), [short], accumulator="int32")
+    graph = graphs.graph()
+    for operator, got, expected in zip(
+        graph.operators, run(graph, graphs.values, target), meanings(graph, graphs.values), strict=True
+    ):
+        assert_same_named(operator, got, expected)
+
+
 WHOLE = (
     *(("add", 2), ("subtract", 2), ("multiply", 2), ("maximum", 2), ("minimum", 2), ("floor_divide", 2), ("mod", 2), ("fmod", 2)),
     *(("bitwise_and", 2), ("bitwise_or", 2), ("bitwise_xor", 2), ("bitwise_not", 1), ("left_shift", 2), ("right_shift", 2)),

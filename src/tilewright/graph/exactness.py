@@ -6,14 +6,19 @@ to it where they are loaded; integers and doubles as accumulators are no floats,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from tilewright.graph.scalar import AxisValue, Literal, Parameter, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
 
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 HALVES = frozenset(("float16", "bfloat16"))
 IN_FLOAT32 = frozenset(("bool", "int8", "int16", "uint8", "uint16", "float16", "bfloat16", "float32"))
 """Types whose values all are float32 values."""
+LANE_TYPES = frozenset(("int8", "int16", "int32", "uint8", "uint16"))
+"""Types that lanes of 32 bits hold, and of which they keep the low bits."""
+WRAPPING = frozenset(("add", "subtract", "multiply", "negative"))
+"""Functions whose results, modulo 2^32, do not depend on whether numbers have a sign."""
 LARGEST_WHOLE = 1 << 24
 """Up to it float32 holds every whole number."""
 
@@ -36,3 +41,24 @@ def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> st
     if operator.accumulator in HALVES and any(tensors[read.tensor].dtype not in IN_FLOAT32 for read in loaded):
         return "float64"
     return ""
+
+
+def has_integer_lanes(operator: Operator, reads: Sequence[str], written: str) -> bool:
+    """Whether vectors of int32 compute a map, given the element types of its reads and of what it writes.
+
+    >>> from tilewright.graph.builders.elementwise import body_of, elementwise
+    >>> x = Tensor("x", (4,), "int8")
+    >>> add, _ = elementwise(body_of("square"), [x], name="f", result="z")
+    >>> more, _ = elementwise(body_of("add"), [x, x], name="f", result="z")
+    >>> has_integer_lanes(add, ["int8"], "int8"), has_integer_lanes(more, ["int8", "int8"], "int8")
+    (False, True)
+    """
+    is_plain = all(read.is_affine() for read in operator.reads) and {*reads, written} <= LANE_TYPES
+    leaves = all(_has_lanes(node) for node in subexpressions(operator.body))
+    return operator.is_map() and operator.accumulator == "int32" and is_plain and leaves and set(operator.functions()) <= WRAPPING
+
+
+def _has_lanes(node: Scalar) -> bool:
+    if isinstance(node, Literal):
+        return abs(node.value) < 2**31 and node.value == int(node.value)
+    return not isinstance(node, AxisValue | Parameter)

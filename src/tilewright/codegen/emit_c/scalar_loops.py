@@ -1,4 +1,4 @@
-"""C text of scalar loops (the fallback): plain loops in one element type, point by point."""
+"""C text of scalar loops (the fallback): plain loops in one element type, point by point; simple maps of integers in vectors."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TypeAlias
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import index_text
+from tilewright.codegen.emit_c.integer_vectors import has_vectors, in_vectors, integer_helpers, vector_lines
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
 from tilewright.codegen.emit_c.lookups import lookups, place_of, position_texts
 from tilewright.codegen.emit_c.multiply_adds import multiply_add, summed_product
@@ -43,6 +44,7 @@ def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:
         *scalar_functions(loops.scalar_element_type, loops.functions()),
         *element_memory(operand.dtype for operand in (*loops.reads, loops.write)),
         *lookups(loops.reads),
+        *integer_helpers(loops),
         *([compensated_sum(loops.scalar_element_type)] if loops.block_steps else []),
     ]
 
@@ -67,6 +69,10 @@ class _Emitter:
         around = sorted((axis for axis, _ in self.loops.box if axis not in reduced), key=lambda a: a == self.loops.vector_axis)
         reduction = self.loops.operator.reduction
         body = self.map_body() if reduction is None else self.row_body(reduction, reduced)
+        if has_vectors(self.loops) and self.ranges[around[-1]].size != 1:
+            axis = around.pop()
+            size, vectors = to_c(self.ranges[axis].size), vector_lines(self.loops, self.address)
+            body = in_vectors(names.axis_offset(axis), size, vectors, body)
         return ["{", *indent(self.nest(around, body)), "}"]
 
     def nest(self, axes: Iterable[str], body: Lines) -> Lines:

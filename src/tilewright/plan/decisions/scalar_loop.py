@@ -1,4 +1,4 @@
-"""Scalar loops: plans of operators that no vectors compute: element by element, in blocks that are distributed over threads.
+"""Scalar loops: plans of operators that vectors of float32 do not compute, in blocks that are distributed over threads.
 
 There is nothing to search: no vectors, no micro kernel, no packing. Each is a chain of its own.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.exactness import has_integer_lanes, scalar_element_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
@@ -22,6 +22,9 @@ from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, TermKind
+
+LANE_BITS = 32
+"""Of a lane that holds an integer."""
 
 
 def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
@@ -50,6 +53,9 @@ def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients)
     (operator,) = chain.operators
     sizes = planned_sizes(chain)
     steps = prod(sizes.values()) * (1 + len(operator.functions()))
+    types = [chain.tensor(read.tensor).dtype for read in operator.reads]
+    if has_integer_lanes(operator, types, chain.tensor(chain.output).dtype):
+        steps //= machine.vector_bits // LANE_BITS
     least = floor(chain, machine)
     seconds = max(steps * coefficients.scalar_step_cycles / machine.frequency_hz, least.seconds)
     schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > LEAST_PARALLEL_S else 1))

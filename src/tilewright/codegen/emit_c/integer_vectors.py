@@ -1,0 +1,112 @@
+"""C text of vectors of integers: the middle of the innermost loop of a map in int32, whose rest is point by point.
+
+Lanes are unsigned in C, where sums, differences and products wrap, as those of int32 do in NumPy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.graph.exactness import has_integer_lanes
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar
+from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES
+from tilewright.kernels.helpers import Helper
+
+Lines = list[str]
+OPERATORS = {"add": "+", "subtract": "-", "multiply": "*"}
+LANES = Helper(
+    "tw_naturals",
+    """\
+typedef unsigned tw_naturals __attribute__((vector_size(4 * TW_LANES)));
+TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int(x); }
+""",
+    traced=Helper(
+        "tw_naturals",
+        "typedef unsigned tw_naturals;\nTW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)x; }\n",
+    ),
+)
+ACCESS = """\
+typedef @TYPE@ tw_wholes_@NAME@ __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
+TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) {
+  return (tw_naturals)__builtin_convertvector(*(const tw_wholes_@NAME@ *)p, tw_int);
+}
+TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) {
+  *(tw_wholes_@NAME@ *)p = __builtin_convertvector((tw_int)v, tw_wholes_@NAME@);
+}
+"""
+TOUCHES = """\
+TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0; }
+TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { (void)v; tw_touch_written(p, TW_LANES * sizeof *p); }
+"""
+
+
+def has_vectors(loops: VectorLoops) -> bool:
+    """Whether a map is computed in vectors of integers: its operands lie side by side, or are the same for the whole vector."""
+    types = [operand.dtype for operand in (*loops.reads, loops.write)]
+    if loops.vector_axis is None or not has_integer_lanes(loops.operator, types[:-1], types[-1]):
+        return False
+    strides = [operand.stride(loops.vector_axis) for operand in loops.reads if isinstance(operand, View)]
+    return len(strides) == len(loops.reads) and set(strides) <= {0, 1} and loops.write.stride(loops.vector_axis) == 1
+
+
+def vector_lines(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
+    """The statements of TW_LANES points, at the addresses of the first of them."""
+    lines = [f"const tw_naturals vector_{read} = {_load(loops, read, address)};" for read in range(len(loops.reads))]
+    return [*lines, f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {_value(loops.operator.body)});"]
+
+
+def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:
+    """A loop over whole vectors, and one over the points that are left."""
+    return [
+        "{",
+        *indent(
+            [
+                f"long {index} = 0;",
+                f"for (; {index} + TW_LANES <= {size}; {index} += TW_LANES) {{",
+                *indent(vectors),
+                "}",
+                f"for (; {index} < {size}; {index}++) {{",
+                *indent(point),
+                "}",
+            ]
+        ),
+        "}",
+    ]
+
+
+def integer_helpers(loops: VectorLoops) -> list[Helper]:
+    """The helpers that these lines call."""
+    return [_access(operand.dtype) for operand in (*loops.reads, loops.write)] if has_vectors(loops) else []
+
+
+@cache
+def _access(dtype: str) -> Helper:
+    def named(text: str) -> str:
+        return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
+
+    name = f"tw_naturals_{dtype}"
+    return Helper(name, named(ACCESS), (LANES,), Helper(name, named(TOUCHES), (LANES.traced or LANES, TOUCH_BYTES)))
+
+
+def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:
+    operand = loops.reads[read]
+    assert isinstance(operand, View)
+    is_splat = operand.stride(loops.vector_axis) == 0
+    element = f"tw_get_{operand.dtype}({address(operand)})"
+    return f"tw_splat_natural({element})" if is_splat else f"tw_load_naturals_{operand.dtype}({address(operand)})"
+
+
+def _value(scalar: Scalar) -> str:
+    match scalar:
+        case Load(read):
+            return f"vector_{read}"
+        case Literal(value):
+            return f"tw_splat_natural({int(value)})"
+        case Apply("negative", (operand,)):
+            return f"(-{_value(operand)})"
+        case Apply(function, (left, right)):
+            return f"({_value(left)} {OPERATORS[function]} {_value(right)})"
+    raise AssertionError(f"{scalar} is not computed in vectors of integers")
