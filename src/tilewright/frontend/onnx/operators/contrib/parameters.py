@@ -1,13 +1,16 @@
-"""Scales and zero points of quantised operands: what is wrong with them, said before anything is computed with them."""
+"""Scales and zero points of quantised operands: what is wrong with them, what bytes stand for by them, and bytes again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import InvalidModel
+from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
@@ -80,3 +83,35 @@ def _check_length(where: str, operand: str, role: str, shape: Any, columns: Any)
     wanted = "one number" if columns is None else f"one number, or one for each of the {columns} columns"
     text = f"the {role} of {operand} has the shape {shape_text(shape)}"
     raise InvalidModel(text, where=where, why=f"it is {wanted}", hint="quantise the model again, per tensor")
+
+
+def dequantised(x: Any, scale: Any, zero: Any) -> Any:
+    """What bytes stand for, in float32."""
+    steps = x.astype(np.float32) - (0 if zero is None else zero.reshape(()).astype(np.float32))
+    return steps * scale.reshape(())
+
+
+def requantised(values: Any, scale: Any, zero: Any, dtype: Any) -> Any:
+    """Numbers of float32 as bytes."""
+    return quantized(values / scale.reshape(()), np.zeros((), dtype) if zero is None else zero.reshape(()))
+
+
+def lowered_dequantised(
+    builder: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, first: int
+) -> tuple[Scalar, tuple[Tensor, ...]]:
+    """What bytes stand for, as an expression of the operands that it reads, the first of which has the number `first`."""
+    operands = [x, builder.reshape(scale, ())]
+    steps: Scalar = Load(first)
+    if zero is not None:
+        steps = apply("subtract", steps, Load(first + 2))
+        operands.append(builder.reshape(zero, ()))
+    return apply("multiply", steps, Load(first + 1)), tuple(operands)
+
+
+def lowered_requantised(
+    builder: Builder, value: Scalar, operands: Sequence[Tensor], scale: Tensor, zero: Tensor | None, dtype: str
+) -> Tensor:
+    """An expression of operands as bytes: one map."""
+    steps = apply("divide", value, Load(len(operands)))
+    shift: Tensor | float = 0.0 if zero is None else builder.reshape(zero, ())
+    return lowered_quantized(builder, steps, (*operands, builder.reshape(scale, ())), shift, dtype)

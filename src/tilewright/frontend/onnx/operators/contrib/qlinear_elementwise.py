@@ -1,0 +1,131 @@
+"""QLinearAdd, QLinearMul, QLinearSigmoid and QLinearLeakyRelu: functions of what bytes stand for, as bytes of another scale.
+
+Source: onnxruntime's ContribOperators.md. What bytes stand for, (byte - zero point) times scale, and functions of it are
+computed in float32, divided by the result's scale, rounded to even, and saturated. onnxruntime multiplies by ratios of scales
+that it rounds before, or looks results up; where a result lies halfway between two steps but for these roundings it may be a
+step apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.contrib.parameters import (
+    MICROSOFT,
+    check_operand,
+    dequantised,
+    lowered_dequantised,
+    lowered_requantised,
+    requantised,
+)
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.scalar import Literal, Load, Scalar, apply, with_loads
+from tilewright.graph.special_functions import sigmoid
+from tilewright.graph.types import Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class QLinearBinary:
+    """A function of two operands, which broadcast."""
+
+    name: str
+    function: str
+
+    def reference(
+        self, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, c_scale: Any, c_zero: Any = None
+    ) -> Any:
+        check_operand(self.name, "A", a.dtype, a_scale, a_zero)
+        check_operand(self.name, "B", b.dtype, b_scale, b_zero)
+        check_operand(self.name, "C", a.dtype, c_scale, c_zero)
+        values = getattr(np, self.function)(dequantised(a, a_scale, a_zero), dequantised(b, b_scale, b_zero))
+        return requantised(values, c_scale, c_zero, a.dtype)
+
+    def lower(
+        self,
+        builder: Builder,
+        a: Tensor,
+        a_scale: Tensor,
+        a_zero: Tensor | None,
+        b: Tensor,
+        b_scale: Tensor,
+        b_zero: Tensor | None,
+        c_scale: Tensor,
+        c_zero: Tensor | None = None,
+    ) -> Tensor:
+        """One map."""
+        check_operand(self.name, "A", a.dtype, a_scale, a_zero, known=builder.known)
+        check_operand(self.name, "B", b.dtype, b_scale, b_zero, known=builder.known)
+        check_operand(self.name, "C", a.dtype, c_scale, c_zero, known=builder.known)
+        left, left_operands = lowered_dequantised(builder, a, a_scale, a_zero, 0)
+        right, right_operands = lowered_dequantised(builder, b, b_scale, b_zero, len(left_operands))
+        body = apply(self.function, left, right)
+        return lowered_requantised(builder, body, (*left_operands, *right_operands), c_scale, c_zero, a.dtype)
+
+
+@dataclass(frozen=True, slots=True)
+class QLinearUnary:
+    """A function of one operand."""
+
+    def reference(self, x: Any, x_scale: Any, x_zero: Any, y_scale: Any, y_zero: Any = None) -> Any:
+        name = type(self).__name__
+        check_operand(name, "X", x.dtype, x_scale, x_zero)
+        check_operand(name, "Y", x.dtype, y_scale, y_zero)
+        return requantised(self.values(dequantised(x, x_scale, x_zero)), y_scale, y_zero, x.dtype)
+
+    def lower(
+        self,
+        builder: Builder,
+        x: Tensor,
+        x_scale: Tensor,
+        x_zero: Tensor | None,
+        y_scale: Tensor,
+        y_zero: Tensor | None = None,
+    ) -> Tensor:
+        """One map."""
+        name = type(self).__name__
+        check_operand(name, "X", x.dtype, x_scale, x_zero, known=builder.known)
+        check_operand(name, "Y", x.dtype, y_scale, y_zero, known=builder.known)
+        value, operands = lowered_dequantised(builder, x, x_scale, x_zero, 0)
+        return lowered_requantised(builder, with_loads(self.body(), {0: value}), operands, y_scale, y_zero, x.dtype)
+
+    def values(self, x: Any) -> Any:
+        """The function of an array."""
+        raise NotImplementedError
+
+    def body(self) -> Scalar:
+        """The function of `Load(0)`."""
+        raise NotImplementedError
+
+
+class QLinearSigmoid(QLinearUnary):
+    """1 / (1 + exp(-x))."""
+
+    def values(self, x: Any) -> Any:
+        return sigmoid(x)
+
+    def body(self) -> Scalar:
+        return apply("sigmoid", Load(0))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QLinearLeakyRelu(QLinearUnary):
+    """x, or alpha times x where that is below 0."""
+
+    alpha: float = 0.01
+
+    def values(self, x: Any) -> Any:
+        return np.where(x < 0, np.float32(self.alpha) * x, x)
+
+    def body(self) -> Scalar:
+        scaled = apply("multiply", Literal(float(np.float32(self.alpha))), Load(0))
+        return apply("where", apply("less", Load(0), Literal(0.0)), scaled, Load(0))
+
+
+define("QLinearAdd", QLinearBinary, "QLinearAdd", "add", domain=MICROSOFT)
+define("QLinearMul", QLinearBinary, "QLinearMul", "multiply", domain=MICROSOFT)
+define("QLinearSigmoid", QLinearSigmoid, domain=MICROSOFT)
+define("QLinearLeakyRelu", QLinearLeakyRelu, domain=MICROSOFT)

@@ -1,0 +1,137 @@
+"""QLinear operators beside onnxruntime, over shapes, types, scales and zero points: one step apart at most, and seldom."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.frontend.onnx.operators.contrib.peers import DOMAIN, drawn, node_model, steps_apart, three_results
+from tests.support.onnx_operators import operator
+from tilewright.errors import InvalidModel
+from tilewright.onnx import InferenceSession
+
+TYPES = st.sampled_from(["uint8", "int8"])
+FEW = settings(max_examples=12, deadline=None)
+
+
+def parameters(
+    random: np.random.Generator, name: str, dtype: str, *, has_zero: bool = True, size: float = 0.02
+) -> dict[str, Any]:
+    zero = drawn(random, (), dtype) if has_zero else None
+    return {f"{name}_scale": np.float32(random.uniform(size / 2, size)), f"{name}_zero": zero}
+
+
+def agree(
+    op_type: str, values: dict[str, Any], dtype: str, constants: Collection[str] = (), share: float = 0.05, **attributes: Any
+) -> None:
+    peer, compiled, reference = three_results(op_type, values, dtype, constants, **attributes)
+    assert steps_apart(compiled, reference) <= 1
+    assert steps_apart(compiled, peer) <= 1
+    assert np.count_nonzero(compiled != reference) <= 1 + share * peer.size
+    assert np.count_nonzero(compiled != peer) <= 1 + share * peer.size
+
+
+@FEW
+@given(
+    st.sampled_from([((3, 37), (3, 37)), ((2, 5, 33), (33,)), ((70,), (1,)), ((2, 1, 4), (3, 1))]),
+    TYPES,
+    st.sampled_from(["QLinearAdd", "QLinearMul"]),
+    st.booleans(),
+    st.integers(0, 99),
+)
+def test_sums_and_products(shapes: Any, dtype: str, op_type: str, has_zero: bool, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values: dict[str, Any] = {}
+    for name, shape in zip("ab", shapes, strict=True):
+        values |= {name: drawn(random, shape, dtype)} | parameters(random, name, dtype, has_zero=has_zero)
+    values |= parameters(random, "c", dtype, size=0.04)
+    constants = [name for name in values if "_" in name]
+    agree(op_type, values, dtype, constants, has_peer=has_zero)  # onnxruntime takes no QLinearAdd without zero points
+
+
+@FEW
+@given(st.sampled_from([(70,), (3, 37), (2, 3, 5)]), TYPES, st.booleans(), st.booleans(), st.integers(0, 99))
+def test_functions(shape: Any, dtype: str, is_relu: bool, has_zero: bool, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = {"x": drawn(random, shape, dtype)} | parameters(random, "x", dtype, has_zero=has_zero, size=0.05)
+    values |= parameters(random, "y", dtype, size=0.01)
+    if is_relu:
+        agree("QLinearLeakyRelu", values, dtype, alpha=0.125)
+    else:
+        agree("QLinearSigmoid", values, dtype)
+
+
+@FEW
+@given(st.integers(1, 9), st.integers(3, 17), TYPES, st.booleans(), st.booleans(), st.integers(0, 99))
+def test_pools(channels: int, extent: int, dtype: str, channels_last: bool, with_padding: bool, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    shape = (2, extent, extent + 1, channels) if channels_last else (2, channels, extent, extent + 1)
+    values = {"x": drawn(random, shape, dtype)} | parameters(random, "x", dtype) | parameters(random, "y", dtype)
+    constants = ("x_scale", "x_zero", "y_scale", "y_zero")
+    agree("QLinearGlobalAveragePool", values, dtype, constants, channels_last=int(channels_last))
+    windows = {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "strides": [2, 1], "count_include_pad": int(with_padding)}
+    agree("QLinearAveragePool", values, dtype, constants, channels_last=int(channels_last), **windows)
+
+
+@FEW
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), TYPES, st.booleans(), st.booleans(), st.integers(0, 99))
+def test_joins(extents: list[int], dtype: str, is_same: bool, is_constant: bool, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    of_y = parameters(random, "y", dtype)
+    values = dict(of_y)
+    for number, extent in enumerate(extents):
+        name = f"x{number}"
+        values[name] = drawn(random, (2, extent, 5), dtype)
+        of_part = zip((f"{name}_scale", f"{name}_zero"), of_y.values(), strict=True)
+        values |= dict(of_part) if is_same else parameters(random, name, dtype)
+    constants = [name for name in values if "_" in name] if is_constant else []
+    agree("QLinearConcat", values, dtype, constants, axis=1)
+
+
+X, ONE = np.ones((2, 3, 4, 4), np.uint8), np.float32(1)
+ZERO = np.uint8(0)
+BINARY = {"a": X, "a_scale": ONE, "a_zero": ZERO, "b": X, "b_scale": ONE, "b_zero": ZERO, "c_scale": ONE, "c_zero": ZERO}
+UNARY = {"x": X, "x_scale": ONE, "x_zero": ZERO, "y_scale": ONE, "y_zero": ZERO}
+JOIN = {"y_scale": ONE, "y_zero": ZERO, "x": X, "x_scale": ONE, "x_zero": ZERO}
+EVERY = {
+    "QLinearAdd": BINARY,
+    "QLinearMul": BINARY,
+    "QLinearSigmoid": UNARY,
+    "QLinearLeakyRelu": UNARY,
+    "QLinearGlobalAveragePool": UNARY,
+    "QLinearConcat": JOIN,
+}
+WRONG = {
+    "scale": (np.float32(0), "is 0", "finite number above 0"),
+    "zero": (np.int8(0), "is of int8", "uint8"),
+    "length": (np.ones(3, np.float32), "has the shape (3,)", "one number"),
+}
+
+
+@pytest.mark.parametrize("wrong", list(WRONG))
+@pytest.mark.parametrize("op_type", list(EVERY))
+def test_wrong_parameters_are_told(op_type: str, wrong: str) -> None:
+    replacement, *texts = WRONG[wrong]
+    name = {"scale": "_scale", "zero": "_zero", "length": "_scale"}[wrong]
+    values = dict(EVERY[op_type])
+    changed = [key for key in values if key.endswith(name)][-1]
+    values[changed] = replacement
+    attributes = {"axis": 1} if op_type == "QLinearConcat" else {}
+    constants = [key for key in values if "_" in key]
+    data = node_model(op_type, values, "uint8", constants, **attributes).SerializeToString()
+    with pytest.raises(InvalidModel) as problem:
+        InferenceSession(data).run(None, {key: value for key, value in values.items() if key not in constants})
+    for text in (*texts, op_type):
+        assert text in str(problem.value)
+    with pytest.raises(InvalidModel):
+        operator(op_type, 1, DOMAIN, **attributes).reference(*values.values())
+
+
+def test_a_join_without_a_zero_point_is_told() -> None:
+    with pytest.raises(InvalidModel, match="every part has three"):
+        operator("QLinearConcat", 1, DOMAIN, axis=0).reference(ONE, ZERO, X, ONE)
