@@ -67,6 +67,14 @@ def test_functions(shape: Any, dtype: str, is_relu: bool, has_zero: bool, seed: 
 
 
 @FEW
+@given(st.sampled_from([(3, 70), (2, 5, 4), (1, 300)]), TYPES, st.sampled_from([11, 13]), st.integers(0, 99))
+def test_softmax(shape: Any, dtype: str, opset: int, seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = {"x": drawn(random, shape, dtype)} | parameters(random, "x", dtype, size=0.06) | parameters(random, "y", dtype)
+    agree("QLinearSoftmax", values, dtype, ("x_scale", "x_zero", "y_scale", "y_zero"), axis=1, opset=opset)
+
+
+@FEW
 @given(st.integers(1, 9), st.integers(3, 17), TYPES, st.booleans(), st.booleans(), st.integers(0, 99))
 def test_pools(channels: int, extent: int, dtype: str, channels_last: bool, with_padding: bool, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -105,7 +113,9 @@ EVERY = {
     "QLinearLeakyRelu": UNARY,
     "QLinearGlobalAveragePool": UNARY,
     "QLinearConcat": JOIN,
+    "QLinearSoftmax": UNARY,
 }
+ATTRIBUTES: dict[str, dict[str, int]] = {"QLinearConcat": {"axis": 1}, "QLinearSoftmax": {"opset": 13}}
 WRONG = {
     "scale": (np.float32(0), "is 0", "finite number above 0"),
     "zero": (np.int8(0), "is of int8", "uint8"),
@@ -121,7 +131,7 @@ def test_wrong_parameters_are_told(op_type: str, wrong: str) -> None:
     values = dict(EVERY[op_type])
     changed = [key for key in values if key.endswith(name)][-1]
     values[changed] = replacement
-    attributes = {"axis": 1} if op_type == "QLinearConcat" else {}
+    attributes = ATTRIBUTES.get(op_type, {})
     constants = [key for key in values if "_" in key]
     data = node_model(op_type, values, "uint8", constants, **attributes).SerializeToString()
     with pytest.raises(InvalidModel) as problem:

@@ -1,0 +1,141 @@
+"""QAttention: the attention of one quantised input, whose queries, keys and values are one product of bytes.
+
+Source: onnxruntime's ContribOperators.md. The product is that of MatMulIntegerToFloat: exact sums, scaled in float32. What
+follows is float32, in other orders of summation than onnxruntime's; masked scores have `mask_filter_value` added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.contrib.matmul_integer_to_float import MatMulIntegerToFloat
+from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT, check_operand
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.softmax import numpy_reference as softmax
+from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.shapes import are_known, shape_text
+from tilewright.graph.types import Tensor
+
+_WHERE = "QAttention"
+_MASKED = -3.4028234663852886e38
+"""What onnxruntime gives to scores of keys behind a query: the least number of float32."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QAttention:
+    """Attention of `input` (batch, steps, K) with `weight` (K, 3 hidden) of bytes, which hold queries, keys and values.
+
+    `mask_index` is 1 or 0 for every key (batch, steps), or the numbers of keys (batch,). With `unidirectional` no query sees a
+    later key. States of earlier calls (`past`), rotary embeddings and other masks are refused.
+    """
+
+    num_heads: int
+    do_rotary: int = 0
+    mask_filter_value: float = -10000.0
+    past_present_share_buffer: int = 0
+    scale: float = 0.0
+    unidirectional: int = 0
+    output_count: int = 1
+
+    def reference(
+        self,
+        x: Any,
+        weight: Any,
+        bias: Any,
+        x_scale: Any,
+        weight_scale: Any,
+        mask_index: Any = None,
+        x_zero: Any = None,
+        weight_zero: Any = None,
+        past: Any = None,
+    ) -> Any:
+        self._check(x, weight, x_scale, weight_scale, mask_index, x_zero, weight_zero, past)
+        joint = MatMulIntegerToFloat().reference(x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
+        batch, steps, _ = x.shape
+        parts = joint.reshape(batch, steps, 3, self.num_heads, -1).transpose(2, 0, 3, 1, 4)
+        scores = np.matmul(parts[0], np.swapaxes(parts[1], -1, -2)) * np.float32(self._factor(parts.shape[-1]))
+        if self.unidirectional:
+            scores = np.where(np.tri(steps, dtype=bool), scores, np.float32(_MASKED))
+        if mask_index is not None:
+            scores = scores + self._mask(mask_index, steps)[:, None, None, :]
+        mixed = np.matmul(softmax(scores, -1), parts[2])
+        return mixed.transpose(0, 2, 1, 3).reshape(batch, steps, -1)
+
+    def lower(
+        self,
+        builder: Builder,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor,
+        x_scale: Tensor,
+        weight_scale: Tensor,
+        mask_index: Tensor | None = None,
+        x_zero: Tensor | None = None,
+        weight_zero: Tensor | None = None,
+        past: Tensor | None = None,
+    ) -> Tensor:
+        """A product of bytes, and attention."""
+        self._check(x, weight, x_scale, weight_scale, mask_index, x_zero, weight_zero, past, builder)
+        if not are_known(x.shape) or self.unidirectional or (mask_index is not None and len(mask_index.shape) != 2):
+            raise UnsupportedOperation("QAttention of this mask, or of run-time extents, has no lowering")
+        joint = MatMulIntegerToFloat().lower(builder, x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
+        batch, steps, _ = x.shape
+        width = int(weight.shape[1]) // (3 * self.num_heads)  # type: ignore[arg-type]
+        split = builder.reshape(joint, (batch, steps, 3, self.num_heads, width))
+        query, key, value = (builder.slice(split, (slice(None), slice(None), part)) for part in range(3))
+        products = builder.einsum("bqhd,bkhd->bhqk", query, key)
+        scaled = apply("multiply", Load(0), Literal(float(np.float32(self._factor(width)))))
+        if mask_index is None:
+            scores = builder.body(scaled, products, kind="scale")
+        else:
+            kept = builder.reshape(builder.cast(mask_index, "float32"), (batch, 1, 1, steps))
+            masked = apply("multiply", apply("subtract", Literal(1.0), Load(1)), Literal(self.mask_filter_value))
+            scores = builder.body(apply("add", scaled, masked), products, kept, kind="mask")
+        mixed = builder.einsum("bhqk,bkhd->bqhd", builder.softmax(scores, -1), value)
+        return builder.reshape(mixed, (batch, steps, self.num_heads * width))
+
+    def _factor(self, width: int) -> float:
+        return self.scale or 1 / float(np.sqrt(width))
+
+    def _mask(self, mask: Any, steps: int) -> Any:
+        """What is added to the scores of every key (batch, steps)."""
+        kept = mask if mask.ndim == 2 else np.arange(steps) < mask[:, None]
+        return (1 - kept.astype(np.float32)) * np.float32(self.mask_filter_value)
+
+    def _check(
+        self,
+        x: Any,
+        weight: Any,
+        x_scale: Any,
+        weight_scale: Any,
+        mask: Any,
+        x_zero: Any,
+        weight_zero: Any,
+        past: Any,
+        builder: Builder | None = None,
+    ) -> None:
+        """Raise `InvalidModel` for operands that do not fit, `UnsupportedOperation` for those that are not known here."""
+        known = None if builder is None else builder.known
+        if len(x.shape) != 3 or len(weight.shape) != 2 or weight.shape[0] != x.shape[2]:
+            text = f"an input of {shape_text(x.shape)} and a weight of {shape_text(weight.shape)}"
+            raise InvalidModel(text, where=_WHERE, why="they are (batch, steps, K) and (K, 3 hidden)")
+        columns = weight.shape[1]
+        if self.num_heads < 1 or columns % (3 * self.num_heads):
+            why = f"queries, keys and values of {self.num_heads} heads share the columns of the weight"
+            raise InvalidModel(f"num_heads is {self.num_heads}, the weight has {columns} columns", where=_WHERE, why=why)
+        check_operand(_WHERE, "input", x.dtype, x_scale, x_zero, known=known)
+        check_operand(_WHERE, "weight", weight.dtype, weight_scale, weight_zero, columns=columns, known=known)
+        if past is not None or self.do_rotary or self.past_present_share_buffer or self.output_count > 1:
+            hint = "export the model without states, or as float32"
+            raise UnsupportedOperation("QAttention with past states, or rotary embeddings", where=_WHERE, hint=hint)
+        if mask is not None and tuple(mask.shape) not in (tuple(x.shape[:2]), tuple(x.shape[:1])):
+            why = f"masks of {shape_text(x.shape[:2])} and {shape_text(x.shape[:1])} are known here"
+            raise UnsupportedOperation(f"mask_index has the shape {shape_text(mask.shape)}", where=_WHERE, why=why)
+
+
+define("QAttention", QAttention, domain=MICROSOFT)

@@ -1,0 +1,104 @@
+"""QAttention and DynamicQuantizeLSTM beside onnxruntime."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.onnx.operators.contrib.peers import DOMAIN, drawn, three_results
+from tests.support.onnx_operators import operator
+from tilewright.errors import InvalidModel, UnsupportedOperation
+
+BATCH, STEPS, INPUTS, HEADS, WIDTH = 2, 7, 24, 3, 8
+
+
+def attention(dtype: str, mask: str = "none", *, by_columns: bool = False) -> dict[str, Any]:
+    random = np.random.default_rng(7)
+    columns = 3 * HEADS * WIDTH
+    of_columns = (columns,) if by_columns else ()
+    masks: dict[str, Any] = {
+        "none": None,
+        "keys": (random.random((BATCH, STEPS)) < 0.7).astype(np.int32),
+        "lengths": np.array([5, 7], np.int32),
+    }
+    return {
+        "x": drawn(random, (BATCH, STEPS, INPUTS), "uint8"),
+        "weight": drawn(random, (INPUTS, columns), dtype),
+        "bias": random.standard_normal(columns).astype(np.float32),
+        "x_scale": np.float32(0.01),
+        "weight_scale": random.uniform(0.005, 0.01, of_columns).astype(np.float32),
+        "mask_index": masks[mask],
+        "x_zero": np.uint8(120),
+        "weight_zero": np.zeros(of_columns, dtype) + np.array(3, dtype),
+    }
+
+
+@pytest.mark.parametrize("is_unidirectional", [False, True])
+@pytest.mark.parametrize("mask", ["none", "keys", "lengths"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_attention(dtype: str, mask: str, is_unidirectional: bool) -> None:
+    values = attention(dtype, mask, by_columns=mask == "none")
+    attributes = {"num_heads": HEADS, "unidirectional": int(is_unidirectional)}
+    constants = ("weight", "x_scale", "weight_scale", "x_zero", "weight_zero")
+    is_compiled = not is_unidirectional and mask != "lengths"
+    peer, *results = three_results("QAttention", values, "float", constants, is_compiled=is_compiled, **attributes)
+    for result in results:
+        np.testing.assert_allclose(result, peer, rtol=1e-4, atol=1e-5)
+
+
+def test_attention_of_other_heads_is_told() -> None:
+    with pytest.raises(InvalidModel, match="num_heads is 5, the weight has 72 columns"):
+        operator("QAttention", 1, DOMAIN, num_heads=5).reference(*attention("int8").values())
+
+
+def test_attention_with_past_states_is_refused() -> None:
+    past = np.zeros((2, BATCH, HEADS, 3, WIDTH), np.float32)
+    with pytest.raises(UnsupportedOperation, match="past states"):
+        operator("QAttention", 1, DOMAIN, num_heads=HEADS).reference(*attention("int8").values(), past)
+
+
+def lstm(dtype: str, directions: int, *, by_columns: bool) -> dict[str, Any]:
+    random = np.random.default_rng(3)
+    columns = 4 * WIDTH
+    shape = (directions, columns) if by_columns else (directions,)
+    values: dict[str, Any] = {
+        "x": random.standard_normal((STEPS, 1, INPUTS)).astype(np.float32),
+        "w": drawn(random, (directions, INPUTS, columns), dtype),
+        "r": drawn(random, (directions, WIDTH, columns), dtype),
+        "b": random.standard_normal((directions, 2 * columns)).astype(np.float32),
+    }
+    values |= dict.fromkeys(("sequence_lens", "initial_h", "initial_c", "p"))
+    for name in "wr":
+        values[f"{name}_scale"] = random.uniform(0.002, 0.006, shape).astype(np.float32)
+        values[f"{name}_zero"] = np.zeros(shape, dtype) + np.array(0 if dtype == "int8" else 128, dtype)
+    return values
+
+
+@pytest.mark.parametrize("by_columns", [False, True])
+@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+def test_lstm(dtype: str, direction: str, by_columns: bool) -> None:
+    values = lstm(dtype, 2 if direction == "bidirectional" else 1, by_columns=by_columns)
+    constants = [name for name in values if name != "x"]
+    attributes = {"direction": direction, "hidden_size": WIDTH}
+    peer, found, _ = three_results("DynamicQuantizeLSTM", values, "float", constants, is_compiled=False, **attributes)
+    np.testing.assert_allclose(found, peer, atol=0.01)
+
+
+WRONG = {
+    "w_scale": (np.ones((1, 5), np.float32), "the scale of W has the shape (1, 5)", "(1,) or (1, 32)"),
+    "r_zero": (np.zeros(1, np.uint8), "the zero point of R is of uint8", "store it as int8"),
+    "w": (np.zeros((3, 4), np.int8), "W is of int8 and the shape (3, 4)", "three dimensions"),
+}
+
+
+@pytest.mark.parametrize("wrong", list(WRONG))
+def test_wrong_parameters_of_an_lstm_are_told(wrong: str) -> None:
+    replacement, *texts = WRONG[wrong]
+    values = lstm("int8", 1, by_columns=False) | {wrong: replacement}
+    with pytest.raises(InvalidModel) as problem:
+        operator("DynamicQuantizeLSTM", 1, DOMAIN, hidden_size=WIDTH).reference(*values.values())
+    for text in (*texts, "DynamicQuantizeLSTM"):
+        assert text in str(problem.value)
