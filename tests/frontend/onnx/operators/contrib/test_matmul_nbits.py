@@ -86,6 +86,18 @@ def test_few_rows_read_the_packed_bytes_themselves() -> None:
     assert "(floor(" in text
 
 
+def test_rows_known_at_run_time_are_divided_where_the_way_changes() -> None:
+    values = operands((1, 40), 64, 33, 16, 4, "none")
+    model = node_model("MatMulNBits", values, "float", ("b", "scales"), K=64, N=33, bits=4, block_size=16)
+    model.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "steps"
+    session = InferenceSession(model.SerializeToString())
+    expected = operator("MatMulNBits", 1, DOMAIN, K=64, N=33, block_size=16).reference(*values.values())
+    for steps in (1, 3, 4, 5, 40):
+        (found,) = session.run(None, {"a": values["a"][:, :steps]})
+        np.testing.assert_allclose(found, expected[:, :steps], rtol=1e-5, atol=1e-5)
+    assert "nbits_matmul" in session.explain()
+
+
 def test_a_block_for_every_step_is_looked_up_by_the_reference() -> None:
     values = operands((2,), 64, 8, 16, 4, "packed")
     plain = operator("MatMulNBits", 1, DOMAIN, K=64, N=8, block_size=16)

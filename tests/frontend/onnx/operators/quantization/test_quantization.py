@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from tests.support.onnx_operators import operator
+from tests.replay.onnx_text import model
+from tests.support.onnx_operators import agree, lowered, operator
+from tilewright.errors import ShapeError
+from tilewright.onnx import InferenceSession
 
 
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "uint16"])
@@ -17,3 +22,39 @@ def test_what_is_quantised_comes_back(dtype: str) -> None:
     in_range = x / scale[:, None] + zero[:, None] < np.iinfo(dtype).max
     assert steps.dtype == dtype
     assert (np.abs(back - x) <= scale[:, None] / 2)[in_range].all()
+
+
+@settings(max_examples=20, deadline=None)
+@given(
+    st.sampled_from([(12,), (3, 10), (2, 7, 5)]),
+    st.integers(0, 2),
+    st.integers(1, 12),
+    st.sampled_from(["int8", "uint8", "int16", "uint16"]),
+)
+def test_blocks_are_compiled(shape: tuple[int, ...], axis: int, size: int, dtype: str) -> None:
+    axis, random = axis % len(shape), np.random.default_rng(size)
+    blocks = tuple(-(-extent // size) if d == axis else extent for d, extent in enumerate(shape))
+    limits = np.iinfo(dtype)
+    scale = random.uniform(0.5, 2, blocks).astype(np.float32)
+    zero = random.integers(limits.min, limits.max, blocks, dtype)
+    x = random.uniform(-100, 100, shape).astype(np.float32)
+    steps = random.integers(limits.min, limits.max, shape, dtype)
+    agree("QuantizeLinear", 21, x, scale, zero, axis=axis, block_size=size)
+    agree("DequantizeLinear", 21, steps, scale, zero, axis=axis, block_size=size)
+    values = {"x": steps, "scale": scale, "zero": zero}
+    inputs = {name: (value.shape, value.dtype.name) for name, value in values.items()}
+    attributes = f"<axis = {axis}, block_size = {size}>"
+    session = InferenceSession(model(f"y = DequantizeLinear {attributes} (x, scale, zero)", inputs))
+    expected = operator("DequantizeLinear", 21, axis=axis, block_size=size).reference(*values.values())
+    np.testing.assert_array_equal(session.run(None, values)[0], expected)
+    assert "run as NumPy" not in session.explain()
+
+
+def test_blocks_of_another_number_are_told() -> None:
+    x, scale = np.ones((2, 7), np.int8), np.ones((2, 3), np.float32)
+    for compute in (
+        lowered,
+        lambda name, opset, *operands, **attributes: operator(name, opset, **attributes).reference(*operands),
+    ):
+        with pytest.raises(ShapeError, match=r"of shape \(2, (3|6)\) for an array of \(2, 7\)"):
+            compute("DequantizeLinear", 21, x, scale, axis=1, block_size=2)

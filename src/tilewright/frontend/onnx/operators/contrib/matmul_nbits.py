@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.errors import InvalidModel, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.nbits_matmul import nbits_matmul, numbers_of_bytes
 from tilewright.graph.builders.pad import pad
-from tilewright.graph.extents import times
+from tilewright.graph.extents import cuts_between, largest_extent, least_extent, times
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Tensor, largest_extent
+from tilewright.graph.types import Extent, Tensor
 
 PANEL = 32
 """Columns that stand side by side where weights are read in the order of the sum: two vectors of 512 bits."""
@@ -72,8 +72,7 @@ class MatMulNBits:
         rows = builder.reshape(builder.cast(a, "float32"), (times(*a.shape[:-1]), self.K))
         parts = [part for part in (b, scales, zero_points) if part is not None]
         are_known = all(part.name in builder.known for part in parts)
-        is_few = are_known and largest_extent(rows.shape[0]) <= MOST_ROWS
-        multiply = self._by_unpacking if is_few else self._by_floats
+        multiply = self._by_unpacking if are_known and _is_few(rows.shape[0]) else self._by_floats
         product = multiply(builder, rows, b, scales, zero_points)
         product = product if bias is None else builder.map("add", product, builder.cast(bias, "float32"))
         return builder.cast(builder.reshape(product, (*a.shape[:-1], self.N)), a.dtype)
@@ -178,6 +177,16 @@ class MatMulNBits:
             )
         count = self._zero_bytes if name == "uint8" else self._blocks
         _check_shape("zero_points", zero_points.shape, [(self.N, count), (self.N * count,)])
+
+
+def _is_few(rows: Extent) -> bool:
+    """Whether weights are unpacked at every row. Raises `Undecided` for a run-time extent whose range can be divided there."""
+    if least_extent(rows) > MOST_ROWS or largest_extent(rows) <= MOST_ROWS:
+        return largest_extent(rows) <= MOST_ROWS
+    cuts = cuts_between(rows, MOST_ROWS, "<=")
+    if cuts:
+        raise Undecided(f"whether {rows} rows are at most {MOST_ROWS}", where=_WHERE).with_cuts(cuts)
+    return False
 
 
 def _check_shape(operand: str, shape: Any, allowed: list[tuple[int, ...]]) -> None:

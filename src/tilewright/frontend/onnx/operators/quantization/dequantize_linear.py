@@ -37,10 +37,10 @@ class DequantizeLinear:
 
     def lower(self, builder: Builder, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None = None) -> Tensor:
         """One map."""
-        if x.dtype not in SMALL or x_scale.dtype != "float32" or self.block_size or self.output_dtype not in (0, 1):
-            raise UnsupportedOperation(f"DequantizeLinear of {x.dtype}, or in blocks, has no lowering")
-        scale = lowered_spread(builder, x_scale, x, self.axis)
-        zero: Operand = 0.0 if x_zero_point is None else lowered_spread(builder, x_zero_point, x, self.axis)
+        if x.dtype not in SMALL or x_scale.dtype != "float32" or self.output_dtype not in (0, 1):
+            raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} has no lowering")
+        scale = lowered_spread(builder, x_scale, x, self.axis, self.block_size)
+        zero: Operand = 0.0 if x_zero_point is None else lowered_spread(builder, x_zero_point, x, self.axis, self.block_size)
         steps = apply("subtract", Load(0), Load(2)) if isinstance(zero, Tensor) else Load(0)
         return builder.body(apply("multiply", steps, Load(1)), x, scale, zero, dtype="float32", kind="dequantize")
 

@@ -48,10 +48,10 @@ class QuantizeLinear:
         """One map."""
         target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
         is_float = {x.dtype, y_scale.dtype} == {"float32"}
-        if target not in SMALL or not is_float or self.block_size or self.precision not in (0, 1):
-            raise UnsupportedOperation(f"QuantizeLinear of {x.dtype} to {target}, or in blocks, has no lowering")
-        scale = lowered_spread(builder, y_scale, x, self.axis)
-        zero: Operand = 0.0 if y_zero_point is None else lowered_spread(builder, y_zero_point, x, self.axis)
+        if target not in SMALL or not is_float or self.precision not in (0, 1):
+            raise UnsupportedOperation(f"QuantizeLinear of {x.dtype} to {target} has no lowering")
+        scale = lowered_spread(builder, y_scale, x, self.axis, self.block_size)
+        zero: Operand = 0.0 if y_zero_point is None else lowered_spread(builder, y_zero_point, x, self.axis, self.block_size)
         return lowered_quantized(builder, apply("divide", Load(0), Load(1)), (x, scale), zero, target)
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.builders.builder import Builder, Operand
+from tilewright.graph.builders.repeat import repeat
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Extent, Tensor
@@ -65,12 +66,26 @@ def lowered_quantized(builder: Builder, steps: Scalar, operands: Sequence[Operan
     return builder.body(bounded, *operands, zero, dtype=target, accumulator="float32", kind="quantize")
 
 
-def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int) -> Tensor:
-    """A scale or zero point of the tensor, or along an axis, so that it broadcasts to x."""
+def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int, block_size: int = 0) -> Tensor:
+    """A scale or zero point of the tensor, along an axis, or of blocks along it, so that it broadcasts to x."""
     if parameter.shape in ((), (1,)):
         return builder.reshape(parameter, ())
     along = normalize_axis(axis, len(x.shape), "axis of quantisation")
+    if block_size:
+        return _lowered_blocks(builder, parameter, x, along, block_size)
     if parameter.shape != (x.shape[along],):
         raise ShapeError(f"scales or zero points of {shape_text(parameter.shape)} along axis {along} of {shape_text(x.shape)}")
     shape: list[Extent] = [extent if d == along else 1 for d, extent in enumerate(x.shape)]
     return builder.reshape(parameter, shape)
+
+
+def _lowered_blocks(builder: Builder, parameter: Tensor, x: Tensor, along: int, block_size: int) -> Tensor:
+    """The parameter of its block for every element of x."""
+    extent = x.shape[along]
+    if not isinstance(extent, int):
+        raise UnsupportedOperation(f"blocks along {extent} elements, which are known at run time, have no lowering")
+    wanted = (*x.shape[:along], -(-extent // block_size), *x.shape[along + 1 :])
+    if parameter.shape != wanted:
+        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
+        raise ShapeError(text, where="quantisation", why=f"there is one for every {block_size} along axis {along}")
+    return builder.record(repeat, parameter, along, block_size, extent, kind="repeat")
