@@ -95,7 +95,7 @@ class IOBinding:
 
     def bind_ortvalue_input(self, name: str, value: OrtValue) -> None:
         """An input."""
-        self._inputs[name] = value
+        self._inputs[name] = value.content()
 
     def bind_output(self, name: str, device_type: str = "cpu", device_id: int = 0, *rest: Any, **options: Any) -> None:
         """An output, in memory of its own."""
@@ -141,7 +141,7 @@ class IOBinding:
 def _stored(target: OrtValue | None, result: Any) -> OrtValue:
     if target is None:
         return OrtValue(result)
-    if target.shape() != list(np.shape(result)):
+    if np.shape(target.content()) != np.shape(result):
         raise ShapeError(
             f"a bound output has shape {target.shape()}", where="IOBinding", why=f"the result has {np.shape(result)}"
         )
