@@ -57,12 +57,19 @@ TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) {
 @WIDENED@  return __builtin_convertvector(whole, tw_vec);
 }
 TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) {
+#if defined(__AVX512F__) && TW_LANES == 16
+  tw_int whole;
+  __asm__("@MASKED@ %1, %0%{%2%}%{z%}" : "=v"(whole) : "m"(*(const tw_@NAME@ *)p), "Yk"((unsigned short)((1u << n) - 1)));
+  return __builtin_convertvector(whole, tw_vec);
+#else
   @TYPE@ lanes[TW_LANES] = {0};
   for (long i = 0; i < n; i++)
     lanes[i] = p[i];
   return tw_load_@NAME@(lanes);
+#endif
 }
 """
+"""Elements whose lanes a mask leaves out are not touched, as if they were not there."""
 WIDENED = """\
 #if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
   tw_int whole;
@@ -120,8 +127,18 @@ TW_INLINE void tw_store_strided_@NAME@(@TYPE@ *p, long stride, tw_vec v, long n)
   for (long i = 0; i < n; i++)
     p[i * stride] = lanes[i];
 }
-TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) { tw_store_strided_@NAME@(p, 1, v, n); }
+TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) {
+#if defined(__AVX512F__) && TW_LANES == 16
+  const tw_int whole = tw_whole_numbers_of(v);
+  const unsigned short mask = (1u << n) - 1;
+  __asm__("@NARROWS@ %1, %0%{%2%}" : "+m"(*(tw_stored_@NAME@ *)p) : "v"(whole), "Yk"(mask));
+#else
+  tw_store_strided_@NAME@(p, 1, v, n);
+#endif
+}
 """
+NARROWS = {"uint8": "vpmovdb", "int8": "vpmovdb", "uint16": "vpmovdw", "int16": "vpmovdw"}
+"""Instructions that store the low bits of lanes."""
 HALVES = frozenset(("float16", "bfloat16"))
 """Floats whose bits are taken apart."""
 GUARDED = "#ifndef TW_READS_@NAME@\n#define TW_READS_@NAME@\n@TEXT@#endif\n"
@@ -188,12 +205,13 @@ def _reading(dtype: str) -> Helper:
 
 def _load_narrow(dtype: str) -> str:
     widened = WIDENED.replace("@WIDENS@", WIDENS[dtype]) if dtype in WIDENS else WIDENED_INT32
-    return LOAD_NARROW.replace("@WIDENED@", widened)
+    return LOAD_NARROW.replace("@WIDENED@", widened).replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32"))
 
 
 def _writing(dtype: str) -> Helper:
     needed = (*_bits(dtype), WHOLE_NUMBERS if dtype in NARROW_STORES else CONVERSIONS)
-    text = STORES_HALF if dtype in HALVES else STORES_NARROW if dtype in NARROW_STORES else STORES
+    narrow = STORES_NARROW.replace("@NARROWS@", NARROWS.get(dtype, "vmovdqu32"))
+    text = STORES_HALF if dtype in HALVES else narrow if dtype in NARROW_STORES else STORES
     return Helper(f"tw_store_{dtype}", _named(text, dtype), needed, _traced(TOUCHES_OF_STORES, "store", dtype))
 
 

@@ -14,6 +14,7 @@ from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operato
 from tilewright.plan.algorithms import im2col, pointwise, windows_by_columns
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import sliding_product
+from tilewright.plan.algorithms.pixels_of_bytes import is_of_bytes
 from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, number, parallel, plain, points, roles_of
 
 Depths = tuple[tuple[Axis, tuple[Axis, ...]], ...]
@@ -25,7 +26,7 @@ def applies(problem: Problem) -> bool:
     roles = roles_of(problem)
     if roles is None or not roles.filters or not roles.outputs or not problem.is_constant(_weights(roles)):
         return False
-    return im2col.applies(problem) or pointwise.applies(problem)
+    return (im2col.applies(problem) or pointwise.applies(problem)) and not is_of_bytes(problem)
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:

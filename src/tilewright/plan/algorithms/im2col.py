@@ -8,6 +8,7 @@ from __future__ import annotations
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
+from tilewright.plan.algorithms import pixels_of_bytes
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.product_roles import (
     ProductRoles,
@@ -27,7 +28,7 @@ from tilewright.plan.algorithms.product_roles import (
 def applies(problem: Problem) -> bool:
     """Whether windows move over an operand: whatever the guard and the index maps are, they are those of the copy."""
     roles = roles_of(problem)
-    return roles is not None and is_moving(roles)
+    return roles is not None and is_moving(roles) and not pixels_of_bytes.copies_least(problem)
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:

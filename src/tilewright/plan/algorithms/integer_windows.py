@@ -12,7 +12,16 @@ from functools import partial
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
-from tilewright.plan.algorithms import filter_lanes, im2col, map_of_taps, pixel_rows, pointwise, shifted_rows, windows_by_columns
+from tilewright.plan.algorithms import (
+    filter_lanes,
+    im2col,
+    map_of_taps,
+    pixel_rows,
+    pixels_of_bytes,
+    pointwise,
+    shifted_rows,
+    windows_by_columns,
+)
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.integer_product import (
     LEFT,
@@ -69,5 +78,5 @@ def _with_zero_points(base: Algorithm) -> Algorithm:
     return Algorithm(f"zero points apart, {base.name}", accuracy, partial(applies, base), partial(expand, base), base.reads_tiles)
 
 
-BASES = (pointwise, im2col, windows_by_columns, shifted_rows, pixel_rows, filter_lanes, map_of_taps)
+BASES = (pointwise, im2col, windows_by_columns, shifted_rows, pixel_rows, pixels_of_bytes, filter_lanes, map_of_taps)
 ALGORITHMS = tuple(_with_zero_points(module.ALGORITHM) for module in BASES)

@@ -16,6 +16,8 @@ from tilewright.plan.algorithms.definition import Problem
 
 Axes = tuple[Axis, ...]
 
+BYTES = frozenset(("int8", "uint8"))
+"""Types that vectors of float32 hold, so that these move them."""
 MOVED = Load(0)
 """The body of a map that only moves elements."""
 
@@ -154,9 +156,8 @@ def moved(
 ) -> tuple[Operator, Tensor]:
     """A map that moves elements, or what a body makes of each, into a new tensor of the image's element type."""
     dtype = roles.problem.tensors[read.tensor].dtype
-    operator = Operator(
-        name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=roles.problem.operator.accumulator
-    )
+    accumulator = "float32" if dtype in BYTES else roles.problem.operator.accumulator
+    operator = Operator(name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=accumulator)
     return operator, Tensor(result, tuple(shape), dtype)
 
 

@@ -16,6 +16,7 @@ from dataclasses import replace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
+from tilewright.plan.algorithms import pixels_of_bytes
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
 from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points, product_in_place
@@ -27,7 +28,7 @@ def applies(problem: Problem) -> bool:
     if sliding is None or len(sliding.slides) < 2:
         return False
     rows = sliding.slides[0]
-    return rows.tap is not None and rows.stride == 1
+    return rows.tap is not None and rows.stride == 1 and not pixels_of_bytes.copies_least(problem)
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:

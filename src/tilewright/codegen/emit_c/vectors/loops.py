@@ -17,7 +17,7 @@ from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window,
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams
 from tilewright.codegen.emit_c.vectors.statements import Lines
-from tilewright.codegen.emit_c.vectors.transposed_maps import LOADING, emit_transposed_map, transposed_axis
+from tilewright.codegen.emit_c.vectors.transposed_maps import emit_transposed_map, transposed_axis, transposed_helpers
 from tilewright.codegen.expressions import to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
@@ -50,7 +50,7 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *([windows(lanes)] if _loads_windows(loops) else []),
         *([compensated_sum("")] if loops.block_steps else []),
         *([sliding_helpers(lanes)] if streams(loops) else []),
-        *([LOADING] if transposed_axis(loops) is not None else []),
+        *transposed_helpers(loops),
     ]
 
 

@@ -7,6 +7,7 @@ lanes along the write.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
@@ -15,25 +16,40 @@ from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
 from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Range, VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 
 EVERY_OTHER = 2
 """The stride at which two loads and a shuffle make a vector."""
 
-LOADING = Helper(
-    "tw_load_transposed",
-    """\
+TURNED = ("float32", "uint8", "int8", "int32")
+"""Types of transposed reads: vectors of each are loaded as float32."""
+TRANSPOSED = """\
 /* v[i], lane j = source[i + j * column], of `rows` vectors and `lanes` lanes; the others are zero. */
-static __attribute__((noinline, unused)) void tw_load_transposed(tw_vec *v, const float *source, long column, long rows,
+static __attribute__((noinline, unused)) void tw_load_transposed@SUFFIX@(tw_vec *v, const @TYPE@ *source, long column, long rows,
                                                                  long lanes) {
   if (rows == TW_LANES && lanes == TW_LANES)
-    TW_EACH_LANE(v[lane] = tw_load(source + lane * column);)
+    TW_EACH_LANE(v[lane] = tw_load@SUFFIX@(source + lane * column);)
   else
-    TW_EACH_LANE(v[lane] = lane < lanes ? tw_load_part(source + lane * column, rows) : tw_splat(0.0f);)
+    TW_EACH_LANE(v[lane] = lane < lanes ? tw_load_part@SUFFIX@(source + lane * column, rows) : tw_splat(0.0f);)
   tw_transpose(v);
 }
-""",
-)
+"""
+
+
+def transposed_helpers(loops: VectorLoops) -> list[Helper]:
+    """The functions that load tiles of the reads of a map that lie transposed."""
+    rows = transposed_axis(loops)
+    columns = _columns(loops)
+    if rows is None or columns is None:
+        return []
+    return [_loading(dtype) for dtype in sorted({loops.reads[read].dtype for read in _transposed(loops, rows, columns)})]
+
+
+@cache
+def _loading(dtype: str) -> Helper:
+    text = TRANSPOSED.replace("@SUFFIX@", suffix(dtype)).replace("@TYPE@", C_TYPES[dtype])
+    return Helper(f"tw_load_transposed{suffix(dtype)}", text, tuple(reading((dtype,))))
 
 
 def transposed_axis(loops: VectorLoops) -> str | None:
@@ -74,7 +90,7 @@ def _transposed(loops: VectorLoops, rows: str, columns: str) -> list[int]:
     return [
         number
         for number, read in reads
-        if read.dtype == "float32" and read.stride(rows) == 1 and read.stride(columns) not in (0, 1, EVERY_OTHER)
+        if read.dtype in TURNED and read.stride(rows) == 1 and read.stride(columns) not in (0, 1, EVERY_OTHER)
     ]
 
 
@@ -123,7 +139,10 @@ class _Tile(VectorStatements):
         address = pointer(operand.buffer, add(operand.offset, *moved))
         shape = f"{names.axis_offset(self.of)}_stop - {start}, {'lanes' if part else 'TW_LANES'}"
         column = to_c(operand.stride(self.loops.vector_axis))
-        return [f"tw_vec tile_{read}[TW_LANES];", f"tw_load_transposed(tile_{read}, {address}, {column}, {shape});"]
+        return [
+            f"tw_vec tile_{read}[TW_LANES];",
+            f"tw_load_transposed{suffix(operand.dtype)}(tile_{read}, {address}, {column}, {shape});",
+        ]
 
     def _tiles(self) -> list[int]:
         return _transposed(self.loops, self.of, self.loops.vector_axis or "")

@@ -1,0 +1,124 @@
+"""Pixels of bytes: the product of a convolution over an image that is copied with its channels last, and its padding.
+
+As `pixel_rows.py`, but of images in any layout, and of filters of one tap: rows of a tile are pixels, a step of the reduction is
+a group of neighbouring channels, and constant filters are packed into panels when a kernel is loaded. A copy of bytes costs a
+quarter of one of floats, beside products that are four times as fast.
+"""
+
+from __future__ import annotations
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
+from tilewright.plan.algorithms import pointwise
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.padded_image import padded_for_tiles, sliding_product
+from tilewright.plan.algorithms.product_roles import BYTES, ProductRoles, extents, moved, number, plain, points, roles_of
+from tilewright.plan.execution import LEAST_TURNED_ROWS
+
+MANY_CHANNELS = 16
+"""Of so many a few steps of zeros, that fill groups, are a small share."""
+Places = tuple[Access, tuple[Axis, ...], tuple[Axis, ...]]
+"""The image as the product reads it, the axes of its rows, and what is summed."""
+
+
+def applies(problem: Problem) -> bool:
+    """Whether constant filters of bytes meet several channels of an image of bytes, all of them."""
+    roles = roles_of(problem)
+    if roles is None or roles.group or len(roles.filters) != 1 or not problem.is_constant(_weights(roles)):
+        return False
+    if not is_of_bytes(problem) or points(roles.outputs[-1:]) < LEAST_TURNED_ROWS:
+        return False
+    sliding = sliding_product(problem)
+    if sliding is not None:
+        return len(sliding.channels) == 1
+    return pointwise.applies(problem) and len(roles.reduced) == 1
+
+
+def is_of_bytes(problem: Problem) -> bool:
+    """Whether both operands are bytes: kernels take groups of neighbouring steps of a row."""
+    return all(problem.operand(read).dtype in BYTES for read in (0, 1))
+
+
+def copies_least(problem: Problem) -> bool:
+    """Whether it is known to be better than copies of windows: it applies, and steps come in whole groups of channels.
+
+    The other algorithms copy windows of bytes, in pieces of a row, or read neighbouring steps of a row from far apart. 64 filters
+    of 3 x 3 x 64 at 56 x 56, one core of a Xeon with VNNI: 0.08 ms for the copy here, 0.6 for windows by columns.
+    """
+    roles = roles_of(problem)
+    return applies(problem) and roles is not None and points(_channels(problem, roles)) >= MANY_CHANNELS
+
+
+def _channels(problem: Problem, roles: ProductRoles) -> tuple[Axis, ...]:
+    """What is summed for every tap."""
+    sliding = sliding_product(problem)
+    return roles.reduced if sliding is None else sliding.channels
+
+
+def _weights(roles: ProductRoles) -> int:
+    return roles.problem.operator.reads.index(roles.weights)
+
+
+def expand(problem: Problem, builder: Builder) -> Tensor:
+    """The image with channels last, filters by taps, the product, and every sum in its place."""
+    roles = roles_of(problem)
+    assert roles is not None
+    image, rows, depths = _windows(problem, builder) or _points(builder, roles)
+    filters = builder.record(_filters, roles, (*depths, *roles.filters), kind="filters")
+    sums = builder.record(_product, roles, image, filters, rows, depths, kind="conv")
+    place = plain(rows) if rows == roles.outputs else (number(roles.outputs),)
+    read = Access(sums.name, (*plain(roles.batch), *place, *plain(roles.filters)))
+    axes = (*roles.batch, *roles.filters, *roles.outputs)
+    return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
+
+
+def _windows(problem: Problem, builder: Builder) -> Places | None:
+    """What all windows see, as [batch, positions, channel]; None where none move."""
+    sliding = sliding_product(problem)
+    if sliding is None:
+        return None
+    roles = sliding.roles
+    image = padded_for_tiles(builder, sliding, sliding.seen)
+    read = Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides), *plain(sliding.channels)))
+    return read, roles.outputs, (*sliding.taps, *sliding.channels)
+
+
+def _points(builder: Builder, roles: ProductRoles) -> Places:
+    """All points of the image, as [batch, point, channel]."""
+    p = roles.column()
+    line = pointwise.image_in_a_row(builder, roles, p)
+    image = builder.record(_by_points, roles, line, p, kind="turn")
+    return Access(image.name, (*plain(roles.batch), axis_index(p.name), *plain(roles.reduced))), (p,), roles.reduced
+
+
+def _by_points(roles: ProductRoles, line: Access, p: Axis, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    axes = (*roles.batch, p, *(Axis(axis.name, axis.extent) for axis in roles.reduced))
+    return moved(roles, axes, line, plain(axes), extents(axes), "turn", name=name, result=result)
+
+
+def _filters(roles: ProductRoles, axes: tuple[Axis, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The filters with a dimension for each of these axes."""
+    axes = tuple(Axis(axis.name, axis.extent) for axis in axes)
+    return moved(roles, axes, roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
+
+
+def _product(
+    roles: ProductRoles,
+    image: Access,
+    filters: Tensor,
+    rows: tuple[Axis, ...],
+    depths: tuple[Axis, ...],
+    *,
+    name: str,
+    result: str,
+) -> tuple[Operator, Tensor]:
+    """Sums of products as [batch, rows, filter]."""
+    kept = (*roles.batch, *rows, *roles.filters)
+    weights = Access(filters.name, plain((*depths, *roles.filters)))
+    accumulator = roles.problem.operator.accumulator
+    operator = Operator(name, "conv", (*kept, *depths), (image, weights), Access(result, plain(kept)), PRODUCT, SUM, accumulator)
+    return operator, Tensor(result, extents(kept), roles.problem.result.dtype)
+
+
+ALGORITHM = Algorithm("pixels of bytes", Accuracy.EXACT, applies, expand)
