@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tilewright.machine import Machine, fit_files
+from tilewright.machine.tile_permission import permitted
 from tilewright.plan.planner import forget_plans
 from tilewright.runtime import calibration
 
@@ -83,7 +84,7 @@ def cpu_flags() -> frozenset[str]:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what this CPU cannot execute; the reasons are counted in the summary."""
-    flags = cpu_flags()
+    flags = permitted(cpu_flags())
     for item in items:
         for marker in item.iter_markers("needs"):
             missing = sorted(set(marker.args) - flags)

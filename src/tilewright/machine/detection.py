@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tilewright.machine import caches as sysfs
-from tilewright.machine import calibration_store, cpuinfo, fit_files, isa
+from tilewright.machine import calibration_store, cpuinfo, fit_files, isa, tile_permission
 from tilewright.machine.caches import Cache
 from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpuinfo import CpuInfo
@@ -83,6 +83,8 @@ def inspect(
     info = cpuinfo.read(root, architecture or platform.machine())
     cpus = affinity() if cpus is None else cpus
     features = isa.capped(info.features, max_isa)
+    if root == Path("/"):
+        features = tile_permission.permitted(features)
     reported = sysfs.read(root, min(cpus))
     fingerprint = Fingerprint(
         info.architecture,

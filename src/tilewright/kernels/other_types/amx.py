@@ -1,0 +1,190 @@
+"""Matrix kernels for AMX: products of tiles of 16 x 64 bytes and 64 bytes x 16, added to 16 x 16 numbers of 32 bits.
+
+Two tiles of A and two of B are multiplied to four of C at a time. A is read in place where its rows are contiguous; B's panels of
+interleaved steps are tiles as they lie. What the last steps of a depth lack is filled up with zeros on the stack. A call loads a
+configuration of the tiles (some 140 cycles), which is why a tile of the kernel has many rows, and releases them at its end: other
+libraries of a process load their own. Instructions: Intel 64 and IA-32 Architectures Software Developer's Manual, volume 1,
+chapter 18, and volume 2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tilewright.kernels.contract import ElementTypes, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
+
+BLOCK = 16
+"""Rows, and columns of 4 bytes, of a tile."""
+ROW_BYTES = 64
+ROWS = 128
+COLUMNS = 2 * BLOCK
+
+TILES = """\
+typedef struct {
+  unsigned char palette, start, reserved[14];
+  unsigned short row_bytes[16];
+  unsigned char rows[16];
+} tw_tiles;
+/* Rows of A and columns of B in a first block and a second one, which may be empty, and groups of steps. A tile without rows has
+   no columns either. */
+static inline __attribute__((always_inline)) void tw_configure_tiles(long first_rows, long second_rows, long first_columns,
+                                                                      long second_columns, long groups) {
+  const long rows[8] = {first_rows, first_rows, second_rows, second_rows, first_rows, second_rows, groups, groups};
+  const long columns[8] = {first_columns, second_columns, first_columns, second_columns, groups, groups, first_columns,
+                           second_columns};
+  tw_tiles tiles = {1, 0, {0}, {0}, {0}};
+  for (int i = 0; i < 8; i++) {
+    tiles.row_bytes[i] = (unsigned short)(rows[i] ? 4 * columns[i] : 0);
+    tiles.rows[i] = (unsigned char)(columns[i] ? rows[i] : 0);
+  }
+  __asm__ volatile("ldtilecfg %0" : : "m"(tiles));
+}
+#define TW_TILE_LOAD(tile, p, stride) \\
+  __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #tile : : "r"(p), "r"((long)(stride)) : "memory")
+#define TW_TILE_STORE(tile, p, stride) \\
+  __asm__ volatile("tilestored %%tmm" #tile ", (%0,%1,1)" : : "r"(p), "r"((long)(stride)) : "memory")
+#define TW_TILE_ZERO(tile) __asm__ volatile("tilezero %%tmm" #tile : :)
+"""
+
+# Rows by `rows` of them at a time. The statements in place of @LOADS@ and others are those for the tiles that there are.
+BLOCKS = """\
+static __attribute__((noinline)) void @NAME@(long k, const @TA@ *a, long a_row, long a_column, const @TB@ *b, long b_row, @TC@ *c,
+                                             long c_row, long m, long n, long accumulate, long rows) {
+  enum { H = @H@, STEPS = @STEPS@, COLUMNS = 32 };
+  const long groups = k < STEPS ? (k + H - 1) / H : STEPS / H, first_rows = rows < 16 ? rows : 16, first_columns = n < 16 ? n : 16;
+  @TA@ left[32 * STEPS] __attribute__((aligned(64)));
+  @TB@ right[STEPS * COLUMNS] __attribute__((aligned(64)));
+  tw_configure_tiles(first_rows, rows - first_rows, first_columns, n - first_columns, groups);
+  for (; m > 0; a += rows * a_row, c += rows * c_row, m -= rows) {
+    if (accumulate) {
+@LOADS@
+    } else {
+@ZEROS@
+    }
+    for (long p = 0; p < k; p += STEPS) {
+      const long steps = k - p < STEPS ? k - p : STEPS;
+      const @TA@ *from = a + p * a_column;
+      const @TB@ *panel = b + p / H * b_row;
+      long from_row = a_row, panel_row = b_row;
+      if (a_column != 1 || steps != groups * H) {
+        for (long i = 0; i < rows; i++)
+          for (long q = 0; q < groups * H; q++)
+            left[i * STEPS + q] = q < steps ? from[i * a_row + q * a_column] : 0;
+        from = left, from_row = STEPS;
+      }
+      if ((steps + H - 1) / H != groups) {
+        for (long g = 0; g < groups; g++)
+          for (long j = 0; j < n * H; j++)
+            right[g * COLUMNS * H + j] = g * H < steps ? panel[g * b_row + j] : 0;
+        panel = right, panel_row = COLUMNS * H;
+      }
+@STEP@
+    }
+@STORES@
+  }
+  __asm__ volatile("tilerelease" : :);
+}
+"""
+WHOLE = """\
+@ABI@ {
+  if (k == 0) {
+    for (long i = 0; i < m && !accumulate; i++)
+      for (long j = 0; j < n; j++)
+        c[i * c_row + j] = 0;
+    return;
+  }
+  const long whole = m / 32 * 32, rest = m - whole;
+  const @TA@ *last = a + whole * a_row;
+  @TC@ *last_c = c + whole * c_row;
+  if (n > 16) {
+    if (whole)
+      @NAME@_2x2(k, a, a_row, a_column, b, b_row, c, c_row, whole, n, accumulate, 32);
+    if (rest > 16)
+      @NAME@_2x2(k, last, a_row, a_column, b, b_row, last_c, c_row, rest, n, accumulate, rest);
+    else if (rest)
+      @NAME@_1x2(k, last, a_row, a_column, b, b_row, last_c, c_row, rest, n, accumulate, rest);
+  } else {
+    if (whole)
+      @NAME@_2x1(k, a, a_row, a_column, b, b_row, c, c_row, whole, n, accumulate, 32);
+    if (rest > 16)
+      @NAME@_2x1(k, last, a_row, a_column, b, b_row, last_c, c_row, rest, n, accumulate, rest);
+    else if (rest)
+      @NAME@_1x1(k, last, a_row, a_column, b, b_row, last_c, c_row, rest, n, accumulate, rest);
+  }
+}
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class TileArithmetic:
+    """What tiles are multiplied by: an instruction, and the types of its operands."""
+
+    name: str
+    element_types: ElementTypes
+    instruction: str
+    feature: str
+
+    @property
+    def interleave(self) -> int:
+        """Steps in 4 bytes."""
+        return 4 // ELEMENT_BYTES[self.element_types[0]]
+
+
+def tile_kernel(arithmetic: TileArithmetic, *, peak_share: float) -> MicroKernel:
+    """Declare the kernel of 128 x 32. `peak_share` is measured, as in `MicroKernel.peak_share`."""
+
+    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
+        return KernelSource(SourceKind.C, tile_text(arithmetic, name))
+
+    return MicroKernel(
+        name=f"matmul_amx_{arithmetic.name}_{ROWS}x{COLUMNS}",
+        operation="matmul",
+        rows=ROWS,
+        columns=COLUMNS,
+        depth=arithmetic.interleave,
+        element_types=arithmetic.element_types,
+        architecture="x86_64",
+        features=frozenset({"amx_tile", arithmetic.feature}),
+        vector_bits=8 * ROW_BYTES,
+        peak_share=peak_share,
+        emit=emit,
+        rows_per_instruction=BLOCK,
+        interleave=arithmetic.interleave,
+    )
+
+
+def tile_text(arithmetic: TileArithmetic, name: str) -> str:
+    """The C of the function `name`, self-contained."""
+    left, right, result = (C_TYPES[element_type] for element_type in arithmetic.element_types)
+    shapes = ((rows, columns) for rows in (1, 2) for columns in (1, 2))
+    text = TILES + "".join(_blocks(arithmetic, rows, columns) for rows, columns in shapes) + WHOLE
+    text = text.replace("@ABI@", matrix_abi(name, element_types=arithmetic.element_types)).replace("@NAME@", name)
+    text = text.replace("@TA@", left).replace("@TB@", right).replace("@TC@", result)
+    return text.replace("@H@", str(arithmetic.interleave)).replace("@STEPS@", str(arithmetic.interleave * BLOCK))
+
+
+def _blocks(arithmetic: TileArithmetic, rows: int, columns: int) -> str:
+    """The function for so many blocks of rows and of columns. Tiles 0 to 3 are C, 4 and 5 A, 6 and 7 B."""
+    places = [(i, j) for i in range(rows) for j in range(columns)]
+    result = [f"{2 * i + j}, c + {16 * i} * c_row + {16 * j}, 4 * c_row" for i, j in places]
+    loads = [f"TW_TILE_LOAD({6 + j}, panel + {16 * j} * H, panel_row * sizeof *b);" for j in range(columns)]
+    loads += [f"TW_TILE_LOAD({4 + i}, from + {16 * i} * from_row, from_row * sizeof *a);" for i in range(rows)]
+    products = [
+        f'__asm__ volatile("{arithmetic.instruction} %%tmm{6 + j}, %%tmm{4 + i}, %%tmm{2 * i + j}" : :);' for i, j in places
+    ]
+    text = BLOCKS.replace("@NAME@", f"@NAME@_{rows}x{columns}").replace("@STEP@", _lines((*loads, *products)))
+    text = text.replace("@LOADS@", _lines(f"TW_TILE_LOAD({place});" for place in result))
+    text = text.replace("@ZEROS@", _lines(f"TW_TILE_ZERO({2 * i + j});" for i, j in places))
+    return text.replace("@STORES@", _lines(f"TW_TILE_STORE({place});" for place in result))
+
+
+def _lines(statements: Iterable[str]) -> str:
+    return "\n".join(f"      {statement}" for statement in statements)
+
+
+U8S8 = TileArithmetic("u8s8", ("uint8", "int8", "int32"), "tdpbusd", "amx_int8")
+
+# Measured on one core of an Intel Xeon (Sapphire Rapids), GCC 12: see docs/kernels.md.
+KERNELS = (tile_kernel(U8S8, peak_share=20.0),)
