@@ -77,7 +77,7 @@ def _compile(words: Sequence[str], suffixes: Sequence[str], contents: Sequence[b
 def _machine(compiler: str, features: frozenset[str], extra: Sequence[str]) -> list[str]:
     """Exactly these features: with neither a CPU nor a target by name zig compiles for the CPU at hand."""
     if compiler == "zig" and platform.machine() == "x86_64" and "-target" not in extra:
-        names = (X86_64[feature].removeprefix("-m").replace(".", "_") for feature in sorted(features))
+        names = (X86_64[feature].removeprefix("-m").replace(".", "_").replace("-", "_") for feature in sorted(features))
         return ["-mcpu=" + "+".join(["x86_64", *names])]
     return [X86_64.get(feature, f"-m{feature}") for feature in sorted(features)]
 

@@ -15,7 +15,7 @@ TILES = frozenset(("amx_bf16", "amx_int8", "amx_tile"))
 @cache
 def is_granted() -> bool:
     """Ask for the permission, once. Only for Linux on x86-64."""
-    return ctypes.CDLL(None).syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0
+    return bool(ctypes.CDLL(None).syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
 
 
 def permitted(features: frozenset[str]) -> frozenset[str]:
