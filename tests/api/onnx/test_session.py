@@ -68,6 +68,48 @@ def test_values_are_bound():
         binding.run()
 
 
+SUM = model([helper.make_node("Add", ["x", "x"], ["y"])], [info("x", [2, 3])], [info("y", [2, 3])])
+"""Compiled: outputs can be written where they are bound."""
+
+
+def test_bound_outputs_are_written_where_they_are_and_as_they_are():
+    session = ort.InferenceSession(SUM)
+    array = np.zeros((2, 3), np.float32)
+    backwards, doubles = np.zeros((2, 6), np.float32)[:, ::-2], np.zeros((2, 3))
+    for target in (array, backwards, doubles):
+        binding = session.io_binding()
+        binding.bind_cpu_input("x", X)
+        binding.bind_ortvalue_output("y", ort.OrtValue.ortvalue_from_numpy(target))
+        for _ in range(2):
+            binding.run()
+            assert np.array_equal(target, 2 * X)
+    assert session.run_into({"y": array}, {"x": X})[0] is array
+
+
+def test_a_bound_output_may_be_an_input_or_overlap_one():
+    session = ort.InferenceSession(SUM)
+    memory = np.zeros(9, np.float32)
+    source, overlapping = memory[:6].reshape(2, 3), memory[3:].reshape(2, 3)
+    for target in (source, overlapping):
+        source[:] = X
+        binding = session.io_binding()
+        binding.bind_cpu_input("x", source)
+        binding.bind_ortvalue_output("y", ort.OrtValue.ortvalue_from_numpy(target))
+        binding.run()
+        assert np.array_equal(target, 2 * X)
+
+
+def test_one_array_bound_to_two_outputs_holds_the_last():
+    nodes = [helper.make_node("Add", ["x", "x"], ["y"]), helper.make_node("Mul", ["x", "x"], ["z"])]
+    session = ort.InferenceSession(model(nodes, [info("x", [2, 3])], [info("y", [2, 3]), info("z", [2, 3])]))
+    binding, value = session.io_binding(), ort.OrtValue.ortvalue_from_shape_and_type([2, 3], np.float32)
+    binding.bind_cpu_input("x", X)
+    for name in "yz":
+        binding.bind_ortvalue_output(name, value)
+    binding.run()
+    assert np.array_equal(value.numpy(), X * X)
+
+
 def test_results_are_the_callers_own():
     session = ort.InferenceSession(model([helper.make_node("Identity", ["w"], ["y"])], [], [info("y", None)], {"w": X}))
     session.run(None, {})[0][:] = 7

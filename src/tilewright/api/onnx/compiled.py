@@ -31,9 +31,14 @@ class Compiled:
     executable: Runnable
     constants: tuple[Array, ...]
 
-    def run(self, inputs: Sequence[Array]) -> list[Array]:
-        """The graph's outputs, in order, for its inputs. Raises `PositionError` for positions out of range."""
+    def run(self, inputs: Sequence[Array], targets: Sequence[Array | None] = ()) -> list[Array]:
+        """The graph's outputs, in order, for its inputs. Raises `PositionError` for positions out of range.
+
+        Each is written to its target, if there is one that it fits into as it is; targets may overlap inputs.
+        """
         outputs = self.executable.new_outputs(inputs)
+        if targets:
+            outputs = [_place(output, target) for output, target in zip(outputs, targets, strict=True)]
         self.executable.run((*inputs, *self.constants), outputs)
         return outputs
 
@@ -42,6 +47,14 @@ class Compiled:
         outputs = self.executable.new_outputs(inputs)
         given = [np.require(array, requirements=["C", "A"]) for array in inputs]
         return outputs, self.executable.profile((*given, *self.constants), outputs)
+
+
+def _place(output: Array, target: Array | None) -> Array:
+    """The target of an output where it has its shape, type and order, else the output."""
+    if target is None or target.shape != output.shape or target.dtype != output.dtype:
+        return output
+    flags = target.flags
+    return target if flags.c_contiguous and flags.aligned and flags.writeable else output
 
 
 def planned(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None) -> ModelPlan:

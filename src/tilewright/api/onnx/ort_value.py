@@ -18,6 +18,9 @@ class Runs(Protocol):
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The results of a run."""
 
+    def run_into(self, targets: Mapping[str, Any], input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
+        """The same of the outputs of these names, which may be written to the arrays behind the names."""
+
 
 class OrtValue:
     """A value that a session takes or gives: an array or a list of arrays; its memory is shared."""
@@ -110,10 +113,12 @@ class IOBinding:
 
     def run(self, run_options: Any = None) -> None:
         """Run the session on what is bound."""
-        names = list(self._outputs) or None
-        results = self._session.run(names, self._inputs, run_options)
-        targets = list(self._outputs.values()) or [None] * len(results)
-        self._results = [_stored(target, result) for target, result in zip(targets, results, strict=True)]
+        if not self._outputs:
+            self._results = [OrtValue(result) for result in self._session.run(None, self._inputs, run_options)]
+            return
+        arrays = {name: None if value is None else value.content() for name, value in self._outputs.items()}
+        results = self._session.run_into(arrays, self._inputs, run_options)
+        self._results = [_stored(target, result) for target, result in zip(self._outputs.values(), results, strict=True)]
 
     def get_outputs(self) -> list[OrtValue]:
         """The results of the last run."""
@@ -141,6 +146,8 @@ class IOBinding:
 def _stored(target: OrtValue | None, result: Any) -> OrtValue:
     if target is None:
         return OrtValue(result)
+    if result is target.content():
+        return target
     if np.shape(target.content()) != np.shape(result):
         raise ShapeError(
             f"a bound output has shape {target.shape()}", where="IOBinding", why=f"the result has {np.shape(result)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
+from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
@@ -120,14 +122,36 @@ class InferenceSession:
             shorten(problem)
             raise
 
-    def _run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any) -> list[Any]:
+    def run_into(self, targets: Mapping[str, Any], input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
+        """The outputs of the names of `targets`, as `run` does; an output may be written to its target, which is the result then.
+
+        A target is an array or None; who wants outputs there copies those that are elsewhere.
+        """
+        try:
+            return self._run(list(targets), input_feed, run_options, targets)
+        except Exception as problem:
+            shorten(problem)
+            raise
+
+    def _run(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: Any,
+        targets: Mapping[str, Any] = NO_VALUES,
+    ) -> list[Any]:
         if run_options is not None and run_options.terminate:
             raise TilewrightError("the run is terminated", where="run", why="terminate is set in its options")
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
         taken = list(values.values())
-        self._remaining_for(values).run(values)
+        self._remaining_for(values).run(values, self._places(targets))
         return [_unshared(values[name], taken) for name in wanted]
+
+    def _places(self, targets: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Arrays by the unique names of the outputs that may be written there; none where two of them overlap."""
+        places = {self._declared_output(name).unique: array for name, array in targets.items() if isinstance(array, np.ndarray)}
+        return NO_VALUES if any(np.may_share_memory(*pair) for pair in combinations(places.values(), 2)) else places
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None

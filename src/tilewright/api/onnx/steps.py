@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.api.lengths import FIXED, Extents
 from tilewright.api.onnx.compiled import Compiled, compiled, planned
-from tilewright.api.onnx.values import Values, as_value, extents_of, frozen, given_of, kind, without_elements
+from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
 from tilewright.collector import collector_waits
@@ -132,9 +132,9 @@ class RemainingSubgraph:
         self._samples: WeakKeyDictionary[Step, Values] = WeakKeyDictionary()
         self._lock = threading.Lock()
 
-    def run(self, values: Values) -> None:
-        """Add the wanted values to those that are given."""
-        self.step(values).run(values)
+    def run(self, values: Values, targets: Mapping[str, Any] = NO_VALUES) -> None:
+        """Add the wanted values to those that are given; into their targets where that costs no copy (`Step.run`)."""
+        self.step(values).run(values, targets=targets)
 
     def step(self, values: Values) -> Step:
         """What to run for these values; made when it is first asked for."""
@@ -315,12 +315,17 @@ class Step:
         for node in stage.as_numpy:
             context.report_numpy(node, stage.refused.get(node.label))
 
-    def run(self, values: Values, clock: Clock | None = None) -> None:
-        """Add the values that are left to those that are given. A `clock` is told what every part took."""
+    def run(self, values: Values, clock: Clock | None = None, targets: Mapping[str, Any] = NO_VALUES) -> None:
+        """Add the values that are left to those that are given. A `clock` is told what every part took.
+
+        A value that has a target, an array by its name, may be written there, where nothing but this graph is run: what runs
+        behind it might show parts of the array elsewhere, or still read what the array held.
+        """
         if self.compiled is not None:
             inputs = self._inputs(values)
+            places = [targets.get(name) for name in self.stage.outputs] if targets and self._is_alone() else ()
             try:
-                results = self.compiled.run(inputs) if clock is None else clock.graph(self, values, inputs)
+                results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, values, inputs)
             except PositionError as problem:
                 raise self.stage.placed(problem) from None
             values.update(zip(self.stage.outputs, results, strict=True))
@@ -335,6 +340,9 @@ class Step:
                 clock.node(node, perf_counter() - begin)
         if self.following is not None:
             self.following.step(values).run(values, clock)
+
+    def _is_alone(self) -> bool:
+        return not self._runners and self.following is None
 
     def _inputs(self, values: Values) -> list[Any]:
         return [values[name] for name in self.stage.inputs]

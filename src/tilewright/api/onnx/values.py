@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,6 +14,7 @@ from tilewright.graph.types import Extent
 
 Values: TypeAlias = dict[str, Any]
 """By unique name."""
+NO_VALUES: Mapping[str, Any] = MappingProxyType({})
 
 
 def as_value(value: Any) -> Any:
