@@ -121,6 +121,32 @@ def test_quantised_results_are_the_references_and_near_onnxruntimes(case: str, x
     assert np.abs(found.astype(int) - other.astype(int)).max() <= 1
 
 
+@pytest.mark.parametrize(("taps", "is_float"), [(16, True), (17, False)])
+def test_filters_of_one_channel_are_summed_in_float32_up_to_its_whole_numbers(taps: int, is_float: bool) -> None:
+    """256 products of 255 * 255 are below 2^24, and 289 are not: sums at both ends of the range, and one off them."""
+    x, w = np.full((1, 2, 20, 21), 255, np.uint8), np.full((2, 1, taps, taps), -128, np.int8)
+    x[0, 0, :3, :5], w[1, 0, 3] = 254, 127
+    values = {"x": x, "xs": np.float32(1), "xz": np.uint8(0), "w": w, "ws": np.float32(1), "wz": np.int8(127)}
+    values |= {"ys": np.float32(2.0**16), "yz": np.uint8(255), "b": np.array([1, -2], np.int32)}
+    values = {name: np.asarray(value) for name, value in values.items()}
+    session = session_of("QLinearConv <group = 2>", values, set(values) - {"x"}, "uint8")
+    found = run(session, values, set(values) - {"x"})
+    np.testing.assert_array_equal(found, operator("QLinearConv", 10, group=2).reference(*values.values()))
+    assert ("int32" not in session.explain()) == is_float
+
+
+def test_sums_beyond_the_whole_numbers_of_float32_are_exact() -> None:
+    """540 products of 255 * 255 or so in every sum: the low bits are those of int32."""
+    rng = np.random.default_rng(2)
+    values = {"x": rng.integers(240, 256, (1, 60, 9, 40), np.uint8), "w": rng.integers(-128, -110, (20, 60, 3, 3), np.int8)}
+    values |= {"x_zero": np.asarray(1, np.uint8), "w_zero": np.asarray(127, np.int8)}
+    constants = {"w", "x_zero", "w_zero"}
+    found = run(session_of("ConvInteger", values, constants, "int32"), values, constants)
+    expected = sums(*values.values(), {})
+    assert np.abs(expected).min() > 1 << 24
+    np.testing.assert_array_equal(found, expected)
+
+
 @settings(max_examples=10, deadline=None)
 @given(
     st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 3), st.integers(1, 3)),

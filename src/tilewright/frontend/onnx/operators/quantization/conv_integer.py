@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,15 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.integer_convolution import padded_integer_convolution
+from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
 from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.windows import Window
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import are_known
-from tilewright.graph.types import Tensor
+from tilewright.graph.types import PRODUCT, Tensor
+
+BYTES = frozenset(("int8", "uint8"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,14 +79,55 @@ class QLinearConv(Convolution):
         """The sums with the bias in int32, and maps that scale and round them in float32."""
         if any(scale.dtype != "float32" for scale in (x_scale, w_scale, y_scale)) or y_zero.dtype not in SMALL:
             raise UnsupportedOperation(f"QLinearConv with scales of {w_scale.dtype}, or to {y_zero.dtype}, has no lowering")
-        sums = ConvInteger(**asdict(self)).lower(builder, x, w, x_zero, w_zero)
-        if b is not None:
-            sums = builder.map("add", sums, _by_filter(builder, b, x))
         numbers = [_by_filter(builder, scale, x) for scale in (x_scale, w_scale, y_scale)]
         factor = apply("divide", apply("multiply", Load(0), Load(1)), Load(2))
         scale = builder.body(factor, *numbers, kind="factor")
-        zero = _by_filter(builder, y_zero, x)
-        return lowered_quantized(builder, apply("multiply", Load(0), Load(1)), [sums, scale], zero, y_zero.dtype)
+        operands = [self._lowered_sums(builder, x, x_zero, w, w_zero, b), scale]
+        steps = apply("multiply", apply("round", Load(0)), Load(1)) if operands[0].dtype == "float32" else PRODUCT
+        return lowered_quantized(builder, steps, operands, _by_filter(builder, y_zero, x), y_zero.dtype)
+
+    def _lowered_sums(self, builder: Builder, x: Tensor, x_zero: Tensor, w: Tensor, w_zero: Tensor, b: Tensor | None) -> Tensor:
+        """The sums with the bias: in int32, or those of filters of one channel in float32 where that is exact.
+
+        Rounding such sums changes nothing, and keeps passes from moving factors into the filters.
+        """
+        has_one_channel = self.group > 1 and w.shape[1] == 1 and {x.dtype, w.dtype} <= BYTES
+        is_typed = (x.dtype, w.dtype) == (x_zero.dtype, w_zero.dtype)
+        if has_one_channel and is_typed and are_exact_in_float32(self._kernel(x.shape, w.shape), _largest(builder, b)):
+            sums = self.lowered_sums(builder, _lowered_centred(builder, x, x_zero), _lowered_centred(builder, w, w_zero))
+        else:
+            sums = ConvInteger(**asdict(self)).lower(builder, x, w, x_zero, w_zero)
+        if b is None:
+            return sums
+        return builder.map("add", sums, builder.cast(_by_filter(builder, b, x), sums.dtype))
+
+
+def are_exact_in_float32(taps: Sequence[int], bias: float) -> bool:
+    """Whether float32 computes every sum over so many taps of one channel exactly, with a bias of that magnitude.
+
+    A byte less a zero point of its type lies within 255 of 0, a product within 255 * 255, and float32 holds every whole number up
+    to 2^24: all partial sums, in any order, of 258 taps, or of 25 taps with a bias up to 15,151,591.
+
+    >>> are_exact_in_float32((258,), 0.0), are_exact_in_float32((259,), 0.0), are_exact_in_float32((5, 5), 15_151_591.0)
+    (True, False, True)
+    """
+    return prod(taps) * 255 * 255 + bias <= LARGEST_WHOLE
+
+
+def _largest(builder: Builder, bias: Tensor | None) -> float:
+    """The largest magnitude of a bias; infinite where it is no constant."""
+    if bias is None:
+        return 0.0
+    return float(np.abs(builder.known[bias.name].astype(np.int64)).max(initial=0)) if bias.name in builder.known else inf
+
+
+def _lowered_centred(builder: Builder, x: Tensor, zero: Tensor) -> Tensor:
+    """x less its zero point in float32."""
+    filters = zero.shape[0] if zero.shape else 1
+    number = builder.reshape(zero, () if filters == 1 else (filters, *(1,) * (len(x.shape) - 1)))
+    if is_known_as_0(builder, zero):
+        return builder.cast(x, "float32")
+    return builder.body(apply("subtract", Load(0), Load(1)), x, number, dtype="float32", kind="centre")
 
 
 def _by_filter(builder: Builder, parameter: Tensor, x: Tensor) -> Tensor:
