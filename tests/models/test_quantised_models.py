@@ -92,6 +92,27 @@ def test_products_of_two_activations() -> None:
     np.testing.assert_allclose(session.run(None, {"x": values})[0], literally(proto, values), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("zero", [0, 131, 255])
+@pytest.mark.parametrize(("kernel", "stride", "groups"), [(3, 1, 1), (3, 2, 1), (1, 1, 1), (5, 1, 2), (3, 1, 12)])
+def test_convolutions_on_bytes(kernel: int, stride: int, groups: int, zero: int) -> None:
+    """Padding stands for 0, which is the zero point. Depthwise ones stay in float32."""
+    random = np.random.default_rng(3)
+    model, channels, step = QuantisedModel(random), 12, 0.05
+    numbers = random.integers(-127, 128, (24, channels // groups, kernel, kernel), dtype=np.int8)
+    scale = random.uniform(0.005, 0.02, 24).astype(np.float32)
+    filters = model.add("DequantizeLinear", *map(model.weight, (numbers, scale, np.zeros(24, np.int8))), axis=0)
+    counts = model.weight(random.integers(-900, 900, 24, dtype=np.int32)), model.weight(scale * np.float32(0.03))
+    bias = model.add("DequantizeLinear", *counts, model.weight(np.zeros(24, np.int32)), axis=0)
+    image = model.through_bytes("x", 0.03, zero)
+    convolved = model.add("Conv", image, filters, bias, pads=[kernel // 2] * 4, strides=[stride] * 2, group=groups)
+    proto = model.model((2, channels, 11, 13), model.through_bytes(model.add("Relu", convolved), step, 0))
+    values = random.standard_normal((2, channels, 11, 13)).astype(np.float32)
+    session = InferenceSession(proto.SerializeToString())
+    steps = (session.run(None, {"x": values})[0] - literally(proto, values)) / step
+    assert np.abs(steps).max() < 1.5
+    assert (np.abs(steps) > 0.5).mean() < 0.02
+
+
 def test_ties_go_to_even_numbers_of_steps() -> None:
     model, scale = QuantisedModel(np.random.default_rng(2)), np.float32(0.05)
     proto = model.model((255,), model.through_bytes("x", float(scale), 0))

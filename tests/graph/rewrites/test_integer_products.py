@@ -11,6 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
@@ -116,3 +118,25 @@ def test_scales_that_are_arguments_stay_in_front() -> None:
     wide = builder.body(UNCENTRED, a, scale, dtype="float32", kind="dequantize")
     graph = builder.graph((builder.matmul(wide, dequantised(builder, b, 0.5)).name,))
     assert not sums_integers(graph)
+
+
+@pytest.mark.parametrize(
+    ("groups", "zero", "is_constant", "is_integer"),
+    [(1, 7, True, True), (1, None, True, True), (2, 7, True, True), (4, 7, True, False), (1, 7, False, False)],
+)
+def test_padded_images(groups: int, zero: int | None, is_constant: bool, is_integer: bool) -> None:
+    """Legal where the zero point is known; left alone where each filter sees one channel."""
+    builder = Builder("f")
+    x, w = builder.input("x", (1, 4, 5, 5), "uint8"), builder.input("w", (4, 4 // groups, 3, 3), "int8")
+    window = Window((5, 5), (3, 3), strides=(1, 1), dilations=(1, 1), begins=(1, 1), ends=(1, 1), outputs=(5, 5))
+    image = dequantised(builder, x, 0.5, zero)
+    if not is_constant:
+        parameters = builder.constant(np.float32(0.5)), builder.input("zero", (), "uint8")
+        image = builder.body(SCALED, x, *parameters, dtype="float32", kind="dequantize")
+    result = builder.record(convolution, image, dequantised(builder, w, 0.25), window, groups, kind="conv")
+    graph = builder.graph((result.name,))
+    assert sums_integers(graph) == is_integer
+    random = np.random.default_rng(0)
+    inputs = {name: random.integers(0, 120, graph.tensor(name).shape).astype(graph.tensor(name).dtype) for name in graph.inputs}
+    got, expected = (next(iter(evaluate(g, inputs).values())) for g in (rewritten(graph), graph))
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-3)

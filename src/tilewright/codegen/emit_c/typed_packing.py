@@ -42,8 +42,16 @@ typedef unsigned @PANELS@_groups __attribute__((vector_size(TW_LANES * sizeof(in
 /* A vector of columns: each lane of 32 bits takes its element of every step. */
 TW_INLINE void @PANELS@_words(@TYPE@ *to, const @TYPE@ *from, long row) {
   @PANELS@_groups groups = {0};
-  for (int q = 0; q < @H@; q++)
-    groups |= __builtin_convertvector(*(const @PANELS@_lanes *)(from + q * row), @PANELS@_groups) << (8 * (int)sizeof(*to) * q);
+  for (int q = 0; q < @H@; q++) {
+    const @PANELS@_lanes *const lanes = (const @PANELS@_lanes *)(from + q * row);
+#if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
+    tw_int wide;
+    __asm__("@WIDENS@ %1, %0" : "=v"(wide) : "m"(*lanes));
+    groups |= (@PANELS@_groups)wide << (8 * (int)sizeof(*to) * q);
+#else
+    groups |= __builtin_convertvector(*lanes, @PANELS@_groups) << (8 * (int)sizeof(*to) * q);
+#endif
+  }
   *(@PANELS@_groups *)to = groups;
 }
 """
@@ -96,6 +104,7 @@ def typed_packing(dtype: str, interleave: int) -> Helper:
     def named(text: str) -> str:
         text = text.replace("@WORDS@", WORDS if has_words else "").replace("@TYPE@", C_TYPES[dtype])
         text = text.replace("@BITS@", {1: "char", 2: "short"}.get(element_bytes(dtype), "int"))
+        text = text.replace("@WIDENS@", {1: "vpmovzxbd", 2: "vpmovzxwd"}.get(element_bytes(dtype), ""))
         text = text.replace("@PANELS@", f"tw_pack_panels_{dtype}_{interleave}").replace("@H@", str(interleave))
         return text.replace("@ROWS@", f"tw_pack_rows_{dtype}_{interleave}")
 

@@ -20,7 +20,7 @@ from tilewright.graph.rewrites.fusion.compose import composed, consumer_position
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Load, Scalar, apply
-from tilewright.graph.types import Access, AxisKind, Graph, Operator, Tensor
+from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
 BYTES = ("uint8", "int8")
 LARGEST_SUM = 2**31 - 1
@@ -43,7 +43,7 @@ class Dequantised:
 class IntegerProducts:
     """Legal where no sum can leave int32, where scales are constants, finite and normal, and where both operands are bytes whose
     scales and zero points do not change along the sum. Sums are then those of exact arithmetic, rounded once more or less than
-    sums of float32.
+    sums of float32. Padding of images (guards that give 0) becomes padding with the zero point, which has to be a constant.
     """
 
     name: str = "integer-products"
@@ -64,7 +64,7 @@ class _Rewriting:
     def parts(self, operator: Operator) -> Iterator[Operator]:
         """An operator, or the product of integers and the scaling that stand for it."""
         found = self.operands(operator)
-        if not found or not self.is_legal(operator, found):
+        if not found or not _is_matrix_product(operator) or not self.is_legal(operator, found):
             yield operator
             return
         sums = Tensor(unused(f"{operator.write.tensor}_sums", self.tensors), self.tensors[operator.write.tensor].shape, "int32")
@@ -75,7 +75,7 @@ class _Rewriting:
     def operands(self, operator: Operator) -> tuple[Dequantised, ...]:
         """Both operands of a product in float32, if both are dequantised bytes."""
         is_float = operator.accumulator == "float32" == self.tensors[operator.write.tensor].dtype
-        if not operator.is_contraction() or not is_float:
+        if not operator.is_product_sum() or not is_float:
             return ()
         found = [self.dequantised(operator, access) for access in operator.reads]
         return tuple(operand for operand in found if operand is not None) if None not in found else ()
@@ -88,7 +88,7 @@ class _Rewriting:
         reads = _parts(producer.body)
         if reads is None or self.tensors[producer.reads[reads[0]].tensor].dtype not in BYTES:
             return None
-        if not all(read.is_affine() for read in producer.reads):
+        if access.lookups or not all(read.is_affine() for read in producer.reads):
             return None
         positions, extents = consumer_positions(producer, access), largest_extents(reader)
         accesses = [composed(read, positions, extents) for read in producer.reads]
@@ -97,6 +97,11 @@ class _Rewriting:
         zeros = self.values.get(zero.tensor) if zero is not None else None
         if zeros is not None and not np.any(zeros):
             zero = None
+        if access.guard is not None:
+            outside = _outside(access.guard, zero, zeros, scale)
+            if outside is None:
+                return None
+            number = replace(number, guard=outside)
         return Dequantised(number, zero, scale, _largest(self.tensors[number.tensor].dtype, zero, zeros))
 
     def is_legal(self, operator: Operator, found: Collection[Dequantised]) -> bool:
@@ -115,6 +120,17 @@ class _Rewriting:
         return largest_sum <= LARGEST_SUM and low >= SMALLEST_FACTOR and isfinite(high) and high * largest_sum <= LARGEST_RESULT
 
 
+def _is_matrix_product(operator: Operator) -> bool:
+    """Whether elements of both operands are used again, or there is one such product alone: micro kernels of bytes gain there.
+
+    Depthwise convolutions are faster in float32.
+    """
+    left, right = (access.axes() for access in operator.reads)
+    walked = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL and axis.extent != 1}
+    shared, alone = walked & left & right, (walked & (left - right), walked & (right - left))
+    return all(alone) or not shared
+
+
 def _parts(body: Scalar) -> tuple[int, int | None, int] | None:
     """The reads of (number, zero point, scale) in the body of a dequantisation."""
     match body:
@@ -123,6 +139,17 @@ def _parts(body: Scalar) -> tuple[int, int | None, int] | None:
         case Apply("multiply", (Apply("subtract", (Load(number), Load(zero))), Load(scale))):
             return number, zero, scale
     return None
+
+
+def _outside(guard: Guard, zero: Access | None, zeros: Array | None, scale: Access) -> Guard | None:
+    """The guard of bytes whose dequantised numbers are 0 where a guard does not hold: there, they are the zero point.
+
+    None where that is not known, or where numbers outside have a zero point or a scale that their place decides.
+    """
+    is_plain = guard.otherwise == 0 and not scale.axes() and (zero is None or not zero.axes())
+    if not is_plain or (zero is not None and zeros is None):
+        return None
+    return replace(guard, otherwise=0.0 if zero is None or zeros is None else float(zeros.reshape(-1)[0]))
 
 
 def _largest(dtype: str, zero: Access | None, zeros: Array | None) -> int:

@@ -186,6 +186,7 @@ def _lines(statements: Iterable[str]) -> str:
 
 
 U8S8 = TileArithmetic("u8s8", ("uint8", "int8", "int32"), "tdpbusd", "amx_int8")
+S8U8 = TileArithmetic("s8u8", ("int8", "uint8", "int32"), "tdpbsud", "amx_int8")
 
 # Measured on one core of an Intel Xeon (Sapphire Rapids), GCC 12: see docs/kernels.md.
-KERNELS = (tile_kernel(U8S8, peak_share=14.0),)
+KERNELS = tuple(tile_kernel(arithmetic, peak_share=14.0) for arithmetic in (U8S8, S8U8))
