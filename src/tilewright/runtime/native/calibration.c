@@ -101,6 +101,9 @@ DOT_PEAK(bfloat16, 2)
 #if defined(__AVX512VNNI__)
 #define DOT_TEXT "vpdpbusd %2, %1, %0"
 DOT_PEAK(int8, 4)
+#elif defined(__AVXVNNI__)
+#define DOT_TEXT "%{vex%} vpdpbusd %2, %1, %0"
+DOT_PEAK(int8, 4)
 #elif defined(__ARM_FEATURE_DOTPROD)
 #define DOT_TEXT "sdot %0.4s, %1.16b, %2.16b"
 DOT_PEAK(int8, 4)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.conftest import cpu_flags
 from tests.replay.onnx_text import model
 from tests.support.onnx_operators import operator
+from tilewright.machine import Machine
 from tilewright.onnx import InferenceSession
 
 ROWS, STEPS, COLUMNS = 37, 130, 48
@@ -49,3 +52,48 @@ def test_a_zero_point_that_is_known_as_0_costs_nothing() -> None:
     ).explain()
     assert "u8s8" in text
     assert "zero_points" not in text
+
+
+MACHINES = {
+    "u8s8_": ("x86-64-v3", frozenset[str]()),
+    "u8s8avxvnni_": ("x86-64-v3", frozenset({"avx_vnni"})),
+    "u8s8vnni_": ("x86-64-v4", frozenset({"avx512_vnni"})),
+}
+"""By the arithmetic of the kernel that they are given: the machine, and what it has besides."""
+
+
+def ends(rng: np.random.Generator, shape: tuple[int, ...], dtype: str) -> Any:
+    """The smallest and the largest numbers of a type, nothing else."""
+    limits = np.iinfo(dtype)
+    return rng.choice(np.array([limits.min, limits.max], dtype), shape)
+
+
+def machine_with(name: str, features: frozenset[str]) -> Machine:
+    """A machine with these features besides, whose products of bytes take four steps of a lane at once."""
+    plain = Machine.named(name)
+    if not features:
+        return plain
+    peaks = (*plain.peak_flops_per_s, ("int8", 4 * plain.peak("float32")))
+    return replace(plain, features=plain.features | features, peak_flops_per_s=peaks)
+
+
+@pytest.mark.parametrize("rows", [1, 4, 17])
+@pytest.mark.parametrize("kernel", list(MACHINES))
+def test_sums_of_the_largest_products_are_exact_by_every_kernel(kernel: str, rows: int) -> None:
+    """All signs, all bytes and zero points at the ends of their ranges, groups of steps and columns in part."""
+    machine = machine_with(*MACHINES[kernel])
+    if not machine.features <= cpu_flags():
+        pytest.skip(f"{', '.join(sorted(machine.features - cpu_flags()))} missing")
+    rng, steps, columns = np.random.default_rng(6), 4 * 33 + 3, 67
+    for left, right in product(("uint8", "int8"), repeat=2):
+        values = {"a": ends(rng, (rows, steps), left), "b": ends(rng, (steps, columns), right)}
+        values |= {"za": ends(rng, (), left), "zb": ends(rng, (columns,), right)}
+        values["a"][0], values["b"][:, 0] = np.iinfo(left).max, np.iinfo(right).min
+        inputs = {"a": (values["a"].shape, left)}
+        constants = {name: value for name, value in values.items() if name != "a"}
+        session = InferenceSession(
+            model("y = MatMulInteger (a, b, za, zb)", inputs, constants, output_type="int32"), target=machine
+        )
+        (found,) = session.run(None, {"a": values["a"]})
+        np.testing.assert_array_equal(found, operator("MatMulInteger", 10).reference(*values.values()))
+        assert f"_{kernel}" in session.explain()
