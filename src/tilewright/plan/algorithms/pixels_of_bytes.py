@@ -14,10 +14,11 @@ from tilewright.plan.algorithms import pointwise
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.product_roles import BYTES, ProductRoles, extents, moved, number, plain, points, roles_of
-from tilewright.plan.execution import LEAST_TURNED_ROWS
 
 MANY_CHANNELS = 16
 """Of so many a few steps of zeros, that fill groups, are a small share."""
+LEAST_COLUMNS = 4
+"""Of the output: rows of fewer pixels are copied element by element."""
 Places = tuple[Access, tuple[Axis, ...], tuple[Axis, ...]]
 """The image as the product reads it, the axes of its rows, and what is summed."""
 
@@ -27,7 +28,7 @@ def applies(problem: Problem) -> bool:
     roles = roles_of(problem)
     if roles is None or roles.group or len(roles.filters) != 1 or not problem.is_constant(_weights(roles)):
         return False
-    if not is_of_bytes(problem) or points(roles.outputs[-1:]) < LEAST_TURNED_ROWS:
+    if not is_of_bytes(problem) or points(roles.outputs[-1:]) < LEAST_COLUMNS:
         return False
     sliding = sliding_product(problem)
     if sliding is not None:
