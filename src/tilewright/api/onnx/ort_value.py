@@ -90,6 +90,8 @@ class IOBinding:
         self._session = session
         self._inputs: dict[str, Any] = {}
         self._outputs: dict[str, Any] = {}
+        self._targets: dict[str, Any] = {}
+        """What each of the outputs holds."""
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, array: Any) -> None:
@@ -105,19 +107,18 @@ class IOBinding:
         _check_device(device_type)
         if options.get("buffer_ptr") or any(rest):
             raise TilewrightError("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
-        self._outputs[name] = None
+        self._outputs[name] = self._targets[name] = None
 
     def bind_ortvalue_output(self, name: str, value: OrtValue) -> None:
         """An output that is written to this value."""
-        self._outputs[name] = value
+        self._outputs[name], self._targets[name] = value, value.content()
 
     def run(self, run_options: Any = None) -> None:
         """Run the session on what is bound."""
         if not self._outputs:
             self._results = [OrtValue(result) for result in self._session.run(None, self._inputs, run_options)]
             return
-        arrays = {name: None if value is None else value.content() for name, value in self._outputs.items()}
-        results = self._session.run_into(arrays, self._inputs, run_options)
+        results = self._session.run_into(self._targets, self._inputs, run_options)
         self._results = [_stored(target, result) for target, result in zip(self._outputs.values(), results, strict=True)]
 
     def get_outputs(self) -> list[OrtValue]:
@@ -141,6 +142,7 @@ class IOBinding:
     def clear_binding_outputs(self) -> None:
         """Forget the outputs."""
         self._outputs.clear()
+        self._targets.clear()
 
 
 def _stored(target: OrtValue | None, result: Any) -> OrtValue:

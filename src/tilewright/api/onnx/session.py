@@ -145,13 +145,8 @@ class InferenceSession:
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
         taken = list(values.values())
-        self._remaining_for(values).run(values, self._places(targets))
+        self._remaining_for(values).run(values, _places(wanted, targets) if targets else NO_VALUES)
         return [_unshared(values[name], taken) for name in wanted]
-
-    def _places(self, targets: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Arrays by the unique names of the outputs that may be written there; none where two of them overlap."""
-        places = {self._declared_output(name).unique: array for name, array in targets.items() if isinstance(array, np.ndarray)}
-        return NO_VALUES if any(np.may_share_memory(*pair) for pair in combinations(places.values(), 2)) else places
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
@@ -314,6 +309,13 @@ def _zeros(declared: Declared, shape: tuple[int, ...], where: str = "explain") -
     if declared.kind != "tensor" or declared.dtype is None:
         raise TilewrightError(f"the input {declared.name!r} is no tensor", where=where)
     return np.broadcast_to(np.zeros((), declared.dtype), shape)
+
+
+def _places(wanted: Sequence[str], targets: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Arrays by the unique names of the outputs that may be written there; none where two of them overlap."""
+    places = {unique: array for unique, array in zip(wanted, targets.values(), strict=True) if isinstance(array, np.ndarray)}
+    are_apart = len(places) < 2 or not any(np.may_share_memory(*pair) for pair in combinations(places.values(), 2))
+    return places if are_apart else NO_VALUES
 
 
 def _unshared(value: Any, taken: list[Any]) -> Any:
