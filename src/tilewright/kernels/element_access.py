@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.conversions import BITS, CONVERSIONS, WHOLE_NUMBERS
 from tilewright.kernels.helpers import Helper
+from tilewright.kernels.short_types import conversions_of
 
 C_TYPES: Mapping[str, str] = MappingProxyType(
     {
@@ -28,6 +30,7 @@ C_TYPES: Mapping[str, str] = MappingProxyType(
         "float16": "unsigned short",
         "bfloat16": "unsigned short",
         "float64": "double",
+        **dict.fromkeys(sorted(SHORT_TYPES), "unsigned char"),
     }
 )
 """The C type of the elements of every tensor that generated code may read or write, by NumPy name."""
@@ -44,6 +47,16 @@ TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
   tw_store(lanes, tw_splat(0.0f));
   for (long i = 0; i < n; i++)
     lanes[i] = (float)p[i * stride];
+  return tw_load(lanes);
+}
+"""
+READ_SHORT = """\
+TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { return tw_float_of_@NAME@(*p); }
+TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
+  float lanes[TW_LANES];
+  tw_store(lanes, tw_splat(0.0f));
+  for (long i = 0; i < n; i++)
+    lanes[i] = tw_float_of_@NAME@(p[i * stride]);
   return tw_load(lanes);
 }
 """
@@ -198,9 +211,10 @@ def writing(dtypes: Iterable[str]) -> list[Helper]:
 
 def _reading(dtype: str) -> Helper:
     text = LOAD_HALF if dtype in HALVES else READS + (_load_narrow(dtype) if dtype in NARROW else LOAD)
-    return Helper(
-        f"tw_load_{dtype}", _named(GUARDED.replace("@TEXT@", text), dtype), _bits(dtype), _traced(TOUCHES, "load", dtype)
-    )
+    if dtype in SHORT_TYPES:
+        text = READ_SHORT + LOAD
+    needed = (conversions_of(dtype),) if dtype in SHORT_TYPES else _bits(dtype)
+    return Helper(f"tw_load_{dtype}", _named(GUARDED.replace("@TEXT@", text), dtype), needed, _traced(TOUCHES, "load", dtype))
 
 
 def _load_narrow(dtype: str) -> str:
@@ -210,6 +224,8 @@ def _load_narrow(dtype: str) -> str:
 
 def _writing(dtype: str) -> Helper:
     needed = (*_bits(dtype), WHOLE_NUMBERS if dtype in NARROW_STORES else CONVERSIONS)
+    if dtype in SHORT_TYPES:
+        needed = (conversions_of(dtype),)
     narrow = STORES_NARROW.replace("@NARROWS@", NARROWS.get(dtype, "vmovdqu32"))
     text = STORES_HALF if dtype in HALVES else narrow if dtype in NARROW_STORES else STORES
     return Helper(f"tw_store_{dtype}", _named(text, dtype), needed, _traced(TOUCHES_OF_STORES, "store", dtype))

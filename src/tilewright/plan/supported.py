@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from tilewright.graph.exactness import INTEGERS, scalar_element_type
+from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, scalar_element_type
 from tilewright.graph.scalar import Previous, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES
@@ -32,6 +32,10 @@ def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str
     for access in (*operator.reads, operator.write):
         dtype = tensors[access.tensor].dtype
         yield "" if dtype in C_TYPES else f"elements of type {dtype}"
+        is_read = dtype not in SHORT_TYPES or (
+            operator.is_map() and operator.accumulator == "float32" and not operator.looked_up()
+        )
+        yield "" if is_read else f"elements of type {dtype} outside of maps in float32"
     exact = scalar_element_type(operator, tensors)
     if not exact and operator.accumulator not in ("float32", "float16", "bfloat16", "bool"):
         yield f"arithmetic in {operator.accumulator}"

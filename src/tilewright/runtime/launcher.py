@@ -174,7 +174,7 @@ def needs_view(slot: TensorSlot) -> bool:
     >>> needs_view(TensorSlot("x", "bfloat16", (2,)))
     True
     """
-    return dtype_named(slot.dtype).kind == "V"
+    return dtype_named(slot.dtype).isbuiltin != 1
 
 
 def _coded(shape: tuple[int | str, ...], numbers: dict[str, int]) -> list[int]:

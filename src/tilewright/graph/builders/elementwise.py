@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.scalar_functions import FUNCTIONS
@@ -112,8 +113,8 @@ def broadcast(x: Tensor, shape: Shape, *, name: str, result: str) -> tuple[Opera
 
 
 def accumulator_of(dtype: str) -> str:
-    """The type to compute in: the element type itself; int32 for shorter integers, float32 for truth values."""
-    if dtype == "bool":
+    """The type to compute in: the element type itself; int32 for shorter integers, float32 for truth values and shorter types."""
+    if dtype == "bool" or dtype in SHORT_TYPES:
         return "float32"
     return "int32" if np.dtype(dtype).name in ("int8", "uint8", "int16", "uint16") else dtype
 

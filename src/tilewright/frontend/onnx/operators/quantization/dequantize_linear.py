@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_spread, spread
+from tilewright.frontend.onnx.operators.quantization.quantized import STORED, lowered_spread, spread
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Tensor
@@ -37,7 +37,7 @@ class DequantizeLinear:
 
     def lower(self, builder: Builder, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None = None) -> Tensor:
         """One map."""
-        if x.dtype not in SMALL or x_scale.dtype != "float32" or self.output_dtype not in (0, 1):
+        if x.dtype not in STORED or x_scale.dtype != "float32" or self.output_dtype not in (0, 1):
             raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} has no lowering")
         scale = lowered_spread(builder, x_scale, x, self.axis, self.block_size)
         zero: Operand = 0.0 if x_zero_point is None else lowered_spread(builder, x_zero_point, x, self.axis, self.block_size)

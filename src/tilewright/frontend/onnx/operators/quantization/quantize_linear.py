@@ -14,7 +14,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.quantization.quantized import (
-    SMALL,
+    STORED,
     lowered_quantized,
     lowered_spread,
     quantized,
@@ -48,7 +48,7 @@ class QuantizeLinear:
         """One map."""
         target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
         is_float = {x.dtype, y_scale.dtype} == {"float32"}
-        if target not in SMALL or not is_float or self.precision not in (0, 1):
+        if target not in STORED or not is_float or self.precision not in (0, 1) or not self.saturate:
             raise UnsupportedOperation(f"QuantizeLinear of {x.dtype} to {target} has no lowering")
         scale = lowered_spread(builder, y_scale, x, self.axis, self.block_size)
         zero: Operand = 0.0 if y_zero_point is None else lowered_spread(builder, y_zero_point, x, self.axis, self.block_size)

@@ -11,12 +11,15 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.builders.repeat import repeat
+from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Extent, Tensor
 
 SMALL = ("int8", "uint8", "int16", "uint16")
 """Types whose values all are float32 values, in which generated code computes them."""
+STORED = frozenset((*SMALL, *SHORT_TYPES))
+"""Types of quantised elements that maps in float32 read and write."""
 
 
 def quantized(values: Any, zero: Any, *, saturate: bool = True) -> Any:
@@ -58,11 +61,15 @@ def spread(parameter: Any, shape: tuple[int, ...], axis: int, block_size: int) -
 def lowered_quantized(builder: Builder, steps: Scalar, operands: Sequence[Operand], zero: Operand, target: str) -> Tensor:
     """Multiples of a scale as a small integer type: rounded to even, counted from the zero point, within its range.
 
-    `steps` are an expression of the operands, inside the rounding, where passes leave quotients as they are.
+    `steps` are an expression of the operands, inside the rounding, where passes leave quotients as they are. Short floats are
+    rounded where they are stored, and have no zero point.
     """
     low, high = _limits(np.dtype(target))
+    if target.startswith("float"):
+        bounded = apply("minimum", apply("maximum", steps, Literal(low)), Literal(high))
+        return builder.body(bounded, *operands, dtype=target, accumulator="float32", kind="quantize")
     shifted = apply("add", apply("round", steps), Load(len(operands)))
-    bounded: Scalar = apply("minimum", apply("maximum", shifted, Literal(low)), Literal(high))
+    bounded = apply("minimum", apply("maximum", shifted, Literal(low)), Literal(high))
     return builder.body(bounded, *operands, zero, dtype=target, accumulator="float32", kind="quantize")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
@@ -12,7 +13,8 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.tensor.conversion import converted, text_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
 
 GENERATED = frozenset(
@@ -38,6 +40,8 @@ class Cast:
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         """A map that reads one type and writes another; known values stay known."""
         target = element_type(self.to).name
+        if x.dtype != target and {x.dtype, target} & SHORT_TYPES:
+            return self._lower_short(builder, x, target)
         if x.dtype not in GENERATED or target not in GENERATED:
             raise UnsupportedOperation(f"Cast from {x.dtype} to {target} in generated code")
         if target == "bool" and x.dtype != "bool":
@@ -46,6 +50,16 @@ class Cast:
         if x.name in builder.known:
             builder.known[result.name] = Cast(to=self.to).reference(builder.known[x.name])
         return result
+
+    def _lower_short(self, builder: Builder, x: Tensor, target: str) -> Tensor:
+        """A map in float32 between types of which one has 8 bits or fewer; floats of 8 bits are held to their range."""
+        if not {x.dtype, target} <= IN_FLOAT32 or target == "bool":
+            raise UnsupportedOperation(f"Cast from {x.dtype} to {target} in generated code")
+        body: Scalar = Load(0)
+        if self.saturate and target.startswith("float8"):
+            most = float(ml_dtypes.finfo(element_type(self.to)).max)  # type: ignore[no-untyped-call]
+            body = apply("minimum", apply("maximum", body, Literal(-most)), Literal(most))
+        return builder.body(body, x, dtype=target, accumulator="float32", kind="cast")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
