@@ -223,6 +223,8 @@ class MicroKernel:
     """What products and their sums are computed in; "" for the type of C."""
     rows_per_instruction: int = 1
     """Rows of C that an instruction adds to: matrix units multiply blocks."""
+    call_cycles: int = 0
+    """What a call takes besides its steps, where that is much: to configure a matrix unit (measured)."""
     interleave: int = 1
     """Neighbouring steps of the depth that B holds side by side for every column, and that A is broadcast in."""
     reduction_loops: int = 1

@@ -32,17 +32,25 @@ static __attribute__((unused)) void @PANELS@(@TYPE@ *target, long panel_stride, 
 }
 """
 WORDS = """\
-        if (column == 1 && steps == H)
+        if (column == 1)
           for (; j + TW_LANES <= some; j += TW_LANES)
-            @PANELS@_words(to + j * H, from + j, row);
+            @PANELS@_words(to + j * H, from + j, row, steps);
+        else if (column == 2) /* a vector ends with an element that nobody asked for, in front of one that is there */
+          for (; j + TW_LANES < some; j += TW_LANES)
+            @PANELS@_words_apart(to + j * H, from + 2 * j, row, steps);
+        if (steps == H)
+          for (; j < some; j++)
+            for (long q = 0; q < H; q++)
+              to[j * H + q] = from[j * column + q * row];
 """
 WORDS_OF_ROWS = """\
 typedef unsigned @BITS@ @PANELS@_lanes __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
+typedef unsigned @PAIR@ @PANELS@_pairs __attribute__((vector_size(2 * TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
 typedef unsigned @PANELS@_groups __attribute__((vector_size(TW_LANES * sizeof(int)), aligned(1), may_alias));
-/* A vector of columns: each lane of 32 bits takes its element of every step. */
-TW_INLINE void @PANELS@_words(@TYPE@ *to, const @TYPE@ *from, long row) {
+/* A vector of columns: each lane of 32 bits takes its element of every step, and 0 for those that the last group lacks. */
+TW_INLINE void @PANELS@_words(@TYPE@ *to, const @TYPE@ *from, long row, long steps) {
   @PANELS@_groups groups = {0};
-  for (int q = 0; q < @H@; q++) {
+  for (int q = 0; q < @H@ && q < steps; q++) {
     const @PANELS@_lanes *const lanes = (const @PANELS@_lanes *)(from + q * row);
 #if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
     tw_int wide;
@@ -54,7 +62,29 @@ TW_INLINE void @PANELS@_words(@TYPE@ *to, const @TYPE@ *from, long row) {
   }
   *(@PANELS@_groups *)to = groups;
 }
+/* The same of every other column. */
+TW_INLINE void @PANELS@_words_apart(@TYPE@ *to, const @TYPE@ *from, long row, long steps) {
+  enum { BITS = 8 * (int)sizeof(*to) };
+  @PANELS@_groups groups = {0};
+  for (int q = 0; q < @H@ && q < steps; q++) {
+    const @PANELS@_pairs *const pairs = (const @PANELS@_pairs *)(from + q * row);
+@WIDE_PAIRS@    groups |= ((@PANELS@_groups)wide & ((1u << BITS) - 1)) << (BITS * q);
+  }
+  *(@PANELS@_groups *)to = groups;
+}
 """
+WIDE_PAIRS = {
+    1: """\
+#if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
+    tw_int wide;
+    __asm__("vpmovzxwd %1, %0" : "=v"(wide) : "m"(*pairs));
+#else
+    const tw_int wide = __builtin_convertvector(*pairs, tw_int);
+#endif
+""",
+    2: "    const @PANELS@_pairs wide = *pairs;\n",
+}
+"""Pairs of elements in lanes of 32 bits, by the bytes of an element."""
 ROWS = """\
 /* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
 static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, const @TYPE@ *source, long row, long column,
@@ -104,6 +134,9 @@ def typed_packing(dtype: str, interleave: int) -> Helper:
     def named(text: str) -> str:
         text = text.replace("@WORDS@", WORDS if has_words else "").replace("@TYPE@", C_TYPES[dtype])
         text = text.replace("@BITS@", {1: "char", 2: "short"}.get(element_bytes(dtype), "int"))
+        text = text.replace("@WIDE_PAIRS@", WIDE_PAIRS.get(element_bytes(dtype), "")).replace(
+            "@PAIR@", {1: "short"}.get(element_bytes(dtype), "int")
+        )
         text = text.replace("@WIDENS@", {1: "vpmovzxbd", 2: "vpmovzxwd"}.get(element_bytes(dtype), ""))
         text = text.replace("@PANELS@", f"tw_pack_panels_{dtype}_{interleave}").replace("@H@", str(interleave))
         return text.replace("@ROWS@", f"tw_pack_rows_{dtype}_{interleave}")

@@ -2,9 +2,9 @@
 
 A short tile costs what its busiest port takes per step of the reduction: fused multiply-adds (rows * vectors over units), loads
 (one vector of B per column vector, two where it lies on two cache lines, one broadcast of A per row), or the latency of one
-accumulator chain. All blocks
-of the depth but the first load C, too, which nothing overlaps. Where lanes run along the depth, a step is one vector of it: a
-load for every row and one for B, and at the end rows are folded.
+accumulator chain. All blocks of the depth but the first load C, too, which nothing overlaps. Instructions that take several
+rows take as long for fewer. Where lanes run along the depth, a step is one vector of it: a load for every row and one for B,
+and at the end rows are folded.
 """
 
 from __future__ import annotations
@@ -135,13 +135,16 @@ def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork
         vectors = maximum(-(-columns // kernel.lanes), 1)
         for row_count, rows in (extents.rows or POINT).pieces(_rows_for(kernel, vectors) if extents.rows else 1):
             count = row_count * column_count
-            steps = steps + count * _step_cycles(machine, rows, vectors, extents.crossing) / full
+            whole = -(-rows // kernel.rows_per_instruction) * kernel.rows_per_instruction
+            steps = steps + count * _step_cycles(machine, whole, vectors, extents.crossing) / full
             calls = calls + count
             added = added + count * rows * vectors
     depth, depth_blocks = (extents.depth.size, extents.depth.blocks()) if extents.depth else (1, 1)
     step_seconds = 2 * kernel.rows * kernel.columns / kernel.attainable(machine)
     adding_s = added * (depth_blocks - 1) / (machine.loads_per_cycle * machine.frequency_hz)
-    return KernelWork((steps * depth * step_seconds + adding_s) * extents.outer, calls * depth_blocks * extents.outer)
+    calls = calls * depth_blocks
+    calling_s = calls * (kernel.call_cycles / machine.frequency_hz)
+    return KernelWork((steps * depth * step_seconds + adding_s + calling_s) * extents.outer, calls * extents.outer)
 
 
 def crossing_share(
