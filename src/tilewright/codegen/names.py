@@ -1,12 +1,13 @@
 """C identifiers for the names of the graph: readable, valid, and free of collisions by their prefixes.
 
-Tensors keep their names. The current block of an axis starts at `at_<axis>`, has `size_<axis>` points, and is
-walked by `in_<axis>`; the region that an operator works on by `at_<axis>_of_<operator>` and `size_<axis>_of_<operator>`. Run-time
-extents are `extent_<symbol>`, run-time strides `stride_<tensor>_<dimension>`. States of rows between blocks are
-`running_<tensor>_<state>`, what the parts of a split make of a tensor is `partial_<tensor>`. What lies packed for an axis is of
-its block `last_<axis>`, the prefetched data was asked for in the block `fetched_<axis>`. Of what masks let through, the
-points along an axis are `count_<axis>` from `first_<axis>` on, and `limit_<axis>_<number>` is a value of the data that says so;
-a mask does nothing from `plain_from_<operator>` to `plain_to_<operator>`.
+Tensors keep their names. The current block of an axis starts at `at_<axis>`, has `size_<axis>` points, and is walked by
+`in_<axis>`; the region that an operator works on by `at_<axis>_of_<operator>` and `size_<axis>_of_<operator>`, long bounds of
+it by `reach_<bound>_<blocks before>_<axis>_of_<operator>`. Run-time extents are `extent_<symbol>`, run-time strides
+`stride_<tensor>_<dimension>`. States of rows between blocks are `running_<tensor>_<state>`, what the parts of a split make of a
+tensor is `partial_<tensor>`. What lies packed for an axis is of its block `last_<axis>`, the prefetched data was asked for in
+the block `fetched_<axis>`. Of what masks let through, the points along an axis are `count_<axis>` from `first_<axis>` on, and
+`limit_<axis>_<number>` is a value of the data that says so; a mask does nothing from `plain_from_<operator>` to
+`plain_to_<operator>`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ packed pair point row rows scratch sizes step taken tensors until workspace
 TAKEN = frozenset(f"{KEYWORDS} {LOCALS}".split())
 PREFIXES = """
 at_ in_ size_ stride_ extent_ load_ state_ tw_ packed_ staged_ running_ partial_ previous_ gained_ factor_ last_ fetched_
-first_ count_ limit_ plain_ row_ seen_ sum_ weight_ __
+first_ count_ limit_ plain_ reach_ row_ seen_ sum_ weight_ __
 """
 FORMULA_WORDS = (
     (" + ", "_plus_"),
@@ -91,6 +92,15 @@ def plain(operator: str) -> tuple[str, str]:
     """The variables that hold from where and up to where a mask does nothing."""
     text = re.sub(r"\W", "_", operator, flags=re.ASCII)
     return f"plain_from_{text}", f"plain_to_{text}"
+
+
+def region_bound(kind: str, operator: str, axis: str, blocks_before: int) -> str:
+    """The variable that holds a bound of what an operator computes along an axis, some blocks before the current one.
+
+    >>> region_bound("to", "conv", "h", 1)
+    'reach_to_1_h_of_conv'
+    """
+    return f"reach_{kind}_{blocks_before}_" + _suffixed(f"{axis}_of_{identifier(operator)}", 0)
 
 
 def axis_offset(axis: str) -> str:

@@ -131,7 +131,7 @@ def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) ->
         for operator in () if isinstance(node, tree.Pack) else operators:
             nodes += _carry(state, operator, scope)
         nodes += _lower_node(state, node, replace(scope, ranges=regions.inside(operators)))
-    return tuple(nodes)
+    return (*regions.defined_bounds(), *nodes)
 
 
 def _carry(state: Lowering, operator: str, scope: Scope) -> tuple[Node, ...]:

@@ -6,12 +6,12 @@ the block before has left. Starts and ends are computed apart, because the end o
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, choose, equal, maximum, minimum, multiply, subtract, unequal
+from tilewright.codegen.expressions import Value, add, choose, equal, maximum, minimum, multiply, operations, subtract, unequal
 from tilewright.codegen.loop_nest import Copy, Define, If, Node, Range, View
 from tilewright.codegen.lower.storage import Stored
 from tilewright.graph.types import Chain, Operator
@@ -28,6 +28,10 @@ from tilewright.plan.regions.required_regions import (
 from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
 from tilewright.plan.schedule import Schedule, Storage
 
+LONGEST_BOUND = 12
+"""Operations in a bound that is written where it is used; longer ones get names. A bound holds those of its consumers more than
+once, so that without names the text of a chain of windows doubles with each of them."""
+
 
 @dataclass(frozen=True)
 class RequiredRegions:
@@ -38,6 +42,12 @@ class RequiredRegions:
     ranges: Mapping[str, Range]
     outer_start: Value = 0
     """Where the blocks of the innermost shared loop begin."""
+    blocks_before: int = 0
+    """How many blocks of the innermost shared loop these lie before the current one."""
+    bounds: dict[str, Value] = field(default_factory=dict, compare=False, repr=False)
+    """Long bounds by name, each behind those that it holds; those of blocks before are among them."""
+    found: dict[tuple[str, str, str, int], Value] = field(default_factory=dict, compare=False, repr=False)
+    """Bounds (kind, operator, axis, blocks before) as they are used."""
 
     @cached_property
     def region_axes(self) -> RegionAxes:
@@ -53,6 +63,10 @@ class RequiredRegions:
                 if isinstance(name, str) and name != value:
                     nodes.append(Define(name, value))
         return tuple(nodes)
+
+    def defined_bounds(self) -> tuple[Node, ...]:
+        """Names for the long bounds asked for so far, to stand ahead of all that was lowered with them."""
+        return tuple(Define(name, value) for name, value in self.bounds.items())
 
     def inside(self, operators: Sequence[str]) -> dict[str, Range]:
         """The ranges of all axes for some operators that stand together (more than one only if none reads another's result)."""
@@ -86,12 +100,29 @@ class RequiredRegions:
 
     def start(self, operator: str, axis: str) -> Value:
         """Where what consumers read of an operator's result begins, in the current block."""
+        return self._bound("from", operator, axis, self._start)
+
+    def end(self, operator: str, axis: str) -> Value:
+        """The position after the last that an operator computes in the current block."""
+        return self._bound("to", operator, axis, self._end)
+
+    def _bound(self, kind: str, operator: str, axis: str, compute: Callable[[str, str], Value]) -> Value:
+        """A bound, by name if it is long."""
+        key = (kind, operator, axis, self.blocks_before)
+        if key not in self.found:
+            value = compute(operator, axis)
+            if sum(1 for _ in operations(value)) > LONGEST_BOUND:
+                name = names.region_bound(kind, operator, axis, self.blocks_before)
+                self.bounds[name], value = value, name
+            self.found[key] = value
+        return self.found[key]
+
+    def _start(self, operator: str, axis: str) -> Value:
         starts = [self._reached(reading, first=True) for reading in self.region_axes[operator, axis].readings]
         start = reduce(minimum, starts)
         return maximum(start, 0) if self._is_guarded(operator, axis) else start
 
-    def end(self, operator: str, axis: str) -> Value:
-        """The position after the last that an operator computes in the current block."""
+    def _end(self, operator: str, axis: str) -> Value:
         if (operator, axis) not in self.region_axes:
             return add(self.ranges[axis].start, self.ranges[axis].size)
         end = add(
@@ -120,7 +151,7 @@ class RequiredRegions:
         loop = shared_loops(self.schedule)[-1]
         block = self.ranges[loop.axis]
         moved = Range(add(block.start, -loop.tile), loop.tile, loop.tile, frozenset((loop.tile,)))
-        return replace(self, ranges={**self.ranges, loop.axis: moved})
+        return replace(self, ranges={**self.ranges, loop.axis: moved}, blocks_before=self.blocks_before + 1)
 
     def _region(self, operator: str, axis: str) -> Range:
         capacity = int(self._regions[operator, axis].largest)
@@ -156,6 +187,9 @@ class RequiredRegions:
         buffer."""
         if (operator, axis) not in self.region_axes:
             return self.ranges[axis].start
+        return self._bound("begin", operator, axis, self._computed_from)
+
+    def _computed_from(self, operator: str, axis: str) -> Value:
         start = self.start(operator, axis)
         if not self._is_line_buffered(operator, axis):
             return start
