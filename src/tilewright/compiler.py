@@ -45,6 +45,7 @@ from tilewright.graph.rewrites.hoist_masks import HoistMasks
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
+from tilewright.graph.rewrites.index_changes.integers_in_order import IntegersInOrder
 from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import with_orders
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
@@ -239,6 +240,7 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
         FoldWrites(keeps_columns=True),  # an algorithm has chosen them
         FuseMaps(),  # before FlattenTensors, which may leave two maps with other axes for the same points
         FinishWeightedSums(),  # when maps are as few as they get
+        IntegersInOrder(ends),  # before FlattenTensors, which may then take the dimensions of pixels for one
         FlattenTensors(ends),
         FoldIndexMaps(reorders_constants=True),
         DeadCode(),
