@@ -22,8 +22,9 @@ from tilewright.frontend.onnx.operators.contrib.parameters import (
     lowered_requantised,
     requantised,
 )
+from tilewright.frontend.onnx.operators.contrib.quantised_function import QuantisedFunction
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar import Literal, Load, Scalar, apply, with_loads
+from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.special_functions import sigmoid
 from tilewright.graph.types import Tensor
 
@@ -66,53 +67,18 @@ class QLinearBinary:
         return lowered_requantised(builder, body, (*left_operands, *right_operands), c_scale, c_zero, a.dtype)
 
 
-@dataclass(frozen=True, slots=True)
-class QLinearUnary:
-    """A function of one operand."""
-
-    def reference(self, x: Any, x_scale: Any, x_zero: Any, y_scale: Any, y_zero: Any = None) -> Any:
-        name = type(self).__name__
-        check_operand(name, "X", x.dtype, x_scale, x_zero)
-        check_operand(name, "Y", x.dtype, y_scale, y_zero)
-        return requantised(self.values(dequantised(x, x_scale, x_zero)), y_scale, y_zero, x.dtype)
-
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        x_scale: Tensor,
-        x_zero: Tensor | None,
-        y_scale: Tensor,
-        y_zero: Tensor | None = None,
-    ) -> Tensor:
-        """One map."""
-        name = type(self).__name__
-        check_operand(name, "X", x.dtype, x_scale, x_zero, known=builder.known)
-        check_operand(name, "Y", x.dtype, y_scale, y_zero, known=builder.known)
-        value, operands = lowered_dequantised(builder, x, x_scale, x_zero, 0)
-        return lowered_requantised(builder, with_loads(self.body(), {0: value}), operands, y_scale, y_zero, x.dtype)
-
-    def values(self, x: Any) -> Any:
-        """The function of an array."""
-        raise NotImplementedError
-
-    def body(self) -> Scalar:
-        """The function of `Load(0)`."""
-        raise NotImplementedError
-
-
-class QLinearSigmoid(QLinearUnary):
+class QLinearSigmoid(QuantisedFunction):
     """1 / (1 + exp(-x))."""
 
     def values(self, x: Any) -> Any:
         return sigmoid(x)
 
-    def body(self) -> Scalar:
-        return apply("sigmoid", Load(0))
+    def lowered(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.map("sigmoid", x)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QLinearLeakyRelu(QLinearUnary):
+class QLinearLeakyRelu(QuantisedFunction):
     """x, or alpha times x where that is below 0."""
 
     alpha: float = 0.01
@@ -120,9 +86,9 @@ class QLinearLeakyRelu(QLinearUnary):
     def values(self, x: Any) -> Any:
         return np.where(x < 0, np.float32(self.alpha) * x, x)
 
-    def body(self) -> Scalar:
+    def lowered(self, builder: Builder, x: Tensor) -> Tensor:
         scaled = apply("multiply", Literal(float(np.float32(self.alpha))), Load(0))
-        return apply("where", apply("less", Load(0), Literal(0.0)), scaled, Load(0))
+        return builder.body(apply("where", apply("less", Load(0), Literal(0.0)), scaled, Load(0)), x)
 
 
 define("QLinearAdd", QLinearBinary, "QLinearAdd", "add", domain=MICROSOFT)

@@ -14,54 +14,32 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.contrib.parameters import (
-    MICROSOFT,
-    check_operand,
-    dequantised,
-    lowered_dequantised,
-    lowered_requantised,
-    requantised,
-)
+from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
+from tilewright.frontend.onnx.operators.contrib.quantised_function import QuantisedFunction
 from tilewright.frontend.onnx.operators.nn.average_pool import AveragePool
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QLinearAveragePool(Pooling):
+class QLinearAveragePool(Pooling, QuantisedFunction):
     """The mean of every window; with `channels_last` channels are the last dimension, not the second."""
 
     channels_last: int = 0
     count_include_pad: int = 0
 
-    def reference(self, x: Any, x_scale: Any, x_zero: Any, y_scale: Any, y_zero: Any = None) -> Any:
-        _check("QLinearAveragePool", x, (x_scale, x_zero), (y_scale, y_zero))
-        values = dequantised(x, x_scale, x_zero)
-        values = np.moveaxis(values, -1, 1) if self.channels_last else values
-        means = self._pool().reference(values)
-        return requantised(np.moveaxis(means, 1, -1) if self.channels_last else means, y_scale, y_zero, x.dtype)
+    def values(self, x: Any) -> Any:
+        means = self._pool().reference(np.moveaxis(x, -1, 1) if self.channels_last else x)
+        return np.moveaxis(means, 1, -1) if self.channels_last else means
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        x_scale: Tensor,
-        x_zero: Tensor | None,
-        y_scale: Tensor,
-        y_zero: Tensor | None = None,
-    ) -> Tensor:
-        """A map, the sums of windows in float32, and a map."""
-        _check("QLinearAveragePool", x, (x_scale, x_zero), (y_scale, y_zero), builder)
-        value, operands = lowered_dequantised(builder, x, x_scale, x_zero, 0)
-        values = builder.body(value, *operands, dtype="float32", kind="dequantize")
+    def lowered(self, builder: Builder, x: Tensor) -> Tensor:
+        """The sums of windows in float32."""
         rank = len(x.shape)
-        values = builder.transpose(values, (0, rank - 1, *range(1, rank - 1))) if self.channels_last else values
-        means = self._pool().lower(builder, values)
-        means = builder.transpose(means, (0, *range(2, rank), 1)) if self.channels_last else means
-        return lowered_requantised(builder, Load(0), (means,), y_scale, y_zero, x.dtype)
+        x = builder.transpose(x, (0, rank - 1, *range(1, rank - 1))) if self.channels_last else x
+        means = self._pool().lower(builder, x)
+        return builder.transpose(means, (0, *range(2, rank), 1)) if self.channels_last else means
 
     def _pool(self) -> AveragePool:
         names = (field.name for field in fields(AveragePool))
@@ -69,31 +47,16 @@ class QLinearAveragePool(Pooling):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QLinearGlobalAveragePool:
+class QLinearGlobalAveragePool(QuantisedFunction):
     """The mean of every channel; with `channels_last` channels are the last dimension, not the second."""
 
     channels_last: int = 0
 
-    def reference(self, x: Any, x_scale: Any, x_zero: Any, y_scale: Any, y_zero: Any = None) -> Any:
-        _check("QLinearGlobalAveragePool", x, (x_scale, x_zero), (y_scale, y_zero))
-        values = dequantised(x, x_scale, x_zero)
-        return requantised(values.mean(axis=self._axes(x), keepdims=True), y_scale, y_zero, x.dtype)
+    def values(self, x: Any) -> Any:
+        return x.mean(axis=self._axes(x), keepdims=True)
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        x_scale: Tensor,
-        x_zero: Tensor | None,
-        y_scale: Tensor,
-        y_zero: Tensor | None = None,
-    ) -> Tensor:
-        """A map, a mean, and a map."""
-        _check("QLinearGlobalAveragePool", x, (x_scale, x_zero), (y_scale, y_zero), builder)
-        value, operands = lowered_dequantised(builder, x, x_scale, x_zero, 0)
-        values = builder.body(value, *operands, dtype="float32", kind="dequantize")
-        means = builder.reduce("mean", values, self._axes(x), keepdims=True)
-        return lowered_requantised(builder, Load(0), (means,), y_scale, y_zero, x.dtype)
+    def lowered(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.reduce("mean", x, self._axes(x), keepdims=True)
 
     def _axes(self, x: Any) -> tuple[int, ...]:
         rank = len(x.shape)
@@ -101,12 +64,6 @@ class QLinearGlobalAveragePool:
             where, why = "QLinearGlobalAveragePool", "there are no spatial dimensions"
             raise ShapeError(f"a global pool of {shape_text(x.shape)}", where=where, why=why)
         return tuple(range(1, rank - 1)) if self.channels_last else tuple(range(2, rank))
-
-
-def _check(where: str, x: Any, of_x: Any, of_y: Any, builder: Builder | None = None) -> None:
-    known = None if builder is None else builder.known
-    check_operand(where, "X", x.dtype, *of_x, known=known)
-    check_operand(where, "Y", x.dtype, *of_y, known=known)
 
 
 define("QLinearAveragePool", QLinearAveragePool, domain=MICROSOFT)
