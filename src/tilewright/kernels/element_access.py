@@ -64,11 +64,38 @@ LOAD = """\
 TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) { return tw_load_strided_@NAME@(p, 1, n); }
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { return tw_load_strided_@NAME@(p, 1, TW_LANES); }
 """
-LOAD_NARROW = """\
+WHOLE = """\
+#ifndef TW_WHOLE_@NAME@
+#define TW_WHOLE_@NAME@
 typedef @TYPE@ tw_@NAME@ __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
-TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) {
-@WIDENED@  return __builtin_convertvector(whole, tw_vec);
+TW_INLINE tw_int tw_load_whole_@NAME@(const @TYPE@ *p) {
+#if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
+  tw_int whole;
+  __asm__("@WIDENS@ %1, %0" : "=v"(whole) : "m"(*(const tw_@NAME@ *)p));
+  return whole;
+#else
+  return __builtin_convertvector(*(const tw_@NAME@ *)p, tw_int);
+#endif
 }
+TW_INLINE void tw_store_whole_@NAME@(@TYPE@ *p, tw_int whole) {
+#if defined(__AVX512F__) && TW_LANES == 16
+  __asm__("@NARROWS@ %1, %0" : "=m"(*(tw_@NAME@ *)p) : "v"(whole));
+#else
+  *(tw_@NAME@ *)p = __builtin_convertvector(whole, tw_@NAME@);
+#endif
+}
+#endif
+"""
+WHOLE_INT32 = """\
+#ifndef TW_WHOLE_int32
+#define TW_WHOLE_int32
+typedef int tw_int32 __attribute__((vector_size(TW_LANES * sizeof(int)), aligned(1), may_alias));
+TW_INLINE tw_int tw_load_whole_int32(const int *p) { return *(const tw_int32 *)p; }
+TW_INLINE void tw_store_whole_int32(int *p, tw_int whole) { *(tw_int32 *)p = whole; }
+#endif
+"""
+LOAD_NARROW = """\
+TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { return __builtin_convertvector(tw_load_whole_@NAME@(p), tw_vec); }
 TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) {
 #if defined(__AVX512F__) && TW_LANES == 16
   tw_int whole;
@@ -83,15 +110,6 @@ TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) {
 }
 """
 """Elements whose lanes a mask leaves out are not touched, as if they were not there."""
-WIDENED = """\
-#if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
-  tw_int whole;
-  __asm__("@WIDENS@ %1, %0" : "=v"(whole) : "m"(*(const tw_@NAME@ *)p));
-#else
-  const tw_int whole = __builtin_convertvector(*(const tw_@NAME@ *)p, tw_int);
-#endif
-"""
-WIDENED_INT32 = "  const tw_int whole = *(const tw_int32 *)p;\n"
 WIDENS = {"bool": "vpmovzxbd", "uint8": "vpmovzxbd", "int8": "vpmovsxbd", "uint16": "vpmovzxwd", "int16": "vpmovsxwd"}
 """One instruction each, which compilers (gcc 12) do not find: they widen bytes one by one, and halves of vectors."""
 LOAD_HALF = """\
@@ -130,10 +148,7 @@ TW_INLINE void tw_store_strided_@NAME@(unsigned short *p, long stride, tw_vec v,
 TW_INLINE void tw_store_part_@NAME@(unsigned short *p, tw_vec v, long n) { tw_store_strided_@NAME@(p, 1, v, n); }
 """
 STORES_NARROW = """\
-typedef @TYPE@ tw_stored_@NAME@ __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
-TW_INLINE void tw_store_@NAME@(@TYPE@ *p, tw_vec v) {
-  *(tw_stored_@NAME@ *)p = __builtin_convertvector(tw_whole_numbers_of(v), tw_stored_@NAME@);
-}
+TW_INLINE void tw_store_@NAME@(@TYPE@ *p, tw_vec v) { tw_store_whole_@NAME@(p, tw_whole_numbers_of(v)); }
 TW_INLINE void tw_store_strided_@NAME@(@TYPE@ *p, long stride, tw_vec v, long n) {
   @TYPE@ lanes[TW_LANES];
   tw_store_@NAME@(lanes, v);
@@ -144,13 +159,13 @@ TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) {
 #if defined(__AVX512F__) && TW_LANES == 16
   const tw_int whole = tw_whole_numbers_of(v);
   const unsigned short mask = (1u << n) - 1;
-  __asm__("@NARROWS@ %1, %0%{%2%}" : "+m"(*(tw_stored_@NAME@ *)p) : "v"(whole), "Yk"(mask));
+  __asm__("@NARROWS@ %1, %0%{%2%}" : "+m"(*(tw_@NAME@ *)p) : "v"(whole), "Yk"(mask));
 #else
   tw_store_strided_@NAME@(p, 1, v, n);
 #endif
 }
 """
-NARROWS = {"uint8": "vpmovdb", "int8": "vpmovdb", "uint16": "vpmovdw", "int16": "vpmovdw"}
+NARROWS = {"bool": "vpmovdb", "uint8": "vpmovdb", "int8": "vpmovdb", "uint16": "vpmovdw", "int16": "vpmovdw"}
 """Instructions that store the low bits of lanes."""
 HALVES = frozenset(("float16", "bfloat16"))
 """Floats whose bits are taken apart."""
@@ -209,25 +224,33 @@ def writing(dtypes: Iterable[str]) -> list[Helper]:
     return [_writing(dtype) for dtype in _converted(dtypes)]
 
 
+def whole_numbers(dtype: str) -> Helper:
+    """`tw_load_whole_<dtype>` and `tw_store_whole_<dtype>`: vectors of a type of `NARROW` as lanes of 32 bits, and their low bits
+    as such elements. The text may be repeated within a translation unit."""
+    text = WHOLE_INT32 if dtype not in WIDENS else WHOLE.replace("@WIDENS@", WIDENS[dtype]).replace("@NARROWS@", NARROWS[dtype])
+    return Helper(f"tw_load_whole_{dtype}", _named(text, dtype))
+
+
 def _reading(dtype: str) -> Helper:
-    text = LOAD_HALF if dtype in HALVES else READS + (_load_narrow(dtype) if dtype in NARROW else LOAD)
-    if dtype in SHORT_TYPES:
-        text = READ_SHORT + LOAD
-    needed = (conversions_of(dtype),) if dtype in SHORT_TYPES else _bits(dtype)
+    text, needed = READS + LOAD, _bits(dtype)
+    if dtype in HALVES:
+        text = LOAD_HALF
+    elif dtype in SHORT_TYPES:
+        text, needed = READ_SHORT + LOAD, (conversions_of(dtype),)
+    elif dtype in NARROW:
+        text, needed = READS + LOAD_NARROW.replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32")), (whole_numbers(dtype),)
     return Helper(f"tw_load_{dtype}", _named(GUARDED.replace("@TEXT@", text), dtype), needed, _traced(TOUCHES, "load", dtype))
 
 
-def _load_narrow(dtype: str) -> str:
-    widened = WIDENED.replace("@WIDENS@", WIDENS[dtype]) if dtype in WIDENS else WIDENED_INT32
-    return LOAD_NARROW.replace("@WIDENED@", widened).replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32"))
-
-
 def _writing(dtype: str) -> Helper:
-    needed = (*_bits(dtype), WHOLE_NUMBERS if dtype in NARROW_STORES else CONVERSIONS)
-    if dtype in SHORT_TYPES:
+    text, needed = STORES, (*_bits(dtype), CONVERSIONS)
+    if dtype in HALVES:
+        text = STORES_HALF
+    elif dtype in SHORT_TYPES:
         needed = (conversions_of(dtype),)
-    narrow = STORES_NARROW.replace("@NARROWS@", NARROWS.get(dtype, "vmovdqu32"))
-    text = STORES_HALF if dtype in HALVES else narrow if dtype in NARROW_STORES else STORES
+    elif dtype in NARROW_STORES:
+        text = STORES_NARROW.replace("@NARROWS@", NARROWS.get(dtype, "vmovdqu32"))
+        needed = (WHOLE_NUMBERS, whole_numbers(dtype))
     return Helper(f"tw_store_{dtype}", _named(text, dtype), needed, _traced(TOUCHES_OF_STORES, "store", dtype))
 
 

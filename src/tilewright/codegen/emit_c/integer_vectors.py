@@ -12,7 +12,7 @@ from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.exactness import has_integer_lanes
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar
-from tilewright.kernels.element_access import C_TYPES, NARROWS, TOUCH_BYTES, WIDENS
+from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, whole_numbers
 from tilewright.kernels.helpers import Helper
 
 Lines = list[str]
@@ -29,28 +29,8 @@ TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int
     ),
 )
 ACCESS = """\
-typedef @TYPE@ tw_wholes_@NAME@ __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
-TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) {
-#if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
-  tw_int whole;
-  __asm__("@WIDENS@ %1, %0" : "=v"(whole) : "m"(*(const tw_wholes_@NAME@ *)p));
-  return (tw_naturals)whole;
-#else
-  return (tw_naturals)__builtin_convertvector(*(const tw_wholes_@NAME@ *)p, tw_int);
-#endif
-}
-TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) {
-#if defined(__AVX512F__) && TW_LANES == 16
-  __asm__("@NARROWS@ %1, %0" : "=m"(*(tw_wholes_@NAME@ *)p) : "v"(v));
-#else
-  *(tw_wholes_@NAME@ *)p = __builtin_convertvector((tw_int)v, tw_wholes_@NAME@);
-#endif
-}
-"""
-"""Compilers (gcc 12) convert bytes one by one, where there is an instruction."""
-ACCESS_INT32 = """\
-TW_INLINE tw_naturals tw_load_naturals_int32(const int *p) { return (tw_naturals)*(const tw_int_unaligned *)p; }
-TW_INLINE void tw_store_naturals_int32(int *p, tw_naturals v) { *(tw_int_unaligned *)p = (tw_int)v; }
+TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
+TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { tw_store_whole_@NAME@(p, (tw_int)v); }
 """
 TOUCHES = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0; }
@@ -102,10 +82,9 @@ def _access(dtype: str) -> Helper:
     def named(text: str) -> str:
         return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
 
-    name, text = f"tw_naturals_{dtype}", ACCESS_INT32
-    if dtype in WIDENS:
-        text = named(ACCESS).replace("@WIDENS@", WIDENS[dtype]).replace("@NARROWS@", NARROWS[dtype])
-    return Helper(name, text, (LANES,), Helper(name, named(TOUCHES), (LANES.traced or LANES, TOUCH_BYTES)))
+    name = f"tw_naturals_{dtype}"
+    traced = Helper(name, named(TOUCHES), (LANES.traced or LANES, TOUCH_BYTES))
+    return Helper(name, named(ACCESS), (LANES, whole_numbers(dtype)), traced)
 
 
 def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:

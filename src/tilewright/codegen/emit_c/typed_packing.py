@@ -6,7 +6,7 @@ from functools import cache
 
 from tilewright.codegen.loop_nest import Copy
 from tilewright.graph.types import element_bytes
-from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES
+from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, whole_numbers
 from tilewright.kernels.helpers import Helper
 
 WORD_BYTES = 4
@@ -44,47 +44,25 @@ WORDS = """\
               to[j * H + q] = from[j * column + q * row];
 """
 WORDS_OF_ROWS = """\
-typedef unsigned @BITS@ @PANELS@_lanes __attribute__((vector_size(TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
-typedef unsigned @PAIR@ @PANELS@_pairs __attribute__((vector_size(2 * TW_LANES * sizeof(@TYPE@)), aligned(1), may_alias));
 typedef unsigned @PANELS@_groups __attribute__((vector_size(TW_LANES * sizeof(int)), aligned(1), may_alias));
 /* A vector of columns: each lane of 32 bits takes its element of every step, and 0 for those that the last group lacks. */
 TW_INLINE void @PANELS@_words(@TYPE@ *to, const @TYPE@ *from, long row, long steps) {
   @PANELS@_groups groups = {0};
-  for (int q = 0; q < @H@ && q < steps; q++) {
-    const @PANELS@_lanes *const lanes = (const @PANELS@_lanes *)(from + q * row);
-#if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
-    tw_int wide;
-    __asm__("@WIDENS@ %1, %0" : "=v"(wide) : "m"(*lanes));
-    groups |= (@PANELS@_groups)wide << (8 * (int)sizeof(*to) * q);
-#else
-    groups |= __builtin_convertvector(*lanes, @PANELS@_groups) << (8 * (int)sizeof(*to) * q);
-#endif
-  }
+  for (int q = 0; q < @H@ && q < steps; q++)
+    groups |= (@PANELS@_groups)tw_load_whole_@LANE@((const void *)(from + q * row)) << (8 * (int)sizeof(*to) * q);
   *(@PANELS@_groups *)to = groups;
 }
-/* The same of every other column. */
+/* The same of every other column: the first of each pair. */
 TW_INLINE void @PANELS@_words_apart(@TYPE@ *to, const @TYPE@ *from, long row, long steps) {
   enum { BITS = 8 * (int)sizeof(*to) };
   @PANELS@_groups groups = {0};
-  for (int q = 0; q < @H@ && q < steps; q++) {
-    const @PANELS@_pairs *const pairs = (const @PANELS@_pairs *)(from + q * row);
-@WIDE_PAIRS@    groups |= ((@PANELS@_groups)wide & ((1u << BITS) - 1)) << (BITS * q);
-  }
+  for (int q = 0; q < @H@ && q < steps; q++)
+    groups |= ((@PANELS@_groups)tw_load_whole_@PAIR@((const void *)(from + q * row)) & ((1u << BITS) - 1)) << (BITS * q);
   *(@PANELS@_groups *)to = groups;
 }
 """
-WIDE_PAIRS = {
-    1: """\
-#if defined(__AVX512F__) || (defined(__AVX2__) && TW_LANES <= 8)
-    tw_int wide;
-    __asm__("vpmovzxwd %1, %0" : "=v"(wide) : "m"(*pairs));
-#else
-    const tw_int wide = __builtin_convertvector(*pairs, tw_int);
-#endif
-""",
-    2: "    const @PANELS@_pairs wide = *pairs;\n",
-}
-"""Pairs of elements in lanes of 32 bits, by the bytes of an element."""
+LANES = {1: ("uint8", "uint16"), 2: ("uint16", "int32")}
+"""By the bytes of an element: integers of its size, and of that of two."""
 ROWS = """\
 /* Rows one after the other: target[p * target_row + j] = source[p * row + j * column]. */
 static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, const @TYPE@ *source, long row, long column,
@@ -131,16 +109,15 @@ def typed_packing(dtype: str, interleave: int) -> Helper:
     """The functions that copy operands of a type, in groups of so many steps."""
     has_words = interleave > 1 and interleave * element_bytes(dtype) == WORD_BYTES
 
+    lane, pair = LANES.get(element_bytes(dtype), ("", ""))
+
     def named(text: str) -> str:
         text = text.replace("@WORDS@", WORDS if has_words else "").replace("@TYPE@", C_TYPES[dtype])
-        text = text.replace("@BITS@", {1: "char", 2: "short"}.get(element_bytes(dtype), "int"))
-        text = text.replace("@WIDE_PAIRS@", WIDE_PAIRS.get(element_bytes(dtype), "")).replace(
-            "@PAIR@", {1: "short"}.get(element_bytes(dtype), "int")
-        )
-        text = text.replace("@WIDENS@", {1: "vpmovzxbd", 2: "vpmovzxwd"}.get(element_bytes(dtype), ""))
+        text = text.replace("@LANE@", lane).replace("@PAIR@", pair)
         text = text.replace("@PANELS@", f"tw_pack_panels_{dtype}_{interleave}").replace("@H@", str(interleave))
         return text.replace("@ROWS@", f"tw_pack_rows_{dtype}_{interleave}")
 
     name = f"tw_pack_{dtype}_{interleave}"
     trace = Helper(name, named(TOUCHES), (TOUCH_BYTES,))
-    return Helper(name, named((WORDS_OF_ROWS if has_words else "") + PANELS + ROWS), traced=trace)
+    needed = (whole_numbers(lane), whole_numbers(pair)) if has_words else ()
+    return Helper(name, named((WORDS_OF_ROWS if has_words else "") + PANELS + ROWS), needed, trace)

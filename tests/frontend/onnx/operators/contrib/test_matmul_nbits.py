@@ -38,7 +38,7 @@ def operands(
     }
 
 
-def close(results: tuple[Any, Any, Any], values: dict[str, Any], tolerance: float = 3e-6) -> None:
+def assert_close(results: tuple[Any, Any, Any], values: dict[str, Any], tolerance: float = 3e-6) -> None:
     """Within some roundings of the sums of sizes."""
     peer, compiled, reference = results
     assert compiled.shape == peer.shape == reference.shape
@@ -65,7 +65,7 @@ def test_products(
     constants = ("b", "scales", "zero_points") if is_constant else ()
     attributes = {"K": k, "N": n, "bits": bits, "block_size": block}
     has_peer = bits == 4 or zeros != "floats"
-    close(three_results("MatMulNBits", values, "float", constants, has_peer=has_peer, **attributes), values)
+    assert_close(three_results("MatMulNBits", values, "float", constants, has_peer=has_peer, **attributes), values)
 
 
 @pytest.mark.parametrize(("level", "tolerance"), [(0, 3e-6), (1, 3e-6), (4, 3e-3)])
@@ -74,7 +74,7 @@ def test_levels_of_accuracy(level: int, tolerance: float, rows: int) -> None:
     """What is computed here is as exact at every level; onnxruntime rounds rows to 8 bits at level 4."""
     values = operands((rows,), 128, 64, 32, 4, "none")
     attributes = {"K": 128, "N": 64, "bits": 4, "block_size": 32, "accuracy_level": level}
-    close(three_results("MatMulNBits", values, "float", ("b", "scales"), **attributes), values, tolerance)
+    assert_close(three_results("MatMulNBits", values, "float", ("b", "scales"), **attributes), values, tolerance)
 
 
 def test_few_rows_read_the_packed_bytes_themselves() -> None:

@@ -25,7 +25,7 @@ def scales(random: np.random.Generator, shape: Any) -> Any:
     return random.uniform(0.005, 0.05, shape).astype(np.float32)
 
 
-def close(results: tuple[Any, Any, Any]) -> None:
+def assert_close(results: tuple[Any, Any, Any]) -> None:
     """Sums are exact; three roundings of float32 may come in another order."""
     peer, compiled, reference = results
     most = np.abs(peer).max(initial=1)
@@ -50,7 +50,7 @@ def test_matmul_integer_to_float(
         "bias": scales(random, n) if has_bias else None,
     }
     constants = ("b", "b_scale", "b_zero", "bias") if is_constant else ()
-    close(three_results("MatMulIntegerToFloat", values, "float", constants))
+    assert_close(three_results("MatMulIntegerToFloat", values, "float", constants))
 
 
 @FEW
@@ -68,7 +68,7 @@ def test_dynamic_quantize_matmul(m: int, k: int, n: int, right: str, by_columns:
         "b_zero": drawn(random, of_columns, right) if has_zeros else None,
         "bias": scales(random, n) if has_bias else None,
     }
-    close(three_results("DynamicQuantizeMatMul", values, "float", ("b", "b_scale")))
+    assert_close(three_results("DynamicQuantizeMatMul", values, "float", ("b", "b_scale")))
 
 
 def test_dynamic_quantize_matmul_of_zeros() -> None:
@@ -81,7 +81,7 @@ def test_dynamic_quantize_matmul_of_zeros() -> None:
 @given(EXTENTS, EXTENTS, EXTENTS, PAIRS, st.booleans(), st.booleans(), st.sampled_from(["none", "n", "1n", "mn"]))
 def test_qgemm_in_float(m: int, k: int, n: int, types: tuple[str, str], trans_a: bool, trans_b: bool, bias: str) -> None:
     values = gemm_operands(m, k, n, types, trans_a, trans_b, bias)
-    close(three_results("QGemm", values, "float", alpha=0.5, transA=int(trans_a), transB=int(trans_b)))
+    assert_close(three_results("QGemm", values, "float", alpha=0.5, transA=int(trans_a), transB=int(trans_b)))
 
 
 @FEW

@@ -26,7 +26,7 @@ def parameters(
     return {f"{name}_scale": np.float32(random.uniform(size / 2, size)), f"{name}_zero": zero}
 
 
-def agree(
+def assert_agree(
     op_type: str, values: dict[str, Any], dtype: str, constants: Collection[str] = (), share: float = 0.05, **attributes: Any
 ) -> None:
     peer, compiled, reference = three_results(op_type, values, dtype, constants, **attributes)
@@ -51,7 +51,7 @@ def test_sums_and_products(shapes: Any, dtype: str, op_type: str, has_zero: bool
         values |= {name: drawn(random, shape, dtype)} | parameters(random, name, dtype, has_zero=has_zero)
     values |= parameters(random, "c", dtype, size=0.04)
     constants = [name for name in values if "_" in name]
-    agree(op_type, values, dtype, constants, has_peer=has_zero)  # onnxruntime takes no QLinearAdd without zero points
+    assert_agree(op_type, values, dtype, constants, has_peer=has_zero)  # onnxruntime takes no QLinearAdd without zero points
 
 
 @FEW
@@ -61,9 +61,9 @@ def test_functions(shape: Any, dtype: str, is_relu: bool, has_zero: bool, seed: 
     values = {"x": drawn(random, shape, dtype)} | parameters(random, "x", dtype, has_zero=has_zero, size=0.05)
     values |= parameters(random, "y", dtype, size=0.01)
     if is_relu:
-        agree("QLinearLeakyRelu", values, dtype, alpha=0.125)
+        assert_agree("QLinearLeakyRelu", values, dtype, alpha=0.125)
     else:
-        agree("QLinearSigmoid", values, dtype)
+        assert_agree("QLinearSigmoid", values, dtype)
 
 
 @FEW
@@ -71,7 +71,7 @@ def test_functions(shape: Any, dtype: str, is_relu: bool, has_zero: bool, seed: 
 def test_softmax(shape: Any, dtype: str, opset: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     values = {"x": drawn(random, shape, dtype)} | parameters(random, "x", dtype, size=0.06) | parameters(random, "y", dtype)
-    agree("QLinearSoftmax", values, dtype, ("x_scale", "x_zero", "y_scale", "y_zero"), axis=1, opset=opset)
+    assert_agree("QLinearSoftmax", values, dtype, ("x_scale", "x_zero", "y_scale", "y_zero"), axis=1, opset=opset)
 
 
 @FEW
@@ -81,9 +81,9 @@ def test_pools(channels: int, extent: int, dtype: str, channels_last: bool, with
     shape = (2, extent, extent + 1, channels) if channels_last else (2, channels, extent, extent + 1)
     values = {"x": drawn(random, shape, dtype)} | parameters(random, "x", dtype) | parameters(random, "y", dtype)
     constants = ("x_scale", "x_zero", "y_scale", "y_zero")
-    agree("QLinearGlobalAveragePool", values, dtype, constants, channels_last=int(channels_last))
+    assert_agree("QLinearGlobalAveragePool", values, dtype, constants, channels_last=int(channels_last))
     windows = {"kernel_shape": [3, 2], "pads": [1, 0, 1, 1], "strides": [2, 1], "count_include_pad": int(with_padding)}
-    agree("QLinearAveragePool", values, dtype, constants, channels_last=int(channels_last), **windows)
+    assert_agree("QLinearAveragePool", values, dtype, constants, channels_last=int(channels_last), **windows)
 
 
 @FEW
@@ -98,7 +98,7 @@ def test_joins(extents: list[int], dtype: str, is_same: bool, is_constant: bool,
         of_part = zip((f"{name}_scale", f"{name}_zero"), of_y.values(), strict=True)
         values |= dict(of_part) if is_same else parameters(random, name, dtype)
     constants = [name for name in values if "_" in name] if is_constant else []
-    agree("QLinearConcat", values, dtype, constants, axis=1)
+    assert_agree("QLinearConcat", values, dtype, constants, axis=1)
 
 
 X, ONE = np.ones((2, 3, 4, 4), np.uint8), np.float32(1)
