@@ -21,7 +21,8 @@ class CanonicalBodies:
     """In float32 operators: literals are rounded to what is computed with, `a > b` is `b < a`, a literal is the second factor,
     and a division by a literal is a multiplication by its reciprocal, which differs by one rounding.
 
-    What is rounded or compared keeps its divisions: their quotients may be exact.
+    What is rounded or compared keeps its divisions: their quotients may be exact. So do single numbers (scales of quantised
+    tensors), for which nothing is gained.
     """
 
     name: str = "canonical-bodies"
@@ -34,7 +35,7 @@ class CanonicalBodies:
 def _spelled(operator: Operator) -> Operator:
     if operator.accumulator != "float32":
         return operator
-    return replace(operator, body=_canonical(operator.body))
+    return replace(operator, body=_canonical(operator.body, exact=not operator.axes))
 
 
 def _canonical(scalar: Scalar, exact: bool = False) -> Scalar:

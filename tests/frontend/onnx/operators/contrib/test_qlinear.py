@@ -27,13 +27,14 @@ def parameters(
 
 
 def assert_agree(
-    op_type: str, values: dict[str, Any], dtype: str, constants: Collection[str] = (), share: float = 0.05, **attributes: Any
+    op_type: str, values: dict[str, Any], dtype: str, constants: Collection[str] = (), peer_share: float = 0.05, **attributes: Any
 ) -> None:
+    """No result is more than a step apart, and few are; of those of onnxruntime `peer_share` may be."""
     peer, compiled, reference = three_results(op_type, values, dtype, constants, **attributes)
     assert steps_apart(compiled, reference) <= 1
     assert steps_apart(compiled, peer) <= 1
-    assert np.count_nonzero(compiled != reference) <= 1 + share * peer.size
-    assert np.count_nonzero(compiled != peer) <= 1 + share * peer.size
+    assert np.count_nonzero(compiled != reference) <= 1 + 0.05 * peer.size
+    assert np.count_nonzero(compiled != peer) <= 1 + peer_share * peer.size
 
 
 @FEW
@@ -71,7 +72,9 @@ def test_functions(shape: Any, dtype: str, is_relu: bool, has_zero: bool, seed: 
 def test_softmax(shape: Any, dtype: str, opset: int, seed: int) -> None:
     random = np.random.default_rng(seed)
     values = {"x": drawn(random, shape, dtype)} | parameters(random, "x", dtype, size=0.06) | parameters(random, "y", dtype)
-    assert_agree("QLinearSoftmax", values, dtype, ("x_scale", "x_zero", "y_scale", "y_zero"), axis=1, opset=opset)
+    constants = ("x_scale", "x_zero", "y_scale", "y_zero")
+    # exponentials of onnxruntime are whole numbers from a table
+    assert_agree("QLinearSoftmax", values, dtype, constants, peer_share=1.0, axis=1, opset=opset)
 
 
 @FEW

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from onnx import TensorProto, helper
 
 from tests.replay.onnx_text import model
 from tests.support.onnx_operators import agree, lowered, operator
@@ -58,3 +59,21 @@ def test_blocks_of_another_number_are_told() -> None:
     ):
         with pytest.raises(ShapeError, match=r"of shape \(2, (3|6)\) for an array of \(2, 7\)"):
             compute("DequantizeLinear", 21, x, scale, axis=1, block_size=2)
+
+
+def test_scales_of_ranges_are_quotients() -> None:
+    """Multiplied by a rounded 1 / 255, a scale may be a last place off, and then some number a whole step."""
+    node = helper.make_node("DynamicQuantizeLinear", ["x"], ["y", "scale", "zero"])
+    given = helper.make_tensor_value_info("x", TensorProto.FLOAT, (64,))
+    outputs = [
+        helper.make_tensor_value_info(name, dtype, None)
+        for name, dtype in (("y", TensorProto.UINT8), ("scale", TensorProto.FLOAT), ("zero", TensorProto.UINT8))
+    ]
+    model = helper.make_model(
+        helper.make_graph([node], "test", [given], outputs), opset_imports=[helper.make_opsetid("", 21)], ir_version=10
+    )
+    session, random = InferenceSession(model.SerializeToString()), np.random.default_rng(0)
+    for _ in range(50):
+        x = random.standard_normal(64).astype(np.float32)
+        for result, expected in zip(session.run(None, {"x": x}), operator("DynamicQuantizeLinear", 21).reference(x), strict=True):
+            np.testing.assert_array_equal(result, expected)
