@@ -34,7 +34,8 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
 - A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of 64 bytes from `next` on, or
   some more, evenly over
   its steps of k, of which there is at least one: the caller gives every tile its share of what the tiles after it read.
-- A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0.
+- A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0. Where an
+  epilogue names another type than TC, C has that type, and `accumulate` is 0: C holds no sums.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
 """
 
@@ -79,9 +80,16 @@ def matrix_abi(
     >>> matrix_abi("product", prefetching=True)
     'void product(long k, ... long accumulate, const float *next, long lines)'
     """
-    product = (f"{c_type}{parameter}" for parameter, c_type in matrix_parameters(element_types, reduction_loops).items())
+    types = stored_types(element_types, epilogue)
+    product = (f"{c_type}{parameter}" for parameter, c_type in matrix_parameters(types, reduction_loops).items())
     more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
     return f"void {name}({', '.join((*product, *more))})"
+
+
+def stored_types(element_types: ElementTypes, epilogue: Epilogue | None) -> ElementTypes:
+    """The types of A, B, and of what a kernel stores as C."""
+    left, right, result = element_types
+    return left, right, (epilogue.element_type if epilogue is not None else "") or result
 
 
 PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
@@ -133,7 +141,8 @@ class KernelSource:
 class Along:
     """How an operand of an epilogue moves with the element of C: `rows` and `columns` say along what it does.
 
-    Its elements lie side by side along columns. They are converted to floats where they are loaded.
+    Its elements lie side by side along columns. They are converted to floats where they are loaded, or, of an integer type that
+    lanes of 32 bits hold, to whole numbers (`is_whole`).
     """
 
     rows: bool
@@ -142,6 +151,8 @@ class Along:
     """NumPy name, of `kernels/element_access.py`."""
     is_far: bool = False
     """Whether it comes from far away, short rows at a time: worth asking for ahead where it moves along rows and columns."""
+    is_whole: bool = False
+    """Whether the epilogue takes it as a vector of whole numbers (`tw_int`), not of floats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +160,9 @@ class Epilogue:
     """What becomes of every element of C before it is stored: `name(sum, x_0, x_1, ...)`, of vectors.
 
     `text` defines that function in the vocabulary of the dialects; the sum is complete, what C held included. Operand number i is
-    given to the kernel as `e{i}`, its element for the first row and column, and, if it moves along rows, `e{i}_row`.
+    given to the kernel as `e{i}`, its element for the first row and column, and, if it moves along rows, `e{i}_row`. Of a kernel
+    that sums integers, `sum` is a vector of whole numbers, `tw_int`, and so is what the function gives; with an `element_type`
+    that is a vector of floats, and C holds elements of that type.
     """
 
     name: str
@@ -158,6 +171,8 @@ class Epilogue:
     non_temporal: bool = False
     """Whether C is stored past the caches, as nobody reads it soon: whole lines of it, where it lies so. Others see it after a
     `tw_fence()` of the same thread."""
+    element_type: str = ""
+    """What floats are converted to where they are stored, of a kernel that sums integers; "" if C has the kernel's own type."""
 
     def parameters(self) -> tuple[str, ...]:
         """What the signature of the kernel has beside the product's.
@@ -305,7 +320,7 @@ class MicroKernel:
         """
         assert self.of_shape is not None
         function, last = self.of_shape(name, m, n)
-        types = matrix_parameters(self.element_types, self.reduction_loops)
+        types = matrix_parameters(stored_types(self.element_types, epilogue), self.reduction_loops)
         product = (f"{c_type}{parameter}" for parameter, c_type in types.items() if parameter not in ("m", "n"))
         more = (*(epilogue.parameters() if epilogue is not None else ()), *(PREFETCH_PARAMETERS if prefetching else ()))
         return f"void {function}({', '.join((*product, *more, *(['long last'] if last else [])))})"

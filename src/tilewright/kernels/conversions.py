@@ -12,6 +12,8 @@ from tilewright.kernels.helpers import Helper
 CONVERSIONS = Helper(
     "tw_type_of",
     """\
+#ifndef TW_CONVERSIONS
+#define TW_CONVERSIONS
 TW_INLINE unsigned char tw_bool_of(double x) { return x != 0; }
 TW_INLINE int tw_int32_of(double x) { return x > -0x1.00000002p31 && x < 0x1p31 ? (int)x : -0x7fffffff - 1; }
 TW_INLINE long tw_int64_of(double x) { return x >= -0x1p63 && x < 0x1p63 ? (long)x : -0x7fffffffffffffffL - 1; }
@@ -61,12 +63,16 @@ TW_INLINE float tw_float_of_float16(unsigned short x) {
   to.bits |= sign | (size >= 0x0f800000 ? 0x7f800000 : 0);
   return to.value;
 }
+#endif
 """,
 )
-"""`tw_<type>_of(x)`: a double as an element of that type."""
+"""`tw_<type>_of(x)`: a double as an element of that type. Micro kernels may bring it, too: the text may be repeated within a
+translation unit, as that of `WHOLE_NUMBERS`."""
 WHOLE_NUMBERS = Helper(
     "tw_whole_numbers_of",
     """\
+#ifndef TW_WHOLE_NUMBERS
+#define TW_WHOLE_NUMBERS
 /* As tw_int32_of, of every lane. */
 TW_INLINE tw_int tw_whole_numbers_of(tw_vec v) {
 #if defined(__AVX512F__) || (defined(__AVX__) && TW_LANES <= 8)
@@ -78,6 +84,7 @@ TW_INLINE tw_int tw_whole_numbers_of(tw_vec v) {
   return (__builtin_convertvector((tw_vec)((tw_int)v & inside), tw_int) & inside) | (~inside & (-0x7fffffff - 1));
 #endif
 }
+#endif
 """,
 )
 """A vector of floats as whole numbers of 32 bits."""

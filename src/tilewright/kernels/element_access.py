@@ -84,7 +84,7 @@ TW_INLINE void tw_store_whole_@NAME@(@TYPE@ *p, tw_int whole) {
   *(tw_@NAME@ *)p = __builtin_convertvector(whole, tw_@NAME@);
 #endif
 }
-#endif
+@PART@#endif
 """
 WHOLE_INT32 = """\
 #ifndef TW_WHOLE_int32
@@ -92,24 +92,29 @@ WHOLE_INT32 = """\
 typedef int tw_int32 __attribute__((vector_size(TW_LANES * sizeof(int)), aligned(1), may_alias));
 TW_INLINE tw_int tw_load_whole_int32(const int *p) { return *(const tw_int32 *)p; }
 TW_INLINE void tw_store_whole_int32(int *p, tw_int whole) { *(tw_int32 *)p = whole; }
-#endif
+@PART@#endif
 """
-LOAD_NARROW = """\
-TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { return __builtin_convertvector(tw_load_whole_@NAME@(p), tw_vec); }
-TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) {
+WHOLE_PART = """\
+TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
 #if defined(__AVX512F__) && TW_LANES == 16
   tw_int whole;
   __asm__("@MASKED@ %1, %0%{%2%}%{z%}" : "=v"(whole) : "m"(*(const tw_@NAME@ *)p), "Yk"((unsigned short)((1u << n) - 1)));
-  return __builtin_convertvector(whole, tw_vec);
+  return whole;
 #else
   @TYPE@ lanes[TW_LANES] = {0};
   for (long i = 0; i < n; i++)
     lanes[i] = p[i];
-  return tw_load_@NAME@(lanes);
+  return tw_load_whole_@NAME@(lanes);
 #endif
 }
 """
 """Elements whose lanes a mask leaves out are not touched, as if they were not there."""
+LOAD_NARROW = """\
+TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { return __builtin_convertvector(tw_load_whole_@NAME@(p), tw_vec); }
+TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) {
+  return __builtin_convertvector(tw_load_whole_part_@NAME@(p, n), tw_vec);
+}
+"""
 WIDENS = {"bool": "vpmovzxbd", "uint8": "vpmovzxbd", "int8": "vpmovsxbd", "uint16": "vpmovzxwd", "int16": "vpmovsxwd"}
 """One instruction each, which compilers (gcc 12) do not find: they widen bytes one by one, and halves of vectors."""
 LOAD_HALF = """\
@@ -169,7 +174,7 @@ NARROWS = {"bool": "vpmovdb", "uint8": "vpmovdb", "int8": "vpmovdb", "uint16": "
 """Instructions that store the low bits of lanes."""
 HALVES = frozenset(("float16", "bfloat16"))
 """Floats whose bits are taken apart."""
-GUARDED = "#ifndef TW_READS_@NAME@\n#define TW_READS_@NAME@\n@TEXT@#endif\n"
+GUARDED = "#ifndef TW_@ACCESS@_@NAME@\n#define TW_@ACCESS@_@NAME@\n@TEXT@#endif\n"
 TOUCHES = """\
 TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, sizeof *p); return 0.0f; }
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0.0f; }
@@ -220,14 +225,15 @@ def reading(dtypes: Iterable[str]) -> list[Helper]:
 
 
 def writing(dtypes: Iterable[str]) -> list[Helper]:
-    """The functions that store elements of these types."""
+    """The functions that store elements of these types; their text may be repeated within a translation unit."""
     return [_writing(dtype) for dtype in _converted(dtypes)]
 
 
 def whole_numbers(dtype: str) -> Helper:
     """`tw_load_whole_<dtype>` and `tw_store_whole_<dtype>`: vectors of a type of `NARROW` as lanes of 32 bits, and their low bits
-    as such elements. The text may be repeated within a translation unit."""
+    as such elements; `tw_load_whole_part_<dtype>`: the first elements. The text may be repeated within a translation unit."""
     text = WHOLE_INT32 if dtype not in WIDENS else WHOLE.replace("@WIDENS@", WIDENS[dtype]).replace("@NARROWS@", NARROWS[dtype])
+    text = text.replace("@PART@", WHOLE_PART).replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32"))
     return Helper(f"tw_load_whole_{dtype}", _named(text, dtype))
 
 
@@ -238,8 +244,8 @@ def _reading(dtype: str) -> Helper:
     elif dtype in SHORT_TYPES:
         text, needed = READ_SHORT + LOAD, (conversions_of(dtype),)
     elif dtype in NARROW:
-        text, needed = READS + LOAD_NARROW.replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32")), (whole_numbers(dtype),)
-    return Helper(f"tw_load_{dtype}", _named(GUARDED.replace("@TEXT@", text), dtype), needed, _traced(TOUCHES, "load", dtype))
+        text, needed = READS + LOAD_NARROW, (whole_numbers(dtype),)
+    return Helper(f"tw_load_{dtype}", _named(_once("READS", text), dtype), needed, _traced(TOUCHES, "load", dtype))
 
 
 def _writing(dtype: str) -> Helper:
@@ -251,7 +257,11 @@ def _writing(dtype: str) -> Helper:
     elif dtype in NARROW_STORES:
         text = STORES_NARROW.replace("@NARROWS@", NARROWS.get(dtype, "vmovdqu32"))
         needed = (WHOLE_NUMBERS, whole_numbers(dtype))
-    return Helper(f"tw_store_{dtype}", _named(text, dtype), needed, _traced(TOUCHES_OF_STORES, "store", dtype))
+    return Helper(f"tw_store_{dtype}", _named(_once("STORES", text), dtype), needed, _traced(TOUCHES_OF_STORES, "store", dtype))
+
+
+def _once(access: str, text: str) -> str:
+    return GUARDED.replace("@ACCESS@", access).replace("@TEXT@", text)
 
 
 def _traced(text: str, access: str, dtype: str) -> Helper:

@@ -15,10 +15,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
 
-from tilewright.kernels.contract import ElementTypes, Epilogue, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.contract import (
+    ElementTypes,
+    Epilogue,
+    KernelSource,
+    MicroKernel,
+    SourceKind,
+    matrix_abi,
+    stored_types,
+)
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, ROWS_PER_POINTER, TALL_REGISTERS
+from tilewright.kernels.tile_ending import TileEnding
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.kernels.wanted_shapes import wanted_shapes
 
@@ -99,23 +108,22 @@ def interleaved_product_kernel(
     `peak_share` is measured, as in `MicroKernel.peak_share`.
     """
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
-        return KernelSource(SourceKind.C, interleaved_product_text(dialect, arithmetic, rows, vectors, name, variants))
+    def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+        return KernelSource(SourceKind.C, interleaved_product_text(dialect, arithmetic, rows, vectors, name, variants, epilogue))
 
     def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
         last = n % dialect.lanes
-        tile = GroupTile(arithmetic, name, m, -(-n // dialect.lanes), is_edge=bool(last))
+        tile = GroupTile(arithmetic, dialect.lanes, name, m, -(-n // dialect.lanes), is_edge=bool(last))
         return tile.function, (str(last),) if last else ()
 
     def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
         vectors = -(-n // dialect.lanes)
         tiles = (
-            GroupTile(arithmetic, name, m, vectors, is_edge=True, is_strided=True),
-            GroupTile(arithmetic, name, m, vectors, is_edge=bool(n % dialect.lanes)),
+            GroupTile(arithmetic, dialect.lanes, name, m, vectors, is_edge=True, is_strided=True, epilogue=epilogue),
+            GroupTile(arithmetic, dialect.lanes, name, m, vectors, is_edge=bool(n % dialect.lanes), epilogue=epilogue),
         )
-        return KernelSource(
-            SourceKind.C, unit_text(dialect, (*_vocabulary(arithmetic, name), *(tile.text() for tile in tiles))), joins=True
-        )
+        texts = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary(), *(tile.text() for tile in tiles))
+        return KernelSource(SourceKind.C, unit_text(dialect, texts), joins=True)
 
     columns = vectors * dialect.lanes
     return MicroKernel(
@@ -130,6 +138,7 @@ def interleaved_product_kernel(
         vector_bits=dialect.vector_bits,
         peak_share=peak_share,
         emit=emit,
+        emit_with=emit,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         interleave=arithmetic.interleave,
         of_shape=of_shape,
@@ -144,17 +153,19 @@ def interleaved_product_text(
     vectors: int,
     name: str,
     variants: frozenset[tuple[int, int]] | None,
+    epilogue: Epilogue | None = None,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
 
     A call with another shape traps.
     """
     shapes = wanted_shapes(rows, vectors, variants, name)
-    strided = [GroupTile(arithmetic, name, m, v, is_edge=True, is_strided=True) for m, v in shapes]
-    tiles = [GroupTile(arithmetic, name, m, v, is_edge) for m, v in shapes for is_edge in (False, True)]
+    lanes = dialect.lanes
+    strided = [GroupTile(arithmetic, lanes, name, m, v, is_edge=True, is_strided=True, epilogue=epilogue) for m, v in shapes]
+    tiles = [GroupTile(arithmetic, lanes, name, m, v, edge, epilogue=epilogue) for m, v in shapes for edge in (False, True)]
     functions = (tile.text() for tile in (*strided, *tiles))
-    dispatch = _dispatch(name, tiles, arithmetic)
-    return "\n".join([dialect.prelude, VARIANT, *_vocabulary(arithmetic, name), *functions, dispatch])
+    vocabulary = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary())
+    return "\n".join([dialect.prelude, VARIANT, *vocabulary, *functions, _dispatch(name, tiles, arithmetic, epilogue)])
 
 
 def _vocabulary(arithmetic: Arithmetic, name: str) -> tuple[str, ...]:
@@ -175,11 +186,13 @@ class GroupTile:
     """Statements of one shape, with a last vector in part (`is_edge`), for rows of A that are not contiguous (`is_strided`)."""
 
     arithmetic: Arithmetic
+    lanes: int
     name: str
     rows: int
     vectors: int
     is_edge: bool
     is_strided: bool = False
+    epilogue: Epilogue | None = None
 
     @property
     def function(self) -> str:
@@ -189,9 +202,10 @@ class GroupTile:
 
     def text(self) -> str:
         """The function. What gathers is never inlined: it needs registers."""
-        left, right, result = (C_TYPES[element_type] for element_type in self.arithmetic.element_types)
+        left, right, result = (C_TYPES[of] for of in stored_types(self.arithmetic.element_types, self.epilogue))
         kind = "static __attribute__((noinline))" if self.is_strided else "TW_VARIANT"
-        last = ", long last" * self.is_edge
+        more = self.epilogue.parameters() if self.epilogue is not None else ()
+        last = "".join(f", {parameter}" for parameter in (*more, *(["long last"] if self.is_edge else [])))
         return "\n".join(
             [
                 f"{kind} void {self.function}(long k, const {left} *a, long a_row, long a_column,",
@@ -210,7 +224,7 @@ class GroupTile:
         """Leave rows of A that are not contiguous to the form for them."""
         strided = replace(self, is_edge=True, is_strided=True)
         yield "  if (a_column != 1) {"
-        yield f"    {strided.function}({', '.join(PRODUCT)}, {'last' if self.is_edge else 'TW_LANES'});"
+        yield f"    {strided.function}({', '.join(given(self.epilogue))}, {'last' if self.is_edge else 'TW_LANES'});"
         yield "    return;"
         yield "  }"
 
@@ -266,15 +280,28 @@ class GroupTile:
 
     def finish(self) -> Iterator[str]:
         """Add C where asked to, and store."""
+        yield from self._add_target() if self._holds_sums() else ["  (void)accumulate;"]
+        sums = "(tw_int)sum_{row}_{vector}" if self._is_whole() else "sum_{row}_{vector}"
+        yield from self.ending().columns()
+        yield from self.ending().stores(range(self.rows), sums)
+
+    def ending(self) -> TileEnding:
+        """How the tile ends."""
+        return TileEnding(self.epilogue, self.vectors, self.lanes, self.is_edge, self._is_whole())
+
+    def _add_target(self) -> Iterator[str]:
         result, sums = self.arithmetic.element_types[2], self.arithmetic.sum_type
         yield "  if (accumulate) {"
         for i, j in self._places():
             yield f"    sum_{i}_{j} = ({sums}){self._load(f'c + {i} * c_row', j, result)} + sum_{i}_{j};"
         yield "  }"
-        for i, j in self._places():
-            address, value = f"c + {i} * c_row + {j} * TW_LANES", f"(tw_int)sum_{i}_{j}"
-            is_part = self.is_edge and j == self.vectors - 1
-            yield f"  tw_store_words_part({address}, {value}, last);" if is_part else f"  tw_store_words({address}, {value});"
+
+    def _holds_sums(self) -> bool:
+        """Whether C holds sums, and not what an epilogue has made of them."""
+        return self.epilogue is None or not self.epilogue.element_type
+
+    def _is_whole(self) -> bool:
+        return self.arithmetic.element_types[2] == "int32"
 
     def _load(self, pointer: str, vector: int, element_type: str) -> str:
         address = f"{pointer} + {vector} * TW_LANES * {LANE_BYTES // ELEMENT_BYTES[element_type]}"
@@ -293,15 +320,20 @@ class GroupTile:
         return f"a_{row - offset} + {('0', 'a_row', '2 * a_row', 'a_row_3')[offset]}"
 
 
-def _dispatch(name: str, tiles: list[GroupTile], arithmetic: Arithmetic) -> str:
+def given(epilogue: Epilogue | None) -> tuple[str, ...]:
+    """What the function of a shape is given of the product, and of its epilogue."""
+    return (*PRODUCT, *(epilogue.arguments() if epilogue is not None else ()))
+
+
+def _dispatch(name: str, tiles: list[GroupTile], arithmetic: Arithmetic, epilogue: Epilogue | None) -> str:
     """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
     lines = [
-        matrix_abi(name, element_types=arithmetic.element_types) + " {",
+        matrix_abi(name, epilogue, element_types=arithmetic.element_types) + " {",
         "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
         "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
     ]
     for tile in tiles:
-        arguments = ", ".join([*PRODUCT, *(["last"] if tile.is_edge else [])])
+        arguments = ", ".join([*given(epilogue), *(["last"] if tile.is_edge else [])])
         lines += [f"  case ({tile.rows} * 256 + {tile.vectors}) * 2 + {int(tile.is_edge)}:", f"    {tile.function}({arguments});"]
         lines += ["    return;"]
     return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])

@@ -21,7 +21,6 @@ from tilewright.kernels.contract import (
     NESTED_LOOPS,
     PREFETCH_ARGUMENTS,
     PREFETCH_PARAMETERS,
-    Along,
     Epilogue,
     KernelSource,
     MicroKernel,
@@ -29,9 +28,8 @@ from tilewright.kernels.contract import (
     matrix_abi,
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.element_access import reading, suffix
-from tilewright.kernels.helpers import texts
 from tilewright.kernels.shape_dispatch import dispatch_text
+from tilewright.kernels.tile_ending import TileEnding
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.kernels.wanted_shapes import wanted_shapes
 
@@ -111,7 +109,7 @@ def outer_product_kernel(
         wide = vectors >= WIDE_VECTORS
         edge = bool(n % dialect.lanes)
         tile = statements(m, -(-n // dialect.lanes), edge, own, unroll, wide, epilogue, dialect.lanes, prefetching)
-        return KernelSource(SourceKind.C, unit_text(dialect, (*_ending(epilogue), _variant(name, tile))), joins=True)
+        return KernelSource(SourceKind.C, unit_text(dialect, (*tile.ending().vocabulary(), _variant(name, tile))), joins=True)
 
     columns = vectors * dialect.lanes
     tile_name = f"matmul_{dialect.name}_f32_{rows}x{columns}"
@@ -161,19 +159,12 @@ def outer_product_text(
     ordered = wanted_shapes(rows, vectors, variants, name)
     wide, statements = vectors >= WIDE_VECTORS, form if form is not None else Tile
     shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
-    functions = [
-        _variant(name, statements(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching, reduction_loops))
+    tiles = [
+        statements(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching, reduction_loops)
         for m, v, edge in shapes
     ]
     dispatch = _dispatch(name, ordered, epilogue, prefetching, reduction_loops)
-    return "\n".join([dialect.prelude, VARIANT, *_ending(epilogue), *functions, dispatch])
-
-
-def _ending(epilogue: Epilogue | None) -> list[str]:
-    """The text that tiles with an epilogue call."""
-    if epilogue is None:
-        return []
-    return [*texts(reading(operand.element_type for operand in epilogue.operands)), epilogue.text]
+    return "\n".join([dialect.prelude, VARIANT, *tiles[0].ending().vocabulary(), *(_variant(name, tile) for tile in tiles), dispatch])
 
 
 def _variant(name: str, tile: Tile) -> str:
@@ -240,7 +231,7 @@ class Tile:
             yield f"  tw_vec {zeros};"
         if "right" in self.prefetch:
             yield f"  const long ahead = {self._next_right()};"
-        yield from self._fetched_for_epilogue()
+        yield from self.ending().fetched(self.rows)
         if "target" in self.prefetch:
             for i, j in self._places():
                 yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
@@ -320,58 +311,12 @@ class Tile:
         for i, j in self._places():
             yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
         yield "  }"
-        yield from self._columns_of_epilogue()
-        if self._may_bypass_caches():
-            yield "  if (tw_whole_lines(c, c_row)) {"
-            yield from self._stores("tw_stream")
-            yield "    return;"
-            yield "  }"
-        yield from self._stores("tw_store")
+        yield from self.ending().columns()
+        yield from self.ending().stores(range(self.rows), "sum_{row}_{vector}")
 
-    def _may_bypass_caches(self) -> bool:
-        """Whether rows of the tile are whole lines, to be stored past the caches."""
-        non_temporal = self.epilogue is not None and self.epilogue.non_temporal
-        return non_temporal and not self.edge and self.vectors * self.lanes % LINE_FLOATS == 0
-
-    def _stores(self, store: str) -> Iterator[str]:
-        for i, j in self._places():
-            yield from self._finished(i, j)
-            yield f"  {self._store(f'c + {i} * c_row', j, f'sum_{i}_{j}', store)};"
-
-    def _fetched_for_epilogue(self) -> Iterator[str]:
-        """What only this tile reads of the epilogue's operands, the line that a row ends in included."""
-        for number, along in self._operands():
-            if along.is_far and along.rows and along.columns:
-                for i in range(self.rows):
-                    places = (*(f"{j} * TW_LANES" for j in range(self.vectors)), f"{self.vectors} * TW_LANES - 1")
-                    yield from (f"  __builtin_prefetch(e{number} + {i} * e{number}_row + {place});" for place in places)
-
-    def _columns_of_epilogue(self) -> Iterator[str]:
-        """Operands of the epilogue that are the same for all rows."""
-        for number, along in self._operands():
-            if not along.rows:
-                for j in range(self.vectors if along.columns else 1):
-                    yield f"  const tw_vec x_{number}_{j} = {self._operand(along, f'e{number}', j)};"
-
-    def _finished(self, row: int, vector: int) -> Iterator[str]:
-        """The epilogue of one accumulator."""
-        if self.epilogue is None:
-            return
-        values = [f"sum_{row}_{vector}"]
-        for number, along in self._operands():
-            place = f"e{number} + {row} * e{number}_row"
-            if not along.rows:
-                values.append(f"x_{number}_{vector if along.columns else 0}")
-            else:
-                values.append(self._operand(along, place, vector))
-        yield f"  sum_{row}_{vector} = {self.epilogue.name}({', '.join(values)});"
-
-    def _operand(self, along: Along, place: str, vector: int) -> str:
-        of = suffix(along.element_type)
-        return self._load(place, vector, of) if along.columns else f"tw_splat(tw_read{of}({place}))"
-
-    def _operands(self) -> Iterator[tuple[int, Along]]:
-        return enumerate(self.epilogue.operands if self.epilogue is not None else ())
+    def ending(self) -> TileEnding:
+        """How the tile ends."""
+        return TileEnding(self.epilogue, self.vectors, self.lanes, self.edge)
 
     def _next_left(self) -> str:
         """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
@@ -402,13 +347,9 @@ class Tile:
     def _in_part(self, vector: int) -> bool:
         return self.edge and vector == self.vectors - 1
 
-    def _load(self, pointer: str, vector: int, of: str = "") -> str:
+    def _load(self, pointer: str, vector: int) -> str:
         address = f"{pointer} + {vector} * TW_LANES"
-        return f"tw_load_part{of}({address}, last)" if self._in_part(vector) else f"tw_load{of}({address})"
-
-    def _store(self, pointer: str, vector: int, value: str, store: str) -> str:
-        address = f"{pointer} + {vector} * TW_LANES"
-        return f"tw_store_part({address}, {value}, last)" if self._in_part(vector) else f"{store}({address}, {value})"
+        return f"tw_load_part({address}, last)" if self._in_part(vector) else f"tw_load({address})"
 
 
 def _outer_arguments(reduction_loops: int) -> list[str]:
