@@ -185,16 +185,25 @@ class TileOperand:
     has_columns: bool
     is_far: bool = False
     """Whether nothing has asked for its lines before."""
+    is_whole: bool = False
+    """Whether the whole numbers of an epilogue read it, and not its floats."""
 
 
 @dataclass(frozen=True, slots=True)
 class TileEpilogue:
-    """What becomes of every element of C in registers: `body`, of the sum as `Load(0)` and of operand i as `Load(i + 1)`."""
+    """What becomes of every element of C in registers: `body`, of the sum as `Load(0)` and of operand i as `Load(i + 1)`.
+
+    Sums of integers become what `whole` makes of them in int32, of the same loads, and then floats, of which `body` is.
+    """
 
     body: Scalar
     operands: tuple[TileOperand, ...]
     non_temporal: bool = False
     """Whether C is stored past the caches where its lines are whole."""
+    whole: Scalar | None = None
+    """None where sums are floats."""
+    element_type: str = ""
+    """What floats are stored as where sums are integers; "" where C holds what sums are computed in."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 
+from tilewright.codegen.emit_c.integer_vectors import NATURALS, natural_text
 from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
-from tilewright.codegen.loop_nest import KernelCall
+from tilewright.codegen.loop_nest import KernelCall, TileEpilogue
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions
 from tilewright.kernels.contract import Along, Epilogue
+from tilewright.kernels.functions.lane_functions import lane_functions
+from tilewright.kernels.helpers import Helper, texts
 
 DIGITS = 6
 """Of the hash that tells epilogues of the same functions apart."""
@@ -23,8 +27,11 @@ def kernel_name(call: KernelCall) -> str:
     symbol = "".join([call.symbol, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])])
     if call.epilogue is None:
         return symbol
-    functions = [node.function for node in subexpressions(call.epilogue.body) if isinstance(node, Apply)]
+    bodies = (call.epilogue.whole or Load(0), call.epilogue.body)
+    functions = [node.function for body in bodies for node in subexpressions(body) if isinstance(node, Apply)]
     content = f"{call.epilogue.body}{_operands(call)}"
+    if call.epilogue.whole is not None:
+        content += f"{call.epilogue.whole}{call.epilogue.element_type}"
     non_temporal = ["streams"] if call.epilogue.non_temporal else []
     return "_".join([symbol, *reversed(functions), *non_temporal, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
 
@@ -35,16 +42,46 @@ def kernel_epilogue(call: KernelCall) -> Epilogue | None:
         return None
     operands = _operands(call)
     name = f"{kernel_name(call)}_end"
-    given = ", ".join(["tw_vec sum", *(f"tw_vec x_{i}" for i in range(len(operands)))])
-    text = f"TW_INLINE tw_vec {name}({given}) {{\n  return {vector_text(call.epilogue.body, _leaf)};\n}}\n"
-    return Epilogue(name, text, operands, call.epilogue.non_temporal)
+    sums = "tw_vec" if call.epilogue.whole is None else "tw_int"
+    given = ", ".join([f"{sums} sum", *(f"{'tw_int' if one.is_whole else 'tw_vec'} x_{i}" for i, one in enumerate(operands))])
+    result, lines = _lines(call.epilogue)
+    text = "".join(texts(_helpers(call.epilogue)))
+    text += f"TW_INLINE {result} {name}({given}) {{\n{''.join(f'  {line}{chr(10)}' for line in lines)}}}\n"
+    return Epilogue(name, text, operands, call.epilogue.non_temporal, call.epilogue.element_type)
+
+
+def _helpers(epilogue: TileEpilogue) -> Iterator[Helper]:
+    """What the function calls besides the vocabulary: texts that may be repeated within a translation unit."""
+    yield from [NATURALS] if epilogue.whole is not None else []
+    functions = {node.function for node in subexpressions(epilogue.body) if isinstance(node, Apply)}
+    yield from lane_functions(functions & {"round"})
+
+
+def _lines(epilogue: TileEpilogue) -> tuple[str, list[str]]:
+    """The type of what the function gives, and its statements."""
+    if epilogue.whole is None:
+        return "tw_vec", [f"return {vector_text(epilogue.body, _leaf)};"]
+    whole = f"(tw_int){natural_text(epilogue.whole, _whole_leaf)}"
+    if not epilogue.element_type:
+        return "tw_int", [f"return {whole};"]
+    numbers = f"const tw_vec whole = __builtin_convertvector({whole}, tw_vec);"
+    return "tw_vec", [numbers, f"return {vector_text(epilogue.body, _leaf_behind_whole)};"]
 
 
 def _operands(call: KernelCall) -> tuple[Along, ...]:
     assert call.epilogue is not None
     return tuple(
-        Along(operand.row != 0, operand.has_columns, operand.view.dtype, operand.is_far) for operand in call.epilogue.operands
+        Along(operand.row != 0, operand.has_columns, operand.view.dtype, operand.is_far, operand.is_whole)
+        for operand in call.epilogue.operands
     )
+
+
+def _whole_leaf(read: int) -> str:
+    return f"(tw_naturals){'sum' if read == 0 else f'x_{read - 1}'}"
+
+
+def _leaf_behind_whole(scalar: Scalar) -> str:
+    return "whole" if scalar == Load(0) else _leaf(scalar)
 
 
 def _leaf(scalar: Scalar) -> str:

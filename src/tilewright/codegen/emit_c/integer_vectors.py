@@ -17,17 +17,21 @@ from tilewright.kernels.helpers import Helper
 
 Lines = list[str]
 OPERATORS = {"add": "+", "subtract": "-", "multiply": "*"}
-LANES = Helper(
+NATURALS = Helper(
     "tw_naturals",
     """\
+#ifndef TW_NATURALS
+#define TW_NATURALS
 typedef unsigned tw_naturals __attribute__((vector_size(4 * TW_LANES)));
 TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int(x); }
+#endif
 """,
     traced=Helper(
         "tw_naturals",
         "typedef unsigned tw_naturals;\nTW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)x; }\n",
     ),
 )
+"""Lanes of int32 as they are computed; micro kernels may bring them, too: the text may be repeated within a translation unit."""
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
 TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { tw_store_whole_@NAME@(p, (tw_int)v); }
@@ -50,7 +54,7 @@ def has_vectors(loops: VectorLoops) -> bool:
 def vector_lines(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
     """The statements of TW_LANES points, at the addresses of the first of them."""
     lines = [f"const tw_naturals vector_{read} = {_load(loops, read, address)};" for read in range(len(loops.reads))]
-    return [*lines, f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {_value(loops.operator.body)});"]
+    return [*lines, f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {natural_text(loops.operator.body, 'vector_{}'.format)});"]
 
 
 def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:
@@ -83,8 +87,8 @@ def _access(dtype: str) -> Helper:
         return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
 
     name = f"tw_naturals_{dtype}"
-    traced = Helper(name, named(TOUCHES), (LANES.traced or LANES, TOUCH_BYTES))
-    return Helper(name, named(ACCESS), (LANES, whole_numbers(dtype)), traced)
+    traced = Helper(name, named(TOUCHES), (NATURALS.traced or NATURALS, TOUCH_BYTES))
+    return Helper(name, named(ACCESS), (NATURALS, whole_numbers(dtype)), traced)
 
 
 def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:
@@ -95,14 +99,20 @@ def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:
     return f"tw_splat_natural({element})" if is_splat else f"tw_load_naturals_{operand.dtype}({address(operand)})"
 
 
-def _value(scalar: Scalar) -> str:
+def natural_text(scalar: Scalar, load: Callable[[int], str]) -> str:
+    """The C expression of type tw_naturals for an expression of int32; `load` names what a read gives.
+
+    >>> from tilewright.graph.scalar import apply
+    >>> natural_text(apply("multiply", Load(0), Literal(3.0)), "x_{}".format)
+    '(x_0 * tw_splat_natural(3))'
+    """
     match scalar:
         case Load(read):
-            return f"vector_{read}"
+            return load(read)
         case Literal(value):
             return f"tw_splat_natural({int(value)})"
         case Apply("negative", (operand,)):
-            return f"(-{_value(operand)})"
+            return f"(-{natural_text(operand, load)})"
         case Apply(function, (left, right)):
-            return f"({_value(left)} {OPERATORS[function]} {_value(right)})"
+            return f"({natural_text(left, load)} {OPERATORS[function]} {natural_text(right, load)})"
     raise AssertionError(f"{scalar} is not computed in vectors of integers")

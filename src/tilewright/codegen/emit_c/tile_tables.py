@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.codegen.emit_c.c_text import function, indent
+from tilewright.codegen.emit_c.epilogues import kernel_epilogue
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.loop_nest import KernelCall, TileOperand
-from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters
+from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.translation_units import WEAK
 
@@ -37,7 +38,8 @@ LOOPS = (
 
 def loops_name(kernel: MicroKernel, call: KernelCall) -> str:
     """The function that loops over tiles, by the types of operands and what the epilogue takes."""
-    types = [] if set(kernel.element_types) == {"float32"} else list(kernel.element_types)
+    stored = stored_types(kernel.element_types, kernel_epilogue(call))
+    types = [] if set(stored) == {"float32"} else list(stored)
     operands = ("".join(["r" * (o.row != 0), "c" * o.has_columns, suffix(o.view.dtype)]) or "x" for o in _operands(call))
     return "_".join(["tw_tiles", *types, *operands])
 
@@ -51,7 +53,7 @@ def loops_source(kernel: MicroKernel, call: KernelCall) -> KernelSource:
 
 def loops_signature(kernel: MicroKernel, call: KernelCall) -> str:
     """Its C signature."""
-    left, right, result = (C_TYPES[element_type] for element_type in kernel.element_types)
+    left, right, result = (C_TYPES[of] for of in stored_types(kernel.element_types, kernel_epilogue(call)))
     parameters = [
         "const struct tw_panel *panel, long m, long n, long k",
         f"const {left} *a, long a_row, long a_column",
@@ -81,10 +83,11 @@ def tables(kernel: MicroKernel, name: str, panels: Sequence[tuple[int, Sequence[
 
 def _tile(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
     """The call of a tile, by the signature of its shape; with the number of columns of the last vector if that is in part."""
+    stored = stored_types(kernel.element_types, kernel_epilogue(call))
     product = "k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, accumulate"
     more, types = (
         [product],
-        [c_type for name, c_type in matrix_parameters(kernel.element_types).items() if name not in ("m", "n")],
+        [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")],
     )
     for i, operand in enumerate(_operands(call)):
         has_rows = operand.row != 0

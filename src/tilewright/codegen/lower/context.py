@@ -17,6 +17,7 @@ from tilewright.graph.positions import named_lookup
 from tilewright.graph.types import Access, Chain, Extent, Operator, largest_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.element_types import held_type
 from tilewright.plan.regions.epilogues import in_output_place
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups
@@ -200,8 +201,9 @@ class Lowering:
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
         kinds = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
         note = " x ".join(f"{axis} {part}" for axis, part in kinds.items())
-        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group))
-        return Stored(buffer, strides, tuple(start for start, _ in held))
+        dtype = held_type(self.chain, tensor)
+        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group), dtype)
+        return Stored(buffer, strides, tuple(start for start, _ in held), dtype=dtype)
 
     def _write_indices(self, tensor: str) -> tuple[Index, ...]:
         return next(operator.write.indices for operator in self.chain.operators if operator.write.tensor == tensor)

@@ -25,7 +25,7 @@ from tilewright.codegen.loop_nest import (
     View,
 )
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
-from tilewright.codegen.lower.epilogue import with_epilogue
+from tilewright.codegen.lower.epilogue import with_epilogue, written
 from tilewright.codegen.lower.partial_results import extent_value
 from tilewright.codegen.lower.storage import Stored, dense_strides, view
 from tilewright.errors import InternalError, PlanningError
@@ -302,7 +302,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
     rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
     left, left_row, left_depth = _left(state, operator, roles, scope)
     packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
-    target = _strided(state.view(operator.write, scope), operator)
+    target = _strided(state.view(written(state, operator), scope), operator)
     reductions = [a.name for a in operator.reduction_axes()]
     accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
     empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)

@@ -9,8 +9,9 @@ from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilo
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.row_reductions import adds_no_more, divides_in_tiles, tile_division
 from tilewright.errors import InternalError
+from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.scalar import Load
-from tilewright.graph.types import Operator
+from tilewright.graph.types import Access, Operator
 from tilewright.plan.regions.epilogues import Epilogue
 from tilewright.plan.types import ContractionRoles
 
@@ -23,27 +24,43 @@ def with_epilogue(
     That is made of the maps behind it, or divides its sums of weights, or only stores them past the caches.
     """
     non_temporal = operator.name in state.plan.non_temporal and call.accumulate == 0
-    maps = tuple(part.operator for part in state.plan.operators if part.epilogue_of == operator.name)
+    epilogue = epilogue_of(state, operator)
     if divides_in_tiles(state, operator, scope):
         ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
-    elif maps:
-        ending, last = _tile_epilogue(state, Epilogue(operator.name, maps), roles, scope), _is_last(operator, scope)
+    elif epilogue is not None:
+        ending, last = _tile_epilogue(state, epilogue, roles, scope), _is_last(operator, scope)
     else:
-        return (replace(call, epilogue=TileEpilogue(Load(0), (), non_temporal=True)) if non_temporal else call,)
+        whole = Load(0) if operator.accumulator in INTEGERS else None
+        return (replace(call, epilogue=TileEpilogue(Load(0), (), non_temporal=True, whole=whole)) if non_temporal else call,)
+    if ending.element_type and (last != 1 or call.accumulate != 0):
+        raise InternalError(f"the sums of {operator.name} are not complete where they become {ending.element_type}")
     if last == 1:
         return (replace(call, epilogue=replace(ending, non_temporal=non_temporal)),)
     return (If(last, (replace(call, epilogue=ending),)), If(equal(last, 0), (call,)))
 
 
+def epilogue_of(state: Lowering, operator: Operator) -> Epilogue | None:
+    """The maps that the micro tiles of a contraction apply."""
+    maps = tuple(part.operator for part in state.plan.operators if part.epilogue_of == operator.name)
+    return Epilogue(operator.name, maps) if maps else None
+
+
+def written(state: Lowering, operator: Operator) -> Access:
+    """Where the micro tiles of a contraction leave sums, or what becomes of sums that no memory holds."""
+    epilogue = epilogue_of(state, operator)
+    return epilogue.write(state.chain) if epilogue is not None and epilogue.element_type(state.chain) else operator.write
+
+
 def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
     operands = []
-    for access in epilogue.reads(state.chain):
+    for access, is_whole in epilogue.operands(state.chain):
         view = state.view(access, scope)
         if isinstance(view, Gather):
             raise InternalError(f"the epilogue of {epilogue.contraction} has an access that is not affine")
         is_far = access.tensor in state.chain.inputs and access.tensor not in state.plan.prefetched_inputs
-        operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0, is_far))
-    return TileEpilogue(epilogue.body(state.chain), tuple(operands))
+        operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0, is_far, is_whole))
+    whole, element_type = epilogue.whole(state.chain), epilogue.element_type(state.chain)
+    return TileEpilogue(epilogue.body(state.chain), tuple(operands), whole=whole, element_type=element_type)
 
 
 def _is_last(operator: Operator, scope: Scope) -> Value:

@@ -22,11 +22,18 @@ LIGHT: Mapping[str, str] = MappingProxyType(
 TW_INLINE tw_vec tw_trunc(tw_vec v) { return tw_where(tw_less(v, tw_splat(0.0f)), -tw_floor(-v), tw_floor(v)); }
 """,
         "nearest": """\
+#ifndef TW_NEAREST
+#define TW_NEAREST
 TW_INLINE tw_vec tw_nearest(tw_vec v) {
+#if (defined(__AVX512F__) && TW_LANES == 16) || (defined(__AVX2__) && TW_LANES == 8)
+  return tw_round(v); /* one instruction, right for all numbers */
+#else
   const tw_vec size = tw_abs(v);
   const tw_vec whole = (tw_vec)((tw_int)((size + 0x1p23f) - 0x1p23f) | ((tw_int)v & (-0x7fffffff - 1)));
   return tw_where(tw_less(size, tw_splat(0x1p23f)), whole, v);
+#endif
 }
+#endif
 """,
         "sign": """\
 TW_INLINE tw_vec tw_sign(tw_vec v) {

@@ -15,6 +15,7 @@ from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.operands.packing_cost import reading_seconds, streams_ahead, transposing_seconds
 from tilewright.plan.reasons import NoMicroKernel, Unplannable
+from tilewright.plan.regions.epilogues import needs_epilogue
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
@@ -62,7 +63,7 @@ def fitting(
     """The kernels that multiply elements of the types that a contraction reads, sum as it does, and store what it writes.
 
     Tiles whose columns do not lie side by side are staged in vectors of float32, so that other sums must have such columns.
-    Interleaved panels need a depth and columns.
+    Interleaved panels need a depth and columns. Maps behind sums of integers need a kernel that takes an epilogue.
     """
     accesses = contraction.reads[roles.left], contraction.reads[roles.right], contraction.write
     types = tuple(held_type(chain, access.tensor) for access in accesses)
@@ -74,7 +75,9 @@ def fitting(
     return tuple(
         kernel
         for kernel in of_types
-        if (in_place or kernel.element_types[2] == "float32") and (has_panels or kernel.interleave == 1)
+        if (in_place or kernel.element_types[2] == "float32")
+        and (has_panels or kernel.interleave == 1)
+        and (kernel.emit_with is not None or not needs_epilogue(chain, contraction))
     )
 
 

@@ -3,20 +3,25 @@
 A map is fused where the element that it makes lies where the sum was, and all else that it reads is there before the sum: inputs
 and earlier results, addressed by the axes of the tile, with unit stride along its columns or the same for all of them. Maps that
 follow it are fused as well. Nothing depends on names: it follows from the accesses.
+
+Sums of integers pass through maps of whole numbers (zero points, biases), then through maps of floats (scales, activations,
+rounding), and are stored as the last one says. Nowhere in memory is there a place for such sums before they are complete, so that
+the whole reduction is one call of the micro kernel.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from tilewright.graph.exactness import has_integer_lanes
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import C_TYPES, NARROW_STORES
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.regions.live_blocks import overwritten
+from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule, Trip
 
@@ -25,6 +30,12 @@ IN_REGISTERS = COMPARISONS | frozenset(
     ("add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "abs", "where")
 )
 """Functions of few instructions. Others are left to vector loops over the hot block, which take several rows at a time."""
+OF_QUANTISED = IN_REGISTERS | {"round", "divide"}
+"""The same of sums of integers, which are rounded to multiples of a scale."""
+SUMS = "int32"
+"""What integers are summed in."""
+STORED = (NARROW_STORES | {"float32"}) - {SUMS}
+"""What floats behind sums of integers are stored as."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +47,34 @@ class Epilogue:
 
     def reads(self, chain: Chain) -> tuple[Access, ...]:
         """What the maps read beside the sum and each other's results, each once."""
+        return tuple(dict.fromkeys(access for access, _ in self.operands(chain)))
+
+    def operands(self, chain: Chain) -> tuple[tuple[Access, bool], ...]:
+        """These, and whether maps of whole numbers read them; what both kinds of maps read is there twice."""
         made = {chain.operator(name).write.tensor for name in (self.contraction, *self.maps)}
-        reads = (access for name in self.maps for access in chain.operator(name).reads)
-        return tuple(dict.fromkeys(access for access in reads if access.tensor not in made))
+        reads = ((access, _is_whole(operator)) for operator in map(chain.operator, self.maps) for access in operator.reads)
+        return tuple(dict.fromkeys((access, is_whole) for access, is_whole in reads if access.tensor not in made))
 
     def body(self, chain: Chain) -> Scalar:
-        """What becomes of the sum, which is `Load(0)`; the others are `reads`, from 1 on."""
-        numbers = {access: Load(number) for number, access in enumerate(self.reads(chain), 1)}
+        """What becomes of the sum, or of the whole number made of it, which is `Load(0)`; others are `operands`, from 1 on."""
+        return self._composed(chain, is_whole=False)
+
+    def whole(self, chain: Chain) -> Scalar | None:
+        """The whole number that is made of a sum of integers, which is `Load(0)`; None for other sums."""
+        return self._composed(chain, is_whole=True) if _sums_integers(chain.operator(self.contraction)) else None
+
+    def element_type(self, chain: Chain) -> str:
+        """What is stored where that is not what sums of integers are; "" for all else."""
+        dtype = chain.tensor(self.write(chain).tensor).dtype
+        return dtype if _sums_integers(chain.operator(self.contraction)) and dtype != SUMS else ""
+
+    def _composed(self, chain: Chain, *, is_whole: bool) -> Scalar:
+        numbers = {operand: Load(number) for number, operand in enumerate(self.operands(chain), 1)}
         value: Scalar = Load(0)
-        for name in self.maps:
-            operator = chain.operator(name)
-            values = {read: numbers.get(access, value) for read, access in enumerate(operator.reads)}
-            value = with_loads(operator.body, values)
+        for operator in map(chain.operator, self.maps):
+            if _is_whole(operator) is is_whole:
+                values = {read: numbers.get((access, is_whole), value) for read, access in enumerate(operator.reads)}
+                value = with_loads(operator.body, values)
         return value
 
     def write(self, chain: Chain) -> Access:
@@ -67,9 +94,44 @@ def epilogues(chain: Chain) -> tuple[Epilogue, ...]:
 def in_output_place(chain: Chain) -> tuple[str, ...]:
     """Intermediates that need no buffer: unfinished sums, and what the maps behind them make, lie where the output does."""
     for epilogue in epilogues(chain):
-        if epilogue.write(chain).tensor == chain.output:
-            return tuple(chain.operator(name).write.tensor for name in (epilogue.contraction, *epilogue.maps[:-1]))
+        if epilogue.write(chain).tensor == chain.output and not epilogue.element_type(chain):
+            return _passed(chain, epilogue)
     return ()
+
+
+@derived_once
+def in_registers(chain: Chain) -> tuple[str, ...]:
+    """Intermediates that are never in memory: sums of integers, and what is made of them before it is stored as another type."""
+    return tuple(tensor for one in epilogues(chain) if one.element_type(chain) for tensor in _passed(chain, one))
+
+
+def _passed(chain: Chain, epilogue: Epilogue) -> tuple[str, ...]:
+    """The sums and what the maps make of them, but for the last one."""
+    return tuple(chain.operator(name).write.tensor for name in (epilogue.contraction, *epilogue.maps[:-1]))
+
+
+def needs_epilogue(chain: Chain, contraction: Operator) -> bool:
+    """Whether only micro tiles can apply the maps behind a contraction."""
+    return _sums_integers(contraction) and any(epilogue.contraction == contraction.name for epilogue in epilogues(chain))
+
+
+def why_not_in_tiles(chain: Chain, schedule: Schedule, operator: Operator) -> str:
+    """Why micro tiles cannot apply a map of integers, or end the sums of integers, under a schedule; empty if they can."""
+    found = next((one for one in epilogues(chain) if operator.name in (one.contraction, *one.maps)), None)
+    reads_sums = any(chain.tensor(access.tensor).dtype == SUMS for access in operator.reads if access.tensor in chain.intermediates)
+    if found is None:
+        return f"{operator.name} computes with integers outside of micro tiles" if reads_sums else ""
+    if not _sums_integers(chain.operator(found.contraction)):
+        return ""
+    if not _run_together(chain, schedule, found):
+        return f"{', '.join(found.maps)} do not run where the sums of {found.contraction} are complete"
+    summed = {axis.name: axis.extent for axis in operator.reduction_axes()} if found.element_type(chain) else {}
+    cut = [loop.axis for loop in schedule.path(operator.name) if loop.axis in summed and not _covers(loop.tile, summed[loop.axis])]
+    return f"blocks of {', '.join(cut)} leave sums of {operator.name} that no memory holds" if cut else ""
+
+
+def _covers(tile: int, extent: Extent) -> bool:
+    return isinstance(extent, int) and tile >= extent
 
 
 def taken(chain: Chain, kernels: Mapping[str, MicroKernel]) -> dict[str, Epilogue]:
@@ -110,17 +172,47 @@ def _maps_behind(chain: Chain, contraction: Operator) -> tuple[str, ...]:
 def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | None) -> Operator | None:
     """The map that is all that reads a tensor, if it can be fused."""
     consumers = chain.consumers(tensor)
-    if len(consumers) != 1 or not consumers[0].is_map() or overwritten(chain, consumers[0]) != tensor:
+    if len(consumers) != 1 or not consumers[0].is_map():
         return None
+    is_of_integers = _sums_integers(contraction)
+    fits = _goes_on(chain, contraction, consumers[0], tensor) if is_of_integers else overwritten(chain, consumers[0]) == tensor
     operands = [access for access in consumers[0].reads if access.tensor != tensor]
-    is_fused = _is_light(consumers[0].body) and all(_is_at_hand(chain, contraction, access, column) for access in operands)
+    is_light = _is_light(consumers[0].body, OF_QUANTISED if is_of_integers else IN_REGISTERS)
+    is_fused = fits and is_light and all(_is_at_hand(chain, contraction, access, column) for access in operands)
     return consumers[0] if is_fused else None
 
 
-def _is_light(body: Scalar) -> bool:
+def _sums_integers(contraction: Operator) -> bool:
+    return contraction.accumulator == SUMS
+
+
+def _is_whole(operator: Operator) -> bool:
+    return operator.accumulator == SUMS
+
+
+def _goes_on(chain: Chain, contraction: Operator, follower: Operator, tensor: str) -> bool:
+    """Whether a map takes sums of integers, or what was made of them, in registers: whole numbers or floats, and then floats."""
+    access = next(access for access in follower.reads if access.tensor == tensor)
+    types = [chain.tensor(read.tensor).dtype for read in follower.reads]
+    dtype, stored = chain.tensor(tensor).dtype, chain.tensor(follower.write.tensor).dtype
+    if not lies_over(chain, follower, access):
+        return False
+    if _is_whole(follower):
+        return dtype == stored == SUMS and has_integer_lanes(follower, types, stored)
+    is_float = follower.accumulator == "float32" and dtype in (SUMS, "float32") and stored in STORED
+    return is_float and _is_summed_at_once(contraction)
+
+
+def _is_summed_at_once(contraction: Operator) -> bool:
+    """Whether a micro kernel may pass the whole reduction in one call: it has one axis."""
+    extents = [axis.extent for axis in contraction.reduction_axes()]
+    return all(isinstance(extent, int) for extent in extents) and sum(extent != 1 for extent in extents) <= 1
+
+
+def _is_light(body: Scalar, functions: Collection[str]) -> bool:
     """Whether it is made of literals, elements and functions of few instructions."""
     nodes = subexpressions(body)
-    return all(node.function in IN_REGISTERS if isinstance(node, Apply) else isinstance(node, Literal | Load) for node in nodes)
+    return all(node.function in functions if isinstance(node, Apply) else isinstance(node, Literal | Load) for node in nodes)
 
 
 def _is_at_hand(chain: Chain, contraction: Operator, access: Access, column: str | None) -> bool:

@@ -87,14 +87,19 @@ def live_elements(chain: Chain, schedule: Schedule, tensor: str) -> int:
 
 
 def _overwrites(chain: Chain, operator: Operator, access: Access) -> bool:
-    if access.tensor not in chain.intermediates or operator.is_contraction() or access.guard is not None:
-        return False
     same_type = chain.tensor(access.tensor).dtype == chain.tensor(operator.write.tensor).dtype
+    return same_type and not operator.is_contraction() and lies_over(chain, operator, access)
+
+
+def lies_over(chain: Chain, operator: Operator, access: Access) -> bool:
+    """Whether an operator makes an element where one of an intermediate lies that nothing else reads."""
+    if access.tensor not in chain.intermediates or access.guard is not None:
+        return False
     reads = sum(read.tensor == access.tensor for reader in chain.operators for read in reader.reads)
     producer = chain.producer(access.tensor)
     assert producer is not None
     alike = access.indices == operator.write.indices == producer.write.indices
-    return same_type and reads == 1 and alike and all(index.is_axis() for index in access.indices)
+    return reads == 1 and alike and all(index.is_axis() for index in access.indices)
 
 
 def _larger(loops: list[Loop | None]) -> Loop | None:

@@ -15,7 +15,7 @@ from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Condition
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes
-from tilewright.plan.regions.epilogues import in_output_place
+from tilewright.plan.regions.epilogues import in_output_place, in_registers
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 
@@ -27,8 +27,8 @@ def shared_buffers(view: ChainView) -> tuple[tuple[Group, ...], ...]:
 
     One that lasts (see `is_lasting`) lies in a place of its own all the same.
     """
-    outside = frozenset(in_output_place(view.chain))
-    groups = [group for group in in_place_groups(view.chain) if outside.isdisjoint(group)]
+    outside = frozenset((*in_output_place(view.chain), *in_registers(view.chain)))
+    groups = [group for group in in_place_groups(view.chain) if not outside.issuperset(group)]
     children = _children(view)
     found: list[list[Group]] = []
     until: list[int] = []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.reasons import NotExecutable, Unplannable
+from tilewright.plan.regions.epilogues import why_not_in_tiles
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import RegionAxes, line_buffer_axis, schedule_region_axes, shared_loops
@@ -30,7 +31,7 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
     region_axes = schedule_region_axes(chain, schedule)
-    checks = (_rows_are_whole, _runs_the_right_number_of_times, _operands_are_complete, _required_regions_exist)
+    checks = (_rows_are_whole, _integers_stay_in_tiles, _runs_the_right_number_of_times, _operands_are_complete, _required_regions_exist)
     problems = (check(chain, schedule, operator, region_axes) for operator in chain.operators for check in checks)
     return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_combine(chain, schedule)
 
@@ -44,6 +45,10 @@ def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple
 
 def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
     return why_rows_must_be_whole(chain, schedule, operator)
+
+
+def _integers_stay_in_tiles(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
+    return why_not_in_tiles(chain, schedule, operator) if len(chain.operators) > 1 else ""
 
 
 def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:

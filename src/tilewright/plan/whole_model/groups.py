@@ -60,7 +60,8 @@ class DataFlow:
         if tensor in self.graph.outputs:
             return CannotFuse(Barrier.GRAPH_OUTPUT)
         writer, readers = self.writers[tensor], self.readers[tensor]
-        if reason := why_stored(self.tensors, tensor, [writer, *readers]):
+        reason = None if self._stays_in_tiles(tensor) else why_stored(self.tensors, tensor, [writer, *readers])
+        if reason is not None:
             return reason
         if not all(index.is_axis() or not index.terms for index in writer.write.indices) and not _has_dimension_to_block(
             writer, readers
@@ -69,6 +70,20 @@ class DataFlow:
         if reason := lookups.why_stored(readers, tensor):
             return reason
         return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
+
+
+    def _stays_in_tiles(self, tensor: str) -> bool:
+        """Whether a map takes sums of integers on, or what maps of integers have made of them: micro tiles may apply it."""
+        readers = self.readers[tensor]
+        is_taken = all(reader.is_map() and reader.accumulator in ("int32", "float32") for reader in readers)
+        return is_taken and self._is_sum_of_integers(tensor)
+
+    def _is_sum_of_integers(self, tensor: str) -> bool:
+        writer = self.writers.get(tensor)
+        if writer is None or self.tensors[tensor].dtype != "int32" or writer.accumulator != "int32":
+            return False
+        behind = writer.is_map() and any(self._is_sum_of_integers(access.tensor) for access in writer.reads)
+        return writer.is_contraction() or behind
 
 
 def _has_dimension_to_block(writer: Operator, readers: Iterable[Operator]) -> bool:
