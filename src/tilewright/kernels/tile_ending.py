@@ -56,9 +56,7 @@ class TileEnding:
         for number, along in self.operands():
             place = f"e{number} + {row} * e{number}_row"
             is_loaded = not along.rows
-            values.append(
-                f"x_{number}_{vector if along.columns else 0}" if is_loaded else self._operand(along, place, vector)
-            )
+            values.append(f"x_{number}_{vector if along.columns else 0}" if is_loaded else self._operand(along, place, vector))
         return f"{self.epilogue.name}({', '.join(values)})"
 
     def stores(self, rows: range | str, value: str) -> Iterator[str]:

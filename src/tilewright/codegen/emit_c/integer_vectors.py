@@ -54,7 +54,10 @@ def has_vectors(loops: VectorLoops) -> bool:
 def vector_lines(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
     """The statements of TW_LANES points, at the addresses of the first of them."""
     lines = [f"const tw_naturals vector_{read} = {_load(loops, read, address)};" for read in range(len(loops.reads))]
-    return [*lines, f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {natural_text(loops.operator.body, 'vector_{}'.format)});"]
+    return [
+        *lines,
+        f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {natural_text(loops.operator.body, 'vector_{}'.format)});",
+    ]
 
 
 def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:

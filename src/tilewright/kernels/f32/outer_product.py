@@ -164,7 +164,9 @@ def outer_product_text(
         for m, v, edge in shapes
     ]
     dispatch = _dispatch(name, ordered, epilogue, prefetching, reduction_loops)
-    return "\n".join([dialect.prelude, VARIANT, *tiles[0].ending().vocabulary(), *(_variant(name, tile) for tile in tiles), dispatch])
+    return "\n".join(
+        [dialect.prelude, VARIANT, *tiles[0].ending().vocabulary(), *(_variant(name, tile) for tile in tiles), dispatch]
+    )
 
 
 def _variant(name: str, tile: Tile) -> str:

@@ -118,7 +118,9 @@ def needs_epilogue(chain: Chain, contraction: Operator) -> bool:
 def why_not_in_tiles(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Why micro tiles cannot apply a map of integers, or end the sums of integers, under a schedule; empty if they can."""
     found = next((one for one in epilogues(chain) if operator.name in (one.contraction, *one.maps)), None)
-    reads_sums = any(chain.tensor(access.tensor).dtype == SUMS for access in operator.reads if access.tensor in chain.intermediates)
+    reads_sums = any(
+        chain.tensor(access.tensor).dtype == SUMS for access in operator.reads if access.tensor in chain.intermediates
+    )
     if found is None:
         return f"{operator.name} computes with integers outside of micro tiles" if reads_sums else ""
     if not _sums_integers(chain.operator(found.contraction)):
@@ -126,7 +128,9 @@ def why_not_in_tiles(chain: Chain, schedule: Schedule, operator: Operator) -> st
     if not _run_together(chain, schedule, found):
         return f"{', '.join(found.maps)} do not run where the sums of {found.contraction} are complete"
     summed = {axis.name: axis.extent for axis in operator.reduction_axes()} if found.element_type(chain) else {}
-    cut = [loop.axis for loop in schedule.path(operator.name) if loop.axis in summed and not _covers(loop.tile, summed[loop.axis])]
+    cut = [
+        loop.axis for loop in schedule.path(operator.name) if loop.axis in summed and not _covers(loop.tile, summed[loop.axis])
+    ]
     return f"blocks of {', '.join(cut)} leave sums of {operator.name} that no memory holds" if cut else ""
 
 

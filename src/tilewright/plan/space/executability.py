@@ -31,7 +31,13 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
     region_axes = schedule_region_axes(chain, schedule)
-    checks = (_rows_are_whole, _integers_stay_in_tiles, _runs_the_right_number_of_times, _operands_are_complete, _required_regions_exist)
+    checks = (
+        _rows_are_whole,
+        _integers_stay_in_tiles,
+        _runs_the_right_number_of_times,
+        _operands_are_complete,
+        _required_regions_exist,
+    )
     problems = (check(chain, schedule, operator, region_axes) for operator in chain.operators for check in checks)
     return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_combine(chain, schedule)
 

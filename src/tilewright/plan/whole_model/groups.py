@@ -71,7 +71,6 @@ class DataFlow:
             return reason
         return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
 
-
     def _stays_in_tiles(self, tensor: str) -> bool:
         """Whether a map takes sums of integers on, or what maps of integers have made of them: micro tiles may apply it."""
         readers = self.readers[tensor]
