@@ -9,29 +9,13 @@ from collections.abc import Callable
 from functools import cache
 
 from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.whole_expressions import NATURALS, natural_text
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.exactness import has_integer_lanes
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar
 from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, whole_numbers
 from tilewright.kernels.helpers import Helper
 
 Lines = list[str]
-OPERATORS = {"add": "+", "subtract": "-", "multiply": "*"}
-NATURALS = Helper(
-    "tw_naturals",
-    """\
-#ifndef TW_NATURALS
-#define TW_NATURALS
-typedef unsigned tw_naturals __attribute__((vector_size(4 * TW_LANES)));
-TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int(x); }
-#endif
-""",
-    traced=Helper(
-        "tw_naturals",
-        "typedef unsigned tw_naturals;\nTW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)x; }\n",
-    ),
-)
-"""Lanes of int32 as they are computed; micro kernels may bring them, too: the text may be repeated within a translation unit."""
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
 TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { tw_store_whole_@NAME@(p, (tw_int)v); }
@@ -54,10 +38,8 @@ def has_vectors(loops: VectorLoops) -> bool:
 def vector_lines(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
     """The statements of TW_LANES points, at the addresses of the first of them."""
     lines = [f"const tw_naturals vector_{read} = {_load(loops, read, address)};" for read in range(len(loops.reads))]
-    return [
-        *lines,
-        f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {natural_text(loops.operator.body, 'vector_{}'.format)});",
-    ]
+    value = natural_text(loops.operator.body, "vector_{}".format)
+    return [*lines, f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {value});"]
 
 
 def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:
@@ -100,22 +82,3 @@ def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:
     is_splat = operand.stride(loops.vector_axis) == 0
     element = f"tw_get_{operand.dtype}({address(operand)})"
     return f"tw_splat_natural({element})" if is_splat else f"tw_load_naturals_{operand.dtype}({address(operand)})"
-
-
-def natural_text(scalar: Scalar, load: Callable[[int], str]) -> str:
-    """The C expression of type tw_naturals for an expression of int32; `load` names what a read gives.
-
-    >>> from tilewright.graph.scalar import apply
-    >>> natural_text(apply("multiply", Load(0), Literal(3.0)), "x_{}".format)
-    '(x_0 * tw_splat_natural(3))'
-    """
-    match scalar:
-        case Load(read):
-            return load(read)
-        case Literal(value):
-            return f"tw_splat_natural({int(value)})"
-        case Apply("negative", (operand,)):
-            return f"(-{natural_text(operand, load)})"
-        case Apply(function, (left, right)):
-            return f"({natural_text(left, load)} {OPERATORS[function]} {natural_text(right, load)})"
-    raise AssertionError(f"{scalar} is not computed in vectors of integers")

@@ -14,8 +14,8 @@ from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.operands.packing_cost import reading_seconds, streams_ahead, transposing_seconds
-from tilewright.plan.reasons import NoMicroKernel, Unplannable
-from tilewright.plan.regions.epilogues import needs_epilogue
+from tilewright.plan.reasons import NoMicroKernel, NotExecutable, Unplannable
+from tilewright.plan.regions.epilogues import integers_in_memory, needs_epilogue
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.types import ContractionRoles
@@ -38,6 +38,7 @@ def chain_context(
 ) -> tuple[CostContext, RankedKernels]:
     """The cost context of a chain with the best of some micro kernels, and how they rank for every contraction."""
     chain = without_lookups(chain)
+    _check_integers(chain)
     sizes = planned_sizes(chain)
     roles = {op.name: contraction_roles(op) for op in chain.operators if op.is_contraction()}
     chosen: dict[str, MicroKernel] = {}
@@ -55,6 +56,13 @@ def chain_context(
             is_streamed=streams_ahead(chain, operator, own_roles, machine),
         )
     return context_of(chain, machine, chosen, roles, coefficients), ranked
+
+
+def _check_integers(chain: Chain) -> None:
+    """Raise `Unplannable` for intermediates of integers that no micro tile takes on."""
+    if stored := integers_in_memory(chain):
+        reason = NotExecutable(tuple(operator.name for operator in chain.operators))
+        raise Unplannable(f"no place for {', '.join(stored)}", reason=reason, where=chain.name)
 
 
 def fitting(

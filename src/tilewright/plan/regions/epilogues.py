@@ -110,6 +110,18 @@ def _passed(chain: Chain, epilogue: Epilogue) -> tuple[str, ...]:
     return tuple(chain.operator(name).write.tensor for name in (epilogue.contraction, *epilogue.maps[:-1]))
 
 
+def passed_in_tiles(chain: Chain) -> tuple[str, ...]:
+    """Intermediates between contractions that sum integers and the maps that their micro tiles apply."""
+    integers = (one for one in epilogues(chain) if _sums_integers(chain.operator(one.contraction)))
+    return tuple(tensor for one in integers for tensor in _passed(chain, one))
+
+
+def integers_in_memory(chain: Chain) -> tuple[str, ...]:
+    """Intermediates of integers that no micro tile takes on: only maps that are chains of their own can read them."""
+    passed = passed_in_tiles(chain)
+    return tuple(tensor for tensor in chain.intermediates if chain.tensor(tensor).dtype == SUMS and tensor not in passed)
+
+
 def needs_epilogue(chain: Chain, contraction: Operator) -> bool:
     """Whether only micro tiles can apply the maps behind a contraction."""
     return _sums_integers(contraction) and any(epilogue.contraction == contraction.name for epilogue in epilogues(chain))
@@ -118,19 +130,13 @@ def needs_epilogue(chain: Chain, contraction: Operator) -> bool:
 def why_not_in_tiles(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Why micro tiles cannot apply a map of integers, or end the sums of integers, under a schedule; empty if they can."""
     found = next((one for one in epilogues(chain) if operator.name in (one.contraction, *one.maps)), None)
-    reads_sums = any(
-        chain.tensor(access.tensor).dtype == SUMS for access in operator.reads if access.tensor in chain.intermediates
-    )
-    if found is None:
-        return f"{operator.name} computes with integers outside of micro tiles" if reads_sums else ""
-    if not _sums_integers(chain.operator(found.contraction)):
+    if found is None or not _sums_integers(chain.operator(found.contraction)):
         return ""
     if not _run_together(chain, schedule, found):
         return f"{', '.join(found.maps)} do not run where the sums of {found.contraction} are complete"
     summed = {axis.name: axis.extent for axis in operator.reduction_axes()} if found.element_type(chain) else {}
-    cut = [
-        loop.axis for loop in schedule.path(operator.name) if loop.axis in summed and not _covers(loop.tile, summed[loop.axis])
-    ]
+    loops = (loop for loop in schedule.path(operator.name) if loop.axis in summed)
+    cut = [loop.axis for loop in loops if not _covers(loop.tile, summed[loop.axis])]
     return f"blocks of {', '.join(cut)} leave sums of {operator.name} that no memory holds" if cut else ""
 
 

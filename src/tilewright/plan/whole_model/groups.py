@@ -12,10 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tilewright.graph.index import Index
-from tilewright.graph.types import AxisKind, Graph, Operator, Tensor
+from tilewright.graph.types import AxisKind, Chain, Graph, Operator, Tensor
+from tilewright.plan.chains import make_chain
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions import gathered_reads as lookups
+from tilewright.plan.regions.epilogues import SUMS, passed_in_tiles
 
 Operators = tuple[Operator, ...]
 
@@ -33,6 +35,8 @@ class DataFlow:
     """By name."""
     positions: dict[str, int] = field(default_factory=dict)
     """Of every operator in the graph."""
+    in_tiles: frozenset[str] = frozenset()
+    """Tensors of integers that need no memory."""
 
     def __post_init__(self) -> None:
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
@@ -41,6 +45,7 @@ class DataFlow:
             self.writers[operator.write.tensor] = operator
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
                 self.readers.setdefault(tensor, []).append(operator)
+        self.in_tiles = self._in_tiles()
 
     def in_order(self, operators: Iterable[Operator]) -> Operators:
         """Operators in the order of the graph."""
@@ -60,7 +65,7 @@ class DataFlow:
         if tensor in self.graph.outputs:
             return CannotFuse(Barrier.GRAPH_OUTPUT)
         writer, readers = self.writers[tensor], self.readers[tensor]
-        reason = None if self._stays_in_tiles(tensor) else why_stored(self.tensors, tensor, [writer, *readers])
+        reason = None if tensor in self.in_tiles else why_stored(self.tensors, tensor, [writer, *readers])
         if reason is not None:
             return reason
         if not all(index.is_axis() or not index.terms for index in writer.write.indices) and not _has_dimension_to_block(
@@ -71,18 +76,18 @@ class DataFlow:
             return reason
         return CannotFuse(Barrier.SEVERAL_READERS, tuple(op.name for op in readers)) if len(readers) > 1 else None
 
-    def _stays_in_tiles(self, tensor: str) -> bool:
-        """Whether a map takes sums of integers on, or what maps of integers have made of them: micro tiles may apply it."""
-        readers = self.readers[tensor]
-        is_taken = all(reader.is_map() and reader.accumulator in ("int32", "float32") for reader in readers)
-        return is_taken and self._is_sum_of_integers(tensor)
+    def _in_tiles(self) -> frozenset[str]:
+        """Sums of integers, and what maps make of them, that may stay in micro tiles."""
+        products = (operator for operator in self.graph.operators if operator.accumulator == SUMS and operator.is_contraction())
+        return frozenset(tensor for product in products for tensor in passed_in_tiles(self._with_maps_behind(product)))
 
-    def _is_sum_of_integers(self, tensor: str) -> bool:
-        writer = self.writers.get(tensor)
-        if writer is None or self.tensors[tensor].dtype != "int32" or writer.accumulator != "int32":
-            return False
-        behind = writer.is_map() and any(self._is_sum_of_integers(access.tensor) for access in writer.reads)
-        return writer.is_contraction() or behind
+    def _with_maps_behind(self, product: Operator) -> Chain:
+        """The chain of a product and the maps that follow it, each the only reader of what is before."""
+        operators, tensor = [product], product.write.tensor
+        while tensor not in self.graph.outputs and [reader.is_map() for reader in self.readers.get(tensor, ())] == [True]:
+            operators += self.readers[tensor]
+            tensor = operators[-1].write.tensor
+        return make_chain(self.graph, operators)
 
 
 def _has_dimension_to_block(writer: Operator, readers: Iterable[Operator]) -> bool:
