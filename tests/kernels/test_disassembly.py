@@ -171,14 +171,19 @@ def test_no_vector_goes_through_the_stack_and_prefetches_are_there(kernel: Micro
 
 
 def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, kernel: MicroKernel) -> list[Plan]:
-    """The same with a map that needs a vector per column, one per row and one per element, if the kernel takes an epilogue."""
+    """The same with a map that needs a vector per column, one per row and one per element, if the kernel takes an epilogue.
+
+    Sums of integers become bytes.
+    """
     if kernel.emit_with is None:
         return []
-    sums = replace(product, write=replace(product.write, tensor="t"))
+    left, right, result = kernel.element_types
+    sums = replace(product, write=replace(product.write, tensor="t"), accumulator=result)
     body = apply("maximum", apply("add", apply("multiply", apply("add", Load(0), Load(1)), Load(2)), Load(3)), Literal(0.0))
     maps = mapping("maps", body, ["t:mn", "columns:n", "rows:m", "all:mn"], "ended:mn", extents)
     schedule = Schedule((*plain.schedule.body, Compute("maps")))
-    return [hand_plan(chain("ended", [sums, maps]), schedule, plain.machine, kernel)]
+    types = {"a": left, "b": right, "t": result, "ended": "uint8" if result == "int32" else result}
+    return [hand_plan(typed(chain("ended", [sums, maps]), types), schedule, plain.machine, kernel)]
 
 
 PLANNED = [kernel for kernel in NATIVE if kernel.reduction_loops == 1]
