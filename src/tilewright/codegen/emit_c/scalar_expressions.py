@@ -31,6 +31,9 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
     fused = multiply_add(scalar, known)
     if fused is not None:
         return f"tw_multiply_add({', '.join(vector_text(part, leaf, known) for part in fused)})"
+    quotient = _rounded_quotient(scalar, known)
+    if quotient is not None:
+        return f"tw_rounded_quotient({', '.join(vector_text(part, leaf, known) for part in quotient)})"
     if scalar.function == "where":
         condition, yes, no = scalar.operands
         chosen = (vector_text(value, leaf, known) for value in (yes, no))
@@ -45,6 +48,14 @@ def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = Mappin
     if scalar.function not in VALUES:
         raise InternalError(f"no C text for the scalar function {scalar.function}")
     return VALUES[scalar.function].format(*(vector_text(operand, leaf, known) for operand in scalar.operands))
+
+
+def _rounded_quotient(scalar: Apply, known: Mapping[Scalar, str]) -> tuple[Scalar, ...] | None:
+    """What is divided by what, where a quotient is rounded."""
+    match scalar:
+        case Apply("round", (Apply("divide", operands) as quotient,)) if quotient not in known:
+            return operands
+    return None
 
 
 def _is_number(scalar: Scalar) -> bool:
