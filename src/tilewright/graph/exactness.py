@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilewright.graph.scalar import AxisValue, Literal, Parameter, Scalar, subexpressions
-from tilewright.graph.types import Operator, Tensor
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter, Scalar, subexpressions
+from tilewright.graph.types import SUM, Operator, Tensor
 
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 HALVES = frozenset(("float16", "bfloat16"))
@@ -57,9 +57,26 @@ def has_integer_lanes(operator: Operator, reads: Sequence[str], written: str) ->
     >>> has_integer_lanes(add, ["int8"], "int8"), has_integer_lanes(more, ["int8", "int8"], "int8")
     (False, True)
     """
-    is_plain = all(read.is_affine() for read in operator.reads) and {*reads, written} <= LANE_TYPES
+    return operator.is_map() and written in LANE_TYPES and _has_integer_body(operator, reads)
+
+
+def sums_in_integer_lanes(operator: Operator, reads: Sequence[str]) -> bool:
+    """Whether vectors of int32 compute the points of a plain sum, given the element types of its reads.
+
+    >>> from tilewright.graph.builders.matmul import matmul
+    >>> a, b = Tensor("a", (4, 5), "int32"), Tensor("b", (5, 2), "int32")
+    >>> product, _ = matmul(a, b, name="f", result="c")
+    >>> sums_in_integer_lanes(product, ["int32", "int8"]), sums_in_integer_lanes(product, ["int32", "float32"])
+    (True, False)
+    """
+    return operator.reduction == SUM and _has_integer_body(operator, reads)
+
+
+def _has_integer_body(operator: Operator, reads: Sequence[str]) -> bool:
+    is_plain = all(read.is_affine() for read in operator.reads) and set(reads) <= LANE_TYPES
+    functions = {node.function for node in subexpressions(operator.body) if isinstance(node, Apply)}
     leaves = all(_has_lanes(node) for node in subexpressions(operator.body))
-    return operator.is_map() and operator.accumulator == "int32" and is_plain and leaves and set(operator.functions()) <= WRAPPING
+    return operator.accumulator == "int32" and is_plain and leaves and functions <= WRAPPING
 
 
 def _has_lanes(node: Scalar) -> bool:

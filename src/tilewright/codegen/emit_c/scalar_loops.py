@@ -10,7 +10,15 @@ from typing import TypeAlias
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import index_text
-from tilewright.codegen.emit_c.integer_vectors import has_vectors, in_vectors, integer_helpers, vector_lines
+from tilewright.codegen.emit_c.integer_vectors import (
+    has_vectors,
+    in_vectors,
+    integer_helpers,
+    sums_in_vectors,
+    vector_lines,
+    vector_loads,
+    vector_value,
+)
 from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
 from tilewright.codegen.emit_c.lookups import lookups, place_of, position_texts
 from tilewright.codegen.emit_c.multiply_adds import multiply_add, summed_product
@@ -98,11 +106,28 @@ class _Emitter:
             name, step = f"state_{state.name}", self.state_step(state)
             lines.append(f"{self.c_type} {name} = {self.literal(state.identity, clamps=True)[0]};")
             is_long = self.loops.block_steps and state.combine == "add"
+            if sums_in_vectors(self.loops, reduced):
+                lines += self.vector_sum(name, reduced, step)
+                continue
             lines += self.long_sum(name, reduced, step) if is_long else self.scope(reduced, step)
         finished = self.store(self.value(reduction.finish))
         if set(reduced) <= self.loops.operator.write.axes():
             return [*lines, *self.scope(reduced, [*self.point(reduction.finish), finished])]
         return [*lines, *self.loads(reduction.finish), finished]
+
+    def vector_sum(self, name: str, reduced: list[str], step: Lines) -> Lines:
+        """A sum of integers in lanes along the axis whose neighbours lie side by side, and of points that fill no vector."""
+        axis = self.loops.vector_axis
+        assert axis is not None
+        vectors = [*vector_loads(self.loops, self.address), f"{name}_lanes += {vector_value(self.loops)};"]
+        inside = (
+            step
+            if self.ranges[axis].size == 1
+            else in_vectors(names.axis_offset(axis), to_c(self.ranges[axis].size), vectors, step)
+        )
+        loops = self.scope((other for other in reduced if other != axis), inside)
+        folded = f"{name} = tw_add_{self.loops.scalar_element_type}({name}, tw_fold_naturals({name}_lanes));"
+        return [f"tw_naturals {name}_lanes = tw_splat_natural(0);", *loops, folded]
 
     def state_step(self, state: StateVariable) -> Lines:
         """Take one point into a state."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from math import prod
 
-from tilewright.graph.exactness import has_integer_lanes, scalar_element_type
+from tilewright.graph.exactness import has_integer_lanes, scalar_element_type, sums_in_integer_lanes
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
@@ -54,7 +54,7 @@ def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients)
     sizes = planned_sizes(chain)
     steps = prod(sizes.values()) * (1 + len(operator.functions()))
     types = [chain.tensor(read.tensor).dtype for read in operator.reads]
-    if has_integer_lanes(operator, types, chain.tensor(chain.output).dtype):
+    if has_integer_lanes(operator, types, chain.tensor(chain.output).dtype) or sums_in_integer_lanes(operator, types):
         steps //= machine.vector_bits // LANE_BITS
     least = floor(chain, machine)
     seconds = max(steps * coefficients.scalar_step_cycles / machine.frequency_hz, least.seconds)
