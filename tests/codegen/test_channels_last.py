@@ -90,6 +90,16 @@ def test_pixel_rows(name: str, filters: int, result: tuple[int, ...]) -> None:
     checked((batch, channels, *size), w, 1, window, PIXEL_ROWS, x, result=result)
 
 
+@pytest.mark.parametrize("per_group", [(2, 3), (17, 16), (8, 40)], ids=str)
+@pytest.mark.parametrize("name", ["3x3", "by two", "dilated", "no padding", "one pixel"])
+def test_pixel_rows_of_groups(name: str, per_group: tuple[int, int]) -> None:
+    """Three groups, of so many channels and filters each."""
+    (batch, _, *size), kernel, window = CASES[name]
+    channels, filters = (3 * number for number in per_group)
+    x, w = normal(batch, *size, channels), normal(filters, per_group[0], *kernel)
+    checked((batch, channels, *size), w, 3, window, PIXEL_ROWS, x)
+
+
 @settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_any_windows(data: st.DataObject) -> None:

@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, plain
+from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, number, plain, points
 
 
 def applies(problem: Problem) -> bool:
-    """Whether windows see several channels that lie side by side, and all filters meet all of them."""
+    """Whether windows see several channels that lie side by side, in all or in each of some groups, and meet several filters."""
     sliding = sliding_product(problem)
-    if sliding is None or sliding.roles.group or len(sliding.channels) != 1 or len(sliding.roles.filters) != 1:
+    if sliding is None or len(_summed(sliding)) != 1 or len(sliding.roles.filters) != 1:
         return False
     roles = sliding.roles
-    is_last = roles.image.indices[-1].axes() == {sliding.channels[0].name}
+    is_last = roles.image.indices[-1].axes() == {axis.name for axis in sliding.channels}
     return is_last and problem.is_constant(problem.operator.reads.index(roles.weights))
 
 
@@ -31,9 +30,9 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     sliding = sliding_product(problem)
     assert sliding is not None
     roles = sliding.roles
-    filters = builder.record(filters_by, sliding, (*_depths(sliding), *roles.filters), kind="filters")
+    filters = builder.record(filters_by, sliding, _filter_axes(sliding), kind="filters")
     sums = builder.record(_product, sliding, _image(builder, sliding), filters, kind="conv")
-    axes = (*roles.batch, *roles.filters, *roles.outputs)
+    axes = (*roles.batch, *roles.group, *roles.filters, *roles.outputs)
     read = Access(sums.name, _sum(roles))
     return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
 
@@ -44,26 +43,37 @@ def _image(builder: Builder, sliding: SlidingProduct) -> Access:
     if roles.image.guard is None:
         return roles.image
     image = padded_for_tiles(builder, sliding, sliding.seen)
-    return Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides), *plain(sliding.channels)))
+    return Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides), number(sliding.channels)))
+
+
+def _summed(sliding: SlidingProduct) -> tuple[Axis, ...]:
+    """The channels that are summed: all, or those of a group."""
+    return sliding.channels[len(sliding.roles.group) :]
 
 
 def _depths(sliding: SlidingProduct) -> tuple[Axis, ...]:
     """What is summed: taps, and channels inside."""
-    return (*sliding.taps, *sliding.channels)
+    return (*sliding.taps, *_summed(sliding))
+
+
+def _filter_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:
+    """The dimensions of the filters: a matrix of what is summed by filters, for every group."""
+    return (*sliding.roles.group, *_depths(sliding), *sliding.roles.filters)
 
 
 def _sum(roles: ProductRoles) -> tuple[Index, ...]:
-    """Where a sum is: [batch, outputs, filter]."""
-    return plain((*roles.batch, *roles.outputs, *roles.filters))
+    """Where a sum is: [batch, outputs, (group, filter)]."""
+    return (*plain((*roles.batch, *roles.outputs)), roles.channels)
 
 
 def _product(sliding: SlidingProduct, image: Access, filters: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    roles, depths = sliding.roles, _depths(sliding)
-    weights = Access(filters.name, tuple(axis_index(axis.name) for axis in (*depths, *roles.filters)))
-    axes = (*roles.batch, *roles.outputs, *roles.filters, *depths)
+    roles = sliding.roles
+    weights = Access(filters.name, plain(_filter_axes(sliding)))
+    axes = (*roles.batch, *roles.group, *roles.outputs, *roles.filters, *_depths(sliding))
     write = Access(result, _sum(roles))
     operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, roles.problem.operator.accumulator)
-    return operator, Tensor(result, extents((*roles.batch, *roles.outputs, *roles.filters)), roles.problem.result.dtype)
+    shape = (*extents((*roles.batch, *roles.outputs)), points((*roles.group, *roles.filters)))
+    return operator, Tensor(result, shape, roles.problem.result.dtype)
 
 
 ALGORITHM = Algorithm("pixel rows", Accuracy.REORDERED, applies, expand)
