@@ -64,7 +64,7 @@ def _times_row(name: str, times: Parts, names: Sequence[str], threads: int) -> l
         *(units.seconds(seconds[each]) if seconds.get(each) is not None else "-" for each in names),
         f"{to_own(times):.2f}",
         f"{to_own(times, FAST):.2f}",
-        units.percent(share),
+        "-" if share is None else units.percent(share),
         units.seconds(times["flops"] / times["peak_flops_per_s"] / threads),
         units.seconds(times["moved_bytes"] / times["bandwidth_bytes_per_s"] / threads),
         units.seconds(prediction["predicted_s"]) if prediction else "-",
