@@ -125,7 +125,7 @@ static void chain_task(void *argument, struct tw_blocks *blocks, char *scratch) 
     matmul_avx512_f32_6x64_tiles_8_24x512_n512_k64_bp4096_br64_cr528_a0(size_m, A + at_b * stride_A_0 + at_m * stride_A_1, stride_A_1, stride_A_2, packed_B, C);
     /* weights: softmax */
     rows_5ba465e7(C, running_P_inverse, size_m, 512, 528);
-    matmul_avx512_f32_6x64_multiply_e73b57_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);
+    matmul_avx512_f32_6x64_multiply_9f76dc_tiles_8_24x64_n64_k512_ar528_ac1_bp32768_br64_a0_er1(size_m, C, packed_D, E + at_b * stride_E_0 + at_m * stride_E_1, stride_E_1, running_P_inverse);
   }
 }
 
