@@ -11,8 +11,10 @@ import pytest
 from tests.kernels.dialects.test_vocabulary import DIALECTS
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, command, dialect_library
-from tilewright.codegen.emit_c.vectors.guarded_windows import windows
+from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
 from tilewright.kernels import VectorDialect
+from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.helpers import texts
 
 EXPORTS = """
 EXPORT void vector(float *target, const float *p, long stride, long first, long last, float otherwise) {
@@ -44,3 +46,40 @@ def check(library: ctypes.CDLL, lanes: int, stride: int) -> None:
 def test_only_lanes_inside_are_read(dialect: VectorDialect, stride: int) -> None:
     compiler = next(filter(command, COMPILERS))
     in_child(check, dialect_library(dialect, compiler, LIMITS + windows(dialect.lanes).text + EXPORTS), dialect.lanes, stride)
+
+
+SHORT_EXPORTS = EXPORTS.replace("const float *p", "const @TYPE@ *p").replace("between(", "between_@NAME@(")
+VALUES = {
+    "int8": [-128, 127, -1, 0, 1],
+    "uint8": [0, 255, 128, 1],
+    "bool": [True, False],
+    "int16": [-32768, 32767, -1],
+    "uint16": [65535, 0, 32768],
+    "int32": [-(1 << 24), 1 << 24, -7],
+    "float16": [65504.0, -0.5, 6e-8],
+}
+
+
+def check_type(library: ctypes.CDLL, lanes: int, stride: int, dtype: str) -> None:
+    library.vector.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_long] * 3 + [ctypes.c_float]
+    target = np.empty(lanes, np.float32)
+    for first, last, at_end in product(range(lanes + 1), range(-1, lanes + 1), (True, False)):
+        values = np.resize(np.array(VALUES[dtype], dtype), max((last - 1 - first) * stride + 1, 1))
+        memory = GuardedMemory(-(-values.nbytes // 4) * 4)
+        source = memory.place(values.size, at_end=at_end, dtype=values.dtype)
+        source[:] = values
+        library.vector(target.ctypes.data, source.ctypes.data - source.itemsize * first * stride, stride, first, last, -3.0)
+        wanted = np.full(lanes, -3, np.float32)
+        if last > first:
+            wanted[first:last] = values[::stride]
+        assert np.array_equal(target, wanted), (first, last, at_end)
+
+
+@pytest.mark.parametrize("stride", [1, 2, 3])
+@pytest.mark.parametrize("dtype", VALUES)
+@pytest.mark.parametrize("dialect", [pytest.param(one, id=one.name, marks=pytest.mark.needs(*one.features)) for one in DIALECTS])
+def test_elements_of_other_types(dialect: VectorDialect, dtype: str, stride: int) -> None:
+    compiler = next(filter(command, COMPILERS))
+    exports = SHORT_EXPORTS.replace("@TYPE@", C_TYPES[dtype]).replace("@NAME@", dtype)
+    text = "\n".join([LIMITS, *texts(short_windows([dtype], dialect.lanes)), exports])
+    in_child(check_type, dialect_library(dialect, compiler, text), dialect.lanes, stride, dtype)

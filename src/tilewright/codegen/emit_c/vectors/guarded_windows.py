@@ -6,13 +6,14 @@ up to some lane; those that do not move with the lanes hold for all of them or f
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from tilewright.codegen.emit_c.gathers import index_text
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import Index
+from tilewright.kernels.element_access import C_TYPES, WIDENS, reading, suffix
 from tilewright.kernels.helpers import Helper
 
 WINDOWS = """\
@@ -94,6 +95,73 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
 }
 """
 """The same for traces of memory accesses."""
+SHORT_WINDOWS = """\
+TW_INLINE tw_vec tw_load_between_@NAME@(const @TYPE@ *p, long first, long last, float otherwise) {
+  if (__builtin_expect(last - first == TW_LANES, 1))
+    return tw_load_@NAME@(p);
+@MASKED@  float lanes[TW_LANES];
+  tw_store(lanes, tw_splat(otherwise));
+  for (long i = first; i < last; i++)
+    lanes[i] = tw_read_@NAME@(p + i);
+  return tw_load(lanes);
+}
+@EVERY_OTHER@\
+TW_INLINE tw_vec tw_load_strided_between_@NAME@(const @TYPE@ *p, long stride, long first, long last, float otherwise) {
+  if (last - first == TW_LANES)
+    return @WHOLE@tw_load_strided_@NAME@(p, stride, TW_LANES);
+  float lanes[TW_LANES];
+  tw_store(lanes, tw_splat(otherwise));
+  for (long i = first; i < last; i++)
+    lanes[i] = tw_read_@NAME@(p + i * stride);
+  return tw_load(lanes);
+}
+"""
+"""The same for elements of other types, converted."""
+MASKED = """\
+#if defined(__AVX512F__) && TW_LANES == 16
+  tw_int inside;
+  const tw_mask mask = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
+  __asm__("@LOADS@ %1, %0%{%2%}%{z%}" : "=v"(inside) : "m"(*(const tw_@NAME@ *)p), "Yk"(mask));
+  return tw_where(mask, __builtin_convertvector(inside, tw_vec), tw_splat(otherwise));
+#endif
+"""
+"""Elements whose lanes a mask leaves out are not touched, as if they were not there."""
+EVERY_OTHER_BYTE = """\
+TW_INLINE tw_vec tw_load_every_other_@NAME@(const @TYPE@ *p) { /* two halves, of which the second ends with the last byte */
+  typedef @WORD@ words __attribute__((vector_size(TW_LANES), aligned(1), may_alias));
+  typedef float half __attribute__((vector_size(2 * TW_LANES)));
+  const words low = *(const words *)p << 8 >> 8, high = *(const words *)(p + TW_LANES - 1) >> 8;
+  return __builtin_shufflevector(__builtin_convertvector(low, half), __builtin_convertvector(high, half), @IN_ORDER@);
+}
+"""
+"""Bytes as halves of words: shifts give them their signs."""
+SHORT_TRACED = """\
+TW_INLINE tw_vec tw_load_strided_between_@NAME@(const @TYPE@ *p, long stride, long first, long last, float otherwise) {
+  return tw_load_strided_@NAME@(p + first * stride, stride, last - first) + otherwise;
+}
+TW_INLINE tw_vec tw_load_between_@NAME@(const @TYPE@ *p, long first, long last, float otherwise) {
+  return tw_load_strided_between_@NAME@(p, 1, first, last, otherwise);
+}
+"""
+WORDS = {"int8": "short", "uint8": "unsigned short", "bool": "unsigned short"}
+
+
+def short_windows(dtypes: Iterable[str], lanes: int) -> list[Helper]:
+    """The functions that load windows of elements of these types, in vectors of so many lanes."""
+    return [_short_windows(dtype, lanes) for dtype in sorted(set(dtypes) - {"float32"})]
+
+
+def _short_windows(dtype: str, lanes: int) -> Helper:
+    def named(text: str) -> str:
+        return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
+
+    masked = MASKED.replace("@LOADS@", WIDENS[dtype]) if dtype in WIDENS else ""
+    order = ", ".join(map(str, range(lanes)))
+    every_other = EVERY_OTHER_BYTE.replace("@WORD@", WORDS[dtype]).replace("@IN_ORDER@", order) if dtype in WORDS else ""
+    whole = "stride == 2 ? tw_load_every_other_@NAME@(p) : " if dtype in WORDS else ""
+    text = SHORT_WINDOWS.replace("@MASKED@", masked).replace("@EVERY_OTHER@", every_other).replace("@WHOLE@", whole)
+    name, needed = f"tw_load_between_{dtype}", tuple(reading([dtype]))
+    return Helper(name, named(text), needed, Helper(name, named(SHORT_TRACED), needed))
 
 
 def windows(lanes: int) -> Helper:
@@ -116,7 +184,8 @@ def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, po
         last = f"{condition} ? {last} : 0"
     otherwise = literal_text(operand.guard.otherwise) if operand.guard is not None else "0.0f"
     pointer = f"{operand.buffer} + {to_c(place)}"
-    call = f"tw_load_between({pointer}" if step == 1 else f"tw_load_strided_between({pointer}, {to_c(step)}"
+    of = suffix(operand.dtype)
+    call = f"tw_load_between{of}({pointer}" if step == 1 else f"tw_load_strided_between{of}({pointer}, {to_c(step)}"
     return [
         f"const long first_{read} = {first};",
         f"const long last_{read} = {last};",
@@ -125,13 +194,9 @@ def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, po
 
 
 def is_guarded_window(operand: Gather) -> bool:
-    """Whether a read is affine, with affine constraints, of float32."""
+    """Whether a read is affine, with affine constraints."""
     constraints = operand.guard.constraints if operand.guard is not None else ()
-    return (
-        operand.dtype == "float32"
-        and not operand.lookups
-        and all(index.is_affine() for index in (*operand.indices, *constraints))
-    )
+    return not operand.lookups and all(index.is_affine() for index in (*operand.indices, *constraints))
 
 
 def _dims(operand: Gather) -> list[tuple[Index, Value]]:

@@ -13,7 +13,7 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.channel_sums import emit_channel_sum, sums_channels
-from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, windows
+from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, windows
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams
 from tilewright.codegen.emit_c.vectors.statements import Lines
@@ -48,10 +48,16 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *lookups(loops.reads),
         *gathers(kept_reads(loops).values(), lanes),
         *([windows(lanes)] if _loads_windows(loops) else []),
+        *short_windows(_types_of_windows(loops), lanes),
         *([compensated_sum("")] if loops.block_steps else []),
         *([sliding_helpers(lanes)] if streams(loops) else []),
         *transposed_helpers(loops),
     ]
+
+
+def _types_of_windows(loops: VectorLoops) -> set[str]:
+    """The element types of what is read through guards."""
+    return {read.dtype for read in loops.reads if isinstance(read, Gather) and is_guarded_window(read)}
 
 
 def _loads_windows(loops: VectorLoops) -> bool:
