@@ -82,6 +82,38 @@ def test_shapes_are_known_at_import():
     assert not session.numpy_operators
 
 
+@pytest.mark.parametrize("to", [TensorProto.FLOAT, TensorProto.DOUBLE, TensorProto.INT64])
+@pytest.mark.parametrize("operator", ["Add", "Sub", "Mul", "Div", "Max", "Min", "Mod", "Less", "Equal", "Where"])
+def test_numbers_of_extents_meet_fractions(operator, to):
+    """Extents are whole numbers where a model is imported: what is cast to floats keeps its fractions."""
+    dtype = helper.tensor_dtype_to_np_dtype(to)
+    feeds = {"x": np.zeros((3, 5, 4), np.float32)}
+    half = np.array([-0.625, 3.0, 7.75]).astype(dtype) + (to == TensorProto.INT64)
+    extents = np.array([3, 5, 4], dtype)
+    condition = np.array([True, False, True])
+    references = {
+        "Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum, "Min": np.minimum,
+        "Less": np.less, "Equal": np.equal, "Where": lambda a, b: np.where(condition, a, b),
+        "Div": np.divide if to != TensorProto.INT64 else lambda a, b: np.trunc(a / b).astype(dtype),
+        "Mod": np.fmod if to != TensorProto.INT64 else np.mod,
+    }  # fmt: skip
+    half = np.where(half == 0, 2, half).astype(dtype)
+    attributes = {"fmod": 1} if operator == "Mod" and to != TensorProto.INT64 else {}
+    operands = ["condition", "v", "half"] if operator == "Where" else ["v", "half"]
+    proto = model(
+        [
+            helper.make_node("Shape", ["x"], ["s"]),
+            helper.make_node("Cast", ["s"], ["v"], to=to),
+            helper.make_node(operator, operands, ["y"], **attributes),
+        ],
+        [info("x", ["n", "m", 4])],
+        [info("y", None, helper.np_dtype_to_tensor_dtype(references[operator](extents, half).dtype))],
+        {"half": half, "condition": condition} if operator == "Where" else {"half": half},
+    )
+    _, (y,) = run(proto, **feeds)
+    assert np.array_equal(y, references[operator](extents, half))
+
+
 @pytest.mark.parametrize("taken", [True, False])
 def test_the_branch_that_is_taken_is_compiled(taken):
     branches = {

@@ -76,7 +76,7 @@ def fold(node: Node, inputs: Sequence[Any]) -> Array | Symbolic | None:
     if node.operator in MOVES and node.definition is not None:
         return _moved(node, inputs, arrays, dtype)
     function = _ELEMENTWISE.get(node.operator)
-    if function is None:
+    if function is None or not all(map(_has_whole_numbers, inputs)):
         return None
     try:
         return _array(np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object), _result_type(node.operator, dtype))
@@ -84,6 +84,11 @@ def fold(node: Node, inputs: Sequence[Any]) -> Array | Symbolic | None:
         raise
     except (UnsupportedOperation, ValueError):
         return None
+
+
+def _has_whole_numbers(value: Any) -> bool:
+    """Whether a value is of integers or truth values: arithmetic of extents would drop what is behind the point of others."""
+    return np.dtype(value.dtype).kind in "iub"
 
 
 def _moved(node: Node, inputs: Sequence[Any], arrays: Sequence[Any], dtype: str) -> Array | Symbolic | None:
