@@ -95,18 +95,21 @@ TW_INLINE void tw_store_whole_int32(int *p, tw_int whole) { *(tw_int32 *)p = who
 @PART@#endif
 """
 WHOLE_PART = """\
-TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
 #if defined(__AVX512F__) && TW_LANES == 16
+TW_INLINE tw_int tw_load_whole_lanes_@NAME@(const @TYPE@ *p, tw_mask lanes) {
   tw_int whole;
-  __asm__("@MASKED@ %1, %0%{%2%}%{z%}" : "=v"(whole) : "m"(*(const tw_@NAME@ *)p), "Yk"((unsigned short)((1u << n) - 1)));
+  __asm__("@MASKED@ %1, %0%{%2%}%{z%}" : "=v"(whole) : "m"(*(const tw_@NAME@ *)p), "Yk"(lanes));
   return whole;
+}
+TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) { return tw_load_whole_lanes_@NAME@(p, tw_prefix(n)); }
 #else
+TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
   @TYPE@ lanes[TW_LANES] = {0};
   for (long i = 0; i < n; i++)
     lanes[i] = p[i];
   return tw_load_whole_@NAME@(lanes);
-#endif
 }
+#endif
 """
 """Elements whose lanes a mask leaves out are not touched, as if they were not there."""
 LOAD_NARROW = """\
@@ -231,7 +234,8 @@ def writing(dtypes: Iterable[str]) -> list[Helper]:
 
 def whole_numbers(dtype: str) -> Helper:
     """`tw_load_whole_<dtype>` and `tw_store_whole_<dtype>`: vectors of a type of `NARROW` as lanes of 32 bits, and their low bits
-    as such elements; `tw_load_whole_part_<dtype>`: the first elements. The text may be repeated within a translation unit."""
+    as such elements; `tw_load_whole_part_<dtype>`: the first elements, and with AVX-512 `tw_load_whole_lanes_<dtype>`,
+    those of a mask. The text may be repeated within a translation unit."""
     text = WHOLE_INT32 if dtype not in WIDENS else WHOLE.replace("@WIDENS@", WIDENS[dtype]).replace("@NARROWS@", NARROWS[dtype])
     text = text.replace("@PART@", WHOLE_PART).replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32"))
     return Helper(f"tw_load_whole_{dtype}", _named(text, dtype))

@@ -92,6 +92,15 @@ def test_ties_and_their_neighbours(features: frozenset[str], compiler: str) -> N
 
 
 @pytest.mark.parametrize(("features", "compiler"), CASES)
+@pytest.mark.parametrize("size", [0.0, 1e-45, 1e-38, 1e-20])
+def test_zeros_keep_their_signs(features: frozenset[str], compiler: str, size: float) -> None:
+    """Nothing beside them is divided for being beyond the bounds of the proof."""
+    call, x = Quotients(features, compiler), np.array([size, -size] * 8, np.float32)
+    for d in divisors(np.random.default_rng(2)):
+        assert_those_of_a_division(call, x, np.full_like(x, d))
+
+
+@pytest.mark.parametrize(("features", "compiler"), CASES)
 def test_numbers_of_all_sizes(features: frozenset[str], compiler: str) -> None:
     """Any bits, infinities, NaN and denormals among them."""
     call, random = Quotients(features, compiler), np.random.default_rng(1)

@@ -38,7 +38,7 @@ TW_INLINE tw_vec tw_nearest(tw_vec v) {
         # With r = RN(1/d), two steps q <- RN(q + RN(x - q d) r) from RN(x r): the first gives a neighbour of x/d, of which the
         # second makes RN(x/d) (Markstein 1990, theorem 5; Muller et al., Handbook of Floating-Point Arithmetic, section 4.7).
         # Remainders must not underflow: within these bounds they do not where the quotient is 1/4 or more, and below that
-        # it becomes 0, with its sign, whatever its last places are. What is left, NaN included, is divided.
+        # it becomes 0, with the sign of RN(x r), whatever its last places are. What is left, NaN included, is divided.
         "rounded_quotient": """\
 #ifndef TW_ROUNDED_QUOTIENT
 #define TW_ROUNDED_QUOTIENT
@@ -47,12 +47,12 @@ TW_INLINE tw_vec tw_rounded_quotient(tw_vec x, tw_vec d) {
 #if defined(__AVX512F__) && TW_LANES == 16
   const tw_vec inverse = tw_splat(1.0f) / d, size = tw_abs(d);
   const tw_mask is_near = tw_greater_equal(size, tw_splat(0x1p-60f)) & tw_less_equal(size, tw_splat(0x1p60f));
-  tw_vec quotient = x * inverse;
-  if (tw_any((tw_mask) ~(is_near & tw_less(tw_abs(quotient), tw_splat(0x1p120f)))))
+  const tw_vec about = x * inverse;
+  if (tw_any((tw_mask) ~(is_near & tw_less(tw_abs(about), tw_splat(0x1p120f)))))
     return tw_nearest(x / d);
-  quotient = tw_multiply_add(tw_multiply_add(-quotient, d, x), inverse, quotient);
-  quotient = tw_multiply_add(tw_multiply_add(-quotient, d, x), inverse, quotient);
-  return tw_nearest(quotient);
+  const tw_vec near = tw_multiply_add(tw_multiply_add(-about, d, x), inverse, about);
+  const tw_vec quotient = tw_multiply_add(tw_multiply_add(-near, d, x), inverse, near);
+  return (tw_vec)((tw_int)tw_nearest(quotient) | ((tw_int)about & (-0x7fffffff - 1))); /* a sum with -0 is 0 */
 #else
   return tw_nearest(x / d);
 #endif

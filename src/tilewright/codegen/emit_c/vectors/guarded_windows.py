@@ -13,7 +13,7 @@ from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import Index
-from tilewright.kernels.element_access import C_TYPES, WIDENS, reading, suffix
+from tilewright.kernels.element_access import C_TYPES, NARROW, reading, suffix
 from tilewright.kernels.helpers import Helper
 
 WINDOWS = """\
@@ -119,13 +119,10 @@ TW_INLINE tw_vec tw_load_strided_between_@NAME@(const @TYPE@ *p, long stride, lo
 """The same for elements of other types, converted."""
 MASKED = """\
 #if defined(__AVX512F__) && TW_LANES == 16
-  tw_int inside;
-  const tw_mask mask = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
-  __asm__("@LOADS@ %1, %0%{%2%}%{z%}" : "=v"(inside) : "m"(*(const tw_@NAME@ *)p), "Yk"(mask));
-  return tw_where(mask, __builtin_convertvector(inside, tw_vec), tw_splat(otherwise));
+  const tw_mask inside = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
+  return tw_where(inside, __builtin_convertvector(tw_load_whole_lanes_@NAME@(p, inside), tw_vec), tw_splat(otherwise));
 #endif
 """
-"""Elements whose lanes a mask leaves out are not touched, as if they were not there."""
 EVERY_OTHER_BYTE = """\
 TW_INLINE tw_vec tw_load_every_other_@NAME@(const @TYPE@ *p) { /* two halves, of which the second ends with the last byte */
   typedef @WORD@ words __attribute__((vector_size(TW_LANES), aligned(1), may_alias));
@@ -155,7 +152,7 @@ def _short_windows(dtype: str, lanes: int) -> Helper:
     def named(text: str) -> str:
         return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
 
-    masked = MASKED.replace("@LOADS@", WIDENS[dtype]) if dtype in WIDENS else ""
+    masked = MASKED if dtype in NARROW else ""
     order = ", ".join(map(str, range(lanes)))
     every_other = EVERY_OTHER_BYTE.replace("@WORD@", WORDS[dtype]).replace("@IN_ORDER@", order) if dtype in WORDS else ""
     whole = "stride == 2 ? tw_load_every_other_@NAME@(p) : " if dtype in WORDS else ""
