@@ -87,10 +87,11 @@ def runnable(case: Case, model_plan: ModelPlan) -> Runnable:
     return Runnable(compiler.build(model_plan, threads=1), case.inputs, np.empty(case.reference.shape, np.float32))
 
 
-def portable(case: Case) -> ModelPlan:
+def portable(case: Case, *, fuse: bool | None = None) -> ModelPlan:
     """The plan with the portable micro kernels only."""
     machine = case.model_plan().plans[0].machine
-    return partition(case.graph, machine, kernels=tuple(kernel for kernel in registered() if not kernel.features))
+    kernels = tuple(kernel for kernel in registered() if not kernel.features)
+    return partition(case.graph, machine, fuse=fuse, kernels=kernels)
 
 
 def table(cases: Sequence[Document]) -> list[str]:

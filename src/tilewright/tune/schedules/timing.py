@@ -16,7 +16,6 @@ from tilewright.backends import backend
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c.library import chains_and_entry, emit_file
 from tilewright.codegen.program import Program, c_file, lower_program
-from tilewright.graph.types import Graph
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.cache import KernelCache
@@ -70,11 +69,16 @@ class Runnable:
 
 
 def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnable]:
-    """All plans, loaded, for one thread; they share inputs and output. Libraries lie in `directory`."""
+    """Plans of the whole case, loaded, for one thread; they share inputs and output. Libraries lie in `directory`."""
+    return compiled_models(case, [ModelPlan(case.graph, (plan,), ()) for plan in plans], directory)
+
+
+def compiled_models(case: Case, plans: Sequence[ModelPlan], directory: Path) -> list[Runnable]:
+    """As `compiled`, of plans that may have several chains each."""
     groups = [plans[i : i + PLANS_PER_LIBRARY] for i in range(0, len(plans), PLANS_PER_LIBRARY)]
     result = np.empty(case.reference.shape, np.float32)
     with ThreadPoolExecutor(COMPILERS) as pool:
-        libraries = pool.map(lambda pair: _library(case.graph, pair[1], directory / f"{pair[0]}.so"), enumerate(groups))
+        libraries = pool.map(lambda pair: _library(pair[1], directory / f"{pair[0]}.so"), enumerate(groups))
         return [Runnable(one, case.inputs, result) for library in libraries for one in library]
 
 
@@ -112,9 +116,9 @@ def _measurer() -> NativeMeasurer:
     return measurement.compiled(toolchain.find(), calibration.ensure())
 
 
-def artifacts(graph: Graph, plans: Sequence[Plan]) -> list[Artifact]:
+def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
     """One C file of all plans, as an artifact for the entry point of each."""
-    programs = [_numbered(lower_program(ModelPlan(graph, (plan,), ())), i) for i, plan in enumerate(plans)]
+    programs = [_numbered(lower_program(plan), i) for i, plan in enumerate(plans)]
     files = [replace(c_file(program), entry_point=f"run_{i}") for i, program in enumerate(programs)]
     together = replace(
         files[0],
@@ -142,8 +146,8 @@ def _numbered(program: Program, number: int) -> Program:
     return replace(program, nests=nests)
 
 
-def _features(program: Program, plan: Plan) -> frozenset[str]:
-    used = [program.kernels[one.micro_kernel].features for one in plan.operators if one.micro_kernel]
+def _features(program: Program, model: ModelPlan) -> frozenset[str]:
+    used = [program.kernels[one.micro_kernel].features for plan in model.plans for one in plan.operators if one.micro_kernel]
     return frozenset().union(*used)
 
 
@@ -154,8 +158,8 @@ class _OneLibrary(KernelCache):
         return self.directory
 
 
-def _library(graph: Graph, plans: Sequence[Plan], path: Path) -> list[Executable]:
-    entries = artifacts(graph, plans)
+def _library(plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
+    entries = artifacts(plans)
     first = entries[0]
     compiler = toolchain.find()
     library = compiler.compile(
