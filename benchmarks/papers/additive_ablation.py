@@ -1,4 +1,4 @@
-"""What the cost model, fusion and the micro kernels bring, each alone: Figure 10 as Chimera builds it, on Table IV's plain chains.
+"""What the cost model, fusion and micro kernels bring, each alone: Figure 10 as Chimera builds it, on Table IV's plain chains.
 
     python -m benchmarks.papers.additive_ablation [--cases G2,G5] [--count 100] [--seed 0] [--out FILE.json] [--missing]
 

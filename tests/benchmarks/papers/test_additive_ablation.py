@@ -12,7 +12,10 @@ def test_every_system_is_measured_and_tabled() -> None:
     assert tuple(found["speedups"]) == SYSTEMS
     assert all(speedup > 0 for speedup in found["speedups"].values())
     heading, row, mean, paper = table([found])
-    assert heading.split()[-1] == "all" and row.startswith("small") and len(mean.split()) == 6 and "2.37" in paper
+    assert heading.split()[-1] == "all"
+    assert row.startswith("small")
+    assert len(mean.split()) == 6
+    assert "2.37" in paper
 
 
 def test_chains_keep_their_places_and_have_random_tilings() -> None:
