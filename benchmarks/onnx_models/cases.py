@@ -183,7 +183,7 @@ def _settle(module: Any, args: tuple[Any, ...]) -> None:
     """Batch norms take their statistics from the operands, and scales and shifts that are not all 1 and 0."""
     norms = [part for part in module.modules() if isinstance(part, nn.BatchNorm2d)]
     for norm in norms:
-        nn.init.normal_(norm.weight, mean=1.0, std=0.1)
+        nn.init.normal_(norm.weight, mean=getattr(norm, "mean_scale", 1.0), std=0.1)
         nn.init.normal_(norm.bias, std=0.1)
         norm.momentum = 1.0
     if norms:

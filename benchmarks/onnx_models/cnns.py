@@ -51,23 +51,31 @@ class SqueezeExcite(nn.Module):
         return x * self.scale(x)
 
 
-def bottleneck(inputs: int, width: int, stride: int, *, outputs: int, groups: int = 1, excite: int = 0) -> Any:
-    """ResNet's block of three convolutions (RegNet's with groups and squeeze-excite)."""
+def bottleneck(
+    inputs: int, width: int, stride: int, *, outputs: int, groups: int = 1, excite: int = 0, branch_scale: float = 1.0
+) -> Any:
+    """ResNet's block of three convolutions (RegNet's with groups and squeeze-excite).
+
+    `branch_scale` is the mean scale of the last batch norm: below 1, rounding errors of dozens of blocks do not grow from block
+    to block (P. Goyal et al., arXiv:1706.02677, section 5.1, begin with 0).
+    """
     body = [conv(inputs, width), conv(width, width, 3, stride, groups)]
     body += [SqueezeExcite(width, excite)] if excite else []
-    body += [conv(width, outputs, activation=None)]
+    last = conv(width, outputs, activation=None)
+    last[1].mean_scale = branch_scale
+    body += [last]
     shortcut = conv(inputs, outputs, 1, stride, activation=None) if stride > 1 or inputs != outputs else None
     return Residual(nn.Sequential(*body), shortcut, nn.ReLU())
 
 
-def resnet50(*, width: int = 64, depths: Sequence[int] = (3, 4, 6, 3), classes: int = 1000) -> Any:
+def resnet50(*, width: int = 64, depths: Sequence[int] = (3, 4, 6, 3), classes: int = 1000, branch_scale: float = 1.0) -> Any:
     """ResNet-50; with other depths its smaller and larger kin."""
     layers, inputs = [conv(3, width, 7, 2), nn.MaxPool2d(3, 2, 1)], width
     for stage, depth in enumerate(depths):
         inner = width * 2**stage
         for number in range(depth):
             stride = 2 if stage and not number else 1
-            layers.append(bottleneck(inputs, inner, stride, outputs=4 * inner))
+            layers.append(bottleneck(inputs, inner, stride, outputs=4 * inner, branch_scale=branch_scale))
             inputs = 4 * inner
     return classifier(layers, inputs, classes)
 

@@ -31,7 +31,7 @@ _SMALL_ROWS = (8, 8, 16, 4, 8, 8)
 NETWORKS: Mapping[str, Network] = {
     "resnet18": Network(first_cnns.resnet18, _SMALL_RESNET, 11.69, small_size=32),
     "resnet50": Network(cnns.resnet50, _SMALL_RESNET, 25.56, small_size=32),
-    "resnet152": Network(partial(cnns.resnet50, depths=(3, 8, 36, 3)), _SMALL_RESNET, 60.19, small_size=32),
+    "resnet152": Network(partial(cnns.resnet50, depths=(3, 8, 36, 3), branch_scale=0.2), _SMALL_RESNET, 60.19, small_size=32),
     "vgg16": Network(first_cnns.vgg, _SMALL_VGG, 138.36, small_size=32),
     "vgg19": Network(partial(first_cnns.vgg, depths=first_cnns.VGG_19), _SMALL_VGG, 143.67, small_size=32),
     "squeezenet": Network(first_cnns.squeezenet, {"first": 8, "fires": ((4, 8), (4, 8), (8, 16)), "classes": 10}, 1.24),
