@@ -1,0 +1,132 @@
+"""Perfect affine loop nests: tiled loops in any order around single accesses of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import UnsupportedOperation
+from tilewright.graph.extents import planned_extent
+from tilewright.graph.index import Index
+from tilewright.graph.types import Access, Graph, Operator
+
+Values: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+Range: TypeAlias = tuple[int, int]
+"""The first and the last iteration of a loop, inclusive."""
+
+
+@dataclass(frozen=True, slots=True)
+class TileLoop:
+    """A loop over tiles of `tile` consecutive values of an axis, within the tile of the next loop around it of the same axis."""
+
+    axis: str
+    tile: int
+
+
+@dataclass(frozen=True)
+class Nest:
+    """Loops, outermost first, around one statement. Every axis runs from 0 to its extent - 1, in tiles that need not divide it.
+
+    The innermost loop of an axis has tile 1. Elements outside of an array (the padding of a convolution) are not touched.
+    """
+
+    extents: Mapping[str, int]
+    loops: tuple[TileLoop, ...]
+    reads: tuple[Access, ...]
+    writes: tuple[Access, ...]
+    shapes: Mapping[str, tuple[int, ...]]
+
+    def __post_init__(self) -> None:
+        for axis in self.extents:
+            tiles = [loop.tile for loop in self.loops if loop.axis == axis]
+            if not tiles or tiles[-1] != 1 or sorted(tiles, reverse=True) != tiles:
+                raise ValueError(f"the loops of axis {axis} have tiles {tiles}; they must shrink to 1")
+        for access in self.accesses:
+            _check_product_form(access)
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """Reads, then writes."""
+        return (*self.reads, *self.writes)
+
+    @cached_property
+    def counts(self) -> tuple[int, ...]:
+        """The iterations of every loop; the last tile may be cut, and inner loops then have fewer."""
+        return tuple(-(-self.around(at) // loop.tile) for at, loop in enumerate(self.loops))
+
+    def around(self, at: int) -> int:
+        """The number of values that the loop at a position covers: the tile around it, or the extent of its axis."""
+        axis = self.loops[at].axis
+        outer = (loop.tile for loop in reversed(self.loops[:at]) if loop.axis == axis)
+        return next(outer, self.extents[axis])
+
+    def positions(self, axis: str) -> tuple[int, ...]:
+        """The loops of an axis, outermost first."""
+        return tuple(at for at, loop in enumerate(self.loops) if loop.axis == axis)
+
+    def axis_values(self, axis: str, ranges: Sequence[Range]) -> Values:
+        """The values that an axis takes, without order, while each of its loops (outermost first) runs over a range.
+
+        >>> loops = (TileLoop("m", 4), TileLoop("m", 1))
+        >>> nest = Nest({"m": 6}, loops, (), (), {})
+        >>> nest.axis_values("m", ((0, 1), (1, 3)))  # the second tile has two values
+        array([1, 2, 3, 5])
+        """
+        found = np.zeros(1, np.int64)
+        for at, (first, last) in reversed(list(zip(self.positions(axis), ranges, strict=True))):
+            starts = np.arange(first, last + 1, dtype=np.int64) * self.loops[at].tile
+            found = np.add.outer(starts, found).ravel()
+            found = found[found < self.around(at)]
+        return found
+
+
+def _check_product_form(access: Access) -> None:
+    """Refuse accesses whose elements are no product of one set per dimension."""
+    axes = [name for index in access.indices for name in index.axes()]
+    if access.lookups or len(axes) != len(set(axes)) or not all(index.is_affine() for index in access.indices):
+        raise UnsupportedOperation(
+            f"working sets of {access.tensor}[{', '.join(map(str, access.indices))}]",
+            why="they are counted dimension by dimension: indices must be affine, and no axis may be in two of them",
+            hint="use the simulator of caches (tilewright.tune.cache_simulator) for such accesses",
+        )
+
+
+def nest_of(graph: Graph, operator: Operator, loops: Sequence[TileLoop]) -> Nest:
+    """An operator under some loops; inside them, its axes run one by one in the operator's order.
+
+    >>> from tilewright.tune.working_sets.figure import matrix_product
+    >>> matrix_product(3, 4, 5).counts
+    (3, 4, 5)
+    """
+    extents = {axis.name: planned_extent(axis.extent) for axis in operator.axes}
+    inner = (TileLoop(name, 1) for name in extents if not any(loop.axis == name and loop.tile == 1 for loop in loops))
+    accesses = (*operator.reads, operator.write)
+    shapes = {access.tensor: tuple(map(planned_extent, graph.tensor(access.tensor).shape)) for access in accesses}
+    updated = (operator.write,) if operator.reduction is not None else ()
+    return Nest(extents, (*loops, *inner), (*operator.reads, *updated), (operator.write,), shapes)
+
+
+def index_values(index: Index, values: Mapping[str, Values], size: int) -> Values:
+    """The elements of a dimension, without order, for all values of the axes of its index; some more than once."""
+    found = np.full(1, index.constant, np.int64)
+    for name in index.axes():
+        found = np.add.outer(found, values[name] * index.coefficient(name)).ravel()
+    return found[(found >= 0) & (found < size)]
+
+
+def every_iteration(nest: Nest) -> Iterator[tuple[int, ...]]:
+    """All iterations in order: the oracle's way, one at a time.
+
+    >>> from tilewright.tune.working_sets.figure import matrix_product
+    >>> sum(1 for _ in every_iteration(matrix_product(2, 3, 4)))
+    24
+    """
+    for point in np.ndindex(*nest.counts):
+        ranges = [(x, x) for x in point]
+        axes = ((axis, [ranges[at] for at in nest.positions(axis)]) for axis in nest.extents)
+        if all(nest.axis_values(axis, own).size for axis, own in axes):
+            yield point

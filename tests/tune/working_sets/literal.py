@@ -1,0 +1,61 @@
+"""Working sets by their definition: every iteration, every pair of them, every element, as sets."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+from tilewright.graph.types import Access
+from tilewright.tune.working_sets.dependences import KINDS, Dependence, Iteration
+from tilewright.tune.working_sets.nests import Nest, every_iteration
+
+Element = tuple[int, ...]
+
+
+def element(nest: Nest, access: Access, point: Iteration) -> Element | None:
+    """What an access touches; None outside of the array."""
+    values = {axis: sum(point[at] * nest.loops[at].tile for at in nest.positions(axis)) for axis in nest.extents}
+    found = tuple(index.evaluate(values) for index in access.indices)
+    inside = all(0 <= x < size for x, size in zip(found, nest.shapes[access.tensor], strict=True))
+    return found if inside else None
+
+
+def dependences(nest: Nest) -> list[Dependence]:
+    """All reuses."""
+    points = list(every_iteration(nest))
+    kinds = [(access, False) for access in nest.reads] + [(access, True) for access in nest.writes]
+    found: dict[tuple[str, int, Iteration, Iteration, Iteration], set] = defaultdict(set)
+    for source, writes in kinds:
+        for target, writes_later in kinds:
+            if source.tensor == target.tensor:
+                for loop, (first, *targets) in carried(nest, points, source, target).items():
+                    key = (source.tensor, loop, first, min(targets), max(targets))
+                    found[key].add(KINDS[writes, writes_later])
+    return [Dependence(key[0], frozenset(kinds), *key[1:]) for key, kinds in sorted(found.items())]
+
+
+def carried(nest: Nest, points: list[Iteration], source: Access, target: Access) -> dict[int, list[Iteration]]:
+    """By loop, the least source with all of its targets."""
+    touching = defaultdict(list)
+    for point in points:
+        touching[element(nest, target, point)].append(point)
+    found: dict[int, list[Iteration]] = {}
+    for first in points:
+        touched = element(nest, source, first)
+        if touched is None:
+            continue
+        by_loop = defaultdict(list)
+        for later in touching[touched]:
+            if later > first:
+                by_loop[next(at for at in range(len(first)) if first[at] != later[at])].append(later)
+        for loop, targets in by_loop.items():
+            found.setdefault(loop, [first, *targets])
+    return found
+
+
+def touched_elements(nest: Nest, first: Iteration, last: Iteration) -> dict[str, int]:
+    """The number of elements by array between two iterations, both included."""
+    points = [point for point in every_iteration(nest) if first <= point <= last]
+    found: dict[str, set[Element]] = {access.tensor: set() for access in nest.accesses}
+    for access in nest.accesses:
+        found[access.tensor].update(touched for point in points if (touched := element(nest, access, point)) is not None)
+    return {array: len(elements) for array, elements in found.items()}
