@@ -12,7 +12,7 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.extents import planned_extent
 from tilewright.graph.index import Index
-from tilewright.graph.types import Access, Graph, Operator
+from tilewright.graph.types import Access, Chain, Graph, Operator
 
 Values: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Range: TypeAlias = tuple[int, int]
@@ -95,7 +95,7 @@ def _check_product_form(access: Access) -> None:
         )
 
 
-def nest_of(graph: Graph, operator: Operator, loops: Sequence[TileLoop]) -> Nest:
+def nest_of(graph: Graph | Chain, operator: Operator, loops: Sequence[TileLoop]) -> Nest:
     """An operator under some loops; inside them, its axes run one by one in the operator's order.
 
     >>> from tilewright.tune.working_sets.figure import matrix_product

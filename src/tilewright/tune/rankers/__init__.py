@@ -1,0 +1,1 @@
+"""Rankers put variants of a problem in the order in which they are worth measuring."""
