@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import random
 from itertools import product
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.graph.index import axis, floordiv
+from tilewright.graph.index import Index, axis, floordiv
 from tilewright.graph.types import Access
-from tilewright.plan.regions.footprint import bounding_box, cache_lines, distinct_elements, swept_elements
+from tilewright.plan.regions.footprint import bounding_box, cache_lines, distinct_elements, distinct_values, swept_elements
 
 
 def enumerated(access: Access, tiles: dict[str, int]) -> int:
@@ -69,3 +71,25 @@ def test_cache_lines_are_whole() -> None:
     assert cache_lines(rows, {"m": 6, "k": 1}, 16) == 6
     far_apart = Access("x", (axis("m"), axis("k") * 32))
     assert cache_lines(far_apart, {"m": 2, "k": 5}, 16) == 10
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sums_of_many_terms_have_as_many_values_as_enumerated(seed: int) -> None:
+    source = random.Random(seed)
+    for _ in range(50):
+        terms = [(source.choice((1, 2, 3, 7, 16, 50, 200)), source.randint(1, 6)) for _ in range(source.randint(3, 4))]
+        index = Index(tuple((f"a{at}", factor) for at, (factor, _) in enumerate(terms)))
+        tiles = {f"a{at}": count for at, (_, count) in enumerate(terms)}
+        values = {sum(f * x for (f, _), x in zip(terms, xs, strict=True)) for xs in product(*(range(c) for _, c in terms))}
+        assert int(distinct_values(index, tiles)) == len(values)
+
+
+def test_dimensions_of_any_length_are_counted_at_once() -> None:
+    long = 1 << 40
+    index = Index((("a", 2 * long), ("b", long), ("c", 1)))
+    assert int(distinct_values(index, {"a": 2, "b": 2, "c": long})) == 4 * long
+
+
+def test_the_values_of_long_terms_that_reach_over_each_other_are_bounded() -> None:
+    index = Index((("a", 3), ("b", 2), ("c", 1)))
+    assert int(distinct_values(index, {"a": 1 << 20, "b": 1 << 20, "c": 1 << 20})) == 6 * ((1 << 20) - 1) + 1

@@ -7,16 +7,20 @@ counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product as combinations_of
+from math import gcd, prod
 
 import numpy as np
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
 from tilewright.plan.arrays import Count, as_integer, maximum, minimum, product
+
+MOST_BITS = 1 << 16
+"""Longest interval in which the values of three or more terms are counted one by one: a planner asks for thousands of tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +150,8 @@ def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
 
 
 def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
-    """The number of distinct values that an index takes in a tile: exact where it is affine, else a bound from above."""
+    """The number of distinct values that an index takes in a tile: exact where it is affine (three or more terms that reach over
+    each other: up to MOST_BITS), else a bound from above."""
     if not index.is_affine():
         points = product(tiles[name] for name in sorted(index.axes()))
         return minimum(points, _span(index, tiles))
@@ -170,12 +175,35 @@ def _two_progressions(first: int, first_count: Count, second: int, second_count:
 
 @lru_cache(maxsize=1 << 14)
 def _sumset_size(factors: tuple[int, ...], counts: tuple[int, ...]) -> int:
-    """The distinct values of sum(factor * i), i < count: values as bits of one integer, shifted and united."""
+    """The distinct values of sum(factor * i), i < count, for positive factors.
+
+    Larger terms whose values are farther apart (at least by the greatest common divisor of their factors) than smaller terms
+    reach are independent of these: the numbers of values multiply.
+    """
+    size, together, reach = 1, [], 0
+    terms = sorted((factor, count) for factor, count in zip(factors, counts, strict=True) if count > 1)
+    for at, (factor, count) in enumerate(terms):
+        if together and gcd(*(larger for larger, _ in terms[at:])) > reach:
+            size, together, reach = size * _overlapping_size(together), [], 0
+        together.append((factor, count))
+        reach += factor * (count - 1)
+    return size * _overlapping_size(together)
+
+
+def _overlapping_size(terms: Sequence[tuple[int, int]]) -> int:
+    """The distinct values of terms (factor, count) that reach over each other.
+
+    Values are the bits of one integer, shifted and united; beyond MOST_BITS the number is a bound from above.
+    """
+    common = gcd(*(factor for factor, _ in terms)) if terms else 1
+    span = sum(factor // common * (count - 1) for factor, count in terms) + 1
+    if len(terms) < 2 or span > MOST_BITS:
+        return min(prod(count for _, count in terms), span)
     values = 1
-    for factor, count in zip(factors, counts, strict=True):
+    for factor, count in terms:
         reached = 1
         while reached < count:
             step = min(reached, count - reached)
-            values |= values << (factor * step)
+            values |= values << (factor // common * step)
             reached += step
     return values.bit_count()
