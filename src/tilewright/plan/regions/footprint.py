@@ -180,7 +180,8 @@ def _sumset_size(factors: tuple[int, ...], counts: tuple[int, ...]) -> int:
     Larger terms whose values are farther apart (at least by the greatest common divisor of their factors) than smaller terms
     reach are independent of these: the numbers of values multiply.
     """
-    size, together, reach = 1, [], 0
+    together: list[tuple[int, int]] = []
+    size, reach = 1, 0
     terms = sorted((factor, count) for factor, count in zip(factors, counts, strict=True) if count > 1)
     for at, (factor, count) in enumerate(terms):
         if together and gcd(*(larger for larger, _ in terms[at:])) > reach:
