@@ -69,7 +69,7 @@ from tilewright.plan.whole_model.known_divisions import SMALL_MODEL, KnownDivisi
 from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
-from tilewright.runtime import artifacts
+from tilewright.runtime import artifacts, tuned_plans
 
 STAGES = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
 
@@ -159,6 +159,7 @@ def plan(
         model_plan = with_inlined_kernels(
             chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)), chosen.apart)), kernels
         )
+        model_plan = tuned_plans.applied(model_plan)
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants, merged=merged)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan

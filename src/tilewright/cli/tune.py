@@ -1,35 +1,154 @@
-"""`tilewright tune`: coefficients of the price, fitted on this machine."""
+"""`tilewright tune`: plans that are measured, and coefficients of the price that are fitted, on this machine."""
 
 from __future__ import annotations
 
+import time
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from tilewright.cli import parameters, user_code
+from tilewright.cli.parameters import Spec
+from tilewright.cli.subjects import subject_of
+
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
+    from tilewright.runtime.tuning_database import TuningDatabase
     from tilewright.tune.fit.session import Outcome
+    from tilewright.tune.pipeline.trials import Told
+    from tilewright.tune.pipeline.tuning import Result
 
 
 @click.command()
+@click.argument("subject", metavar="[WHAT]", required=False)
+@click.option("--softmax", is_flag=True, help="With a softmax between the two products of a Table IV chain.")
+@click.option("--arg", "arguments", multiple=True, metavar="SHAPE", callback=parameters.specs, help="As of `tilewright explain`.")
+@click.option("--trials", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Plans of each chain to measure.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the schedules that are drawn.")
+@click.option("--forget", is_flag=True, help="Go back to the planner's choice for WHAT; measurements stay.")
+@click.option(
+    "--export", "exported", type=click.Path(path_type=Path, dir_okay=False), help="Write all measurements as JSON lines."
+)
+@click.option("--import", "imported", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Read such a file.")
+@click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they stay apart.")
 @click.option("--fit", is_flag=True, help="Fit the coefficients of the price to kernels that are measured here.")
 @click.option(
-    "--minutes", type=click.FloatRange(0, 60, min_open=True), default=9.0, show_default=True, help="How long to measure."
+    "--minutes",
+    type=click.FloatRange(0, 60, min_open=True),
+    default=9.0,
+    show_default=True,
+    help="With --fit: how long to measure.",
 )
-@click.option("--dry-run", is_flag=True, help="Measure and print; keep nothing.")
-@click.option("--ship", is_flag=True, help="Write the fit into the package, for all CPUs of this model.")
-def tune(fit: bool, minutes: float, dry_run: bool, ship: bool) -> None:
-    """Measure kernels on this machine, fit the price to them, and keep the fit if choices by it lose less.
+@click.option("--dry-run", is_flag=True, help="With --fit: measure and print; keep nothing.")
+@click.option("--ship", is_flag=True, help="With --fit: write the fit into the package, for all CPUs of this model.")
+def tune(
+    subject: str | None,
+    softmax: bool,
+    arguments: tuple[Spec, ...],
+    trials: int,
+    seed: int,
+    forget: bool,
+    exported: Path | None,
+    imported: Path | None,
+    foreign: bool,
+    fit: bool,
+    minutes: float,
+    dry_run: bool,
+    ship: bool,
+) -> None:
+    """Measure plans of WHAT (as of `tilewright explain`) on this machine; use the best from now on if it wins a re-measurement
+    against the planner's choice. Or fit the price to this machine (--fit). Run it while nothing else runs.
 
-    Nothing is written before the end: an interrupted run leaves everything as it was. Run it while nothing else runs.
+    Measurements are kept in the cache directory, batch by batch: an interrupted run goes on where it was.
     """
+    from tilewright.runtime import tuning_database
+
+    database = tuning_database.default()
+    if fit:
+        _fit(minutes, dry_run, ship)
+    elif imported is not None:
+        own = None if foreign else tuning_database.machine_key(_machine())
+        click.echo(f"{database.take_in(imported, own)} measurements read")
+    elif exported is not None:
+        click.echo(f"{database.export(exported)} measurements written to {exported}")
+    elif subject is not None:
+        _tune(subject, softmax, arguments, database, trials, seed, forget)
+    else:
+        raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
+
+
+def _machine() -> Machine:
+    from tilewright.runtime import calibration
+
+    return calibration.ensure()
+
+
+def _tune(
+    subject: str, softmax: bool, arguments: tuple[Spec, ...], database: TuningDatabase, trials: int, seed: int, forget: bool
+) -> None:
+    """Measure variants of a function, and say what came of it."""
+    from tilewright.runtime.tuning_database import machine_key
+    from tilewright.tune.pipeline.tuning import Request, untuned
+    from tilewright.tune.pipeline.tuning import tune as tuned
+    from tilewright.tune.schedules.cases import Case
+
+    function, operands = subject_of(subject, softmax, relu=False, arguments=arguments)
+    if any(dtype != "float32" for _, dtype in operands):
+        raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")
+    case = Case(subject, function, tuple(_known(shape) for shape, _ in operands))
+    with user_code.blamed(subject):
+        if forget:
+            click.echo(f"{untuned(case, database, machine_key(_machine()))} chains have the plans of the planner again")
+            return
+        results = tuned(case, database, Request(trials, seed), _progress)
+    for result in results:
+        click.echo(_told(result))
+
+
+def _known(shape: tuple[int | str, ...]) -> tuple[int, ...]:
+    """A shape without names. Raises `UsageError` for others: plans are measured at one size."""
+    extents = tuple(extent for extent in shape if isinstance(extent, int))
+    if len(extents) < len(shape):
+        raise click.UsageError(f"a shape to tune has numbers only, not {'x'.join(map(str, shape))}")
+    return extents
+
+
+def _progress(chain: str) -> Told:
+    """A line on stderr that says how far the trials are, and how long they will still take."""
+    begin = time.monotonic()
+
+    def told(done: int, total: int) -> None:
+        left_s = (time.monotonic() - begin) / done * (total - done) if done else float("nan")
+        left = f", {left_s:.0f} s left" if done and done < total else ""
+        click.echo(f"\r{chain}: {done} of {total} plans{left}   ", err=True, nl=done == total)
+
+    return told
+
+
+def _told(result: Result) -> str:
+    """One chain.
+
+    >>> from tilewright.tune.pipeline.tuning import Result
+    >>> _told(Result("products", 101, 0.91, is_kept=True))
+    'products: 101 plans measured; the best takes 0.910 of the time of the choice of the planner: used from now on'
+    """
+    if result.why:
+        return f"{result.chain}: not tuned: {result.why}"
+    verdict = "used from now on" if result.is_kept else "the choice of the planner stays"
+    return (
+        f"{result.chain}: {result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the choice of the "
+        f"planner: {verdict}"
+    )
+
+
+def _fit(minutes: float, dry_run: bool, ship: bool) -> None:
+    """Measure kernels, fit the price to them, and keep the fit if choices by it lose less. Nothing is written before the end."""
     from tilewright.plan.model.coefficients import to_text
     from tilewright.runtime import calibration
     from tilewright.tune.fit import session
 
-    if not fit:
-        raise click.UsageError("say what to tune: --fit, the coefficients of the price")
-    machine = calibration.ensure()
+    machine = _machine()
     session.check_measured(machine)
     kernels = session.measured(machine, 60 * minutes, lambda line: click.echo(line, err=True))
     shipped = calibration.as_shipped(machine)

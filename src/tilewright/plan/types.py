@@ -189,6 +189,18 @@ class Rejected:
 
 
 @dataclass(frozen=True, slots=True)
+class Tuned:
+    """Why a plan is not the planner's choice: it was measured to be faster, in pairs."""
+
+    seconds: float
+    """Of a call."""
+    planned_seconds: float
+    """Of the planner's choice, measured beside it."""
+    measured: int
+    """Plans that were measured."""
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How one chain is computed on one machine, and why."""
 
@@ -221,6 +233,8 @@ class Plan:
     """Where masks leave out keys."""
     taken_over: TakenOver | None = None
     """Where the loops come from, if they were not searched."""
+    tuned: Tuned | None = None
+    """Where the choice is not the planner's."""
     execution: Execution = field(default_factory=Execution)
     """What neither loops nor tiles say, and no name: order of blocks, sums, shared packing, spread rows."""
 

@@ -14,7 +14,7 @@ from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import between_chains, explain_model, kinds_of
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
-from tilewright.report.reasons import fusion_text, limit_text, note_text, rejected_text, taken_over_text, unfused_text
+from tilewright.report.reasons import fusion_text, limit_text, note_text, rejected_text, taken_over_text, tuned_text, unfused_text
 
 PAGE_LINES = 60
 MOST_PAGES = 3
@@ -110,7 +110,8 @@ def _schedule(plan: Plan) -> list[str]:
     searched = wrapped(thinned) if plan.thinned_axes else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
     taken_over = wrapped(f"not searched: {taken_over_text(plan.taken_over)}") if plan.taken_over is not None else []
-    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched, *taken_over]
+    tuned = wrapped(f"tuned: {tuned_text(plan.tuned)}") if plan.tuned is not None else []
+    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched, *taken_over, *tuned]
 
 
 def _key_blocks(blocks: KeyBlocks) -> str:

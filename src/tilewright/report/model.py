@@ -15,7 +15,7 @@ from tilewright.report import units
 from tilewright.report.execution import execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.notation import formula
-from tilewright.report.reasons import fusion_text, rejected_text, taken_over_text, unfused_text
+from tilewright.report.reasons import fusion_text, rejected_text, taken_over_text, tuned_text, unfused_text
 
 MOST_NAMES = 8
 """Of images."""
@@ -99,6 +99,7 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
         *section("decisions", _decisions(kinds)),
         *section("algorithms", _algorithms(kinds)),
         *section("not searched", _taken_over(kinds)),
+        *section("tuned", _tuned(kinds)),
         *section("not fused", _cuts(model_plan.cuts, kinds)),
     ]
 
@@ -123,6 +124,13 @@ def _taken_over(kinds: tuple[Kind, ...]) -> Iterator[str]:
     for number, kind in enumerate(kinds, 1):
         if kind.first.taken_over is not None:
             yield from wrapped(f"[{number}] {taken_over_text(kind.first.taken_over)}")
+
+
+def _tuned(kinds: tuple[Kind, ...]) -> Iterator[str]:
+    """The kinds of chains whose plans are those of the tuning database."""
+    for number, kind in enumerate(kinds, 1):
+        if kind.first.tuned is not None:
+            yield from wrapped(f"[{number}] {tuned_text(kind.first.tuned)}")
 
 
 def _table(kinds: tuple[Kind, ...]) -> list[str]:

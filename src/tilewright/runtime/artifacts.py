@@ -32,6 +32,7 @@ from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
+from tilewright.runtime import tuned_plans
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.cache_size import touch
 from tilewright.runtime.directories import check_private
@@ -86,7 +87,8 @@ def _is_used() -> bool:
 
 def request_key(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
     """The digest of a request."""
-    return _digest(repr(graph), _described(machine), repr(fuse), precision.value, sources())
+    tuned = tuned_plans.digest(machine)
+    return _digest(repr(graph), _described(machine), repr(fuse), precision.value, sources(), *([tuned] if tuned else []))
 
 
 def _described(machine: Machine) -> str:

@@ -22,6 +22,7 @@ class Boosting:
 
     seed: int = 0
     name: str = "boosting"
+    uses_features: bool = True
     _learned: list[Variant] = field(default_factory=list, repr=False)
     _trees: Any = field(default=None, repr=False)
 

@@ -32,6 +32,11 @@ class Ranker(Protocol):
         """In tables and files."""
         ...
 
+    @property
+    def uses_features(self) -> bool:
+        """Whether variants need features: working sets take 10 ms a variant."""
+        ...
+
     def train(self, variants: Sequence[Variant]) -> None:
         """Learn from measured variants. Rankers that learn nothing ignore them."""
         ...

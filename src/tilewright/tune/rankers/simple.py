@@ -10,6 +10,8 @@ from tilewright.tune.rankers.ranker import State, Variant
 
 
 class _Stateless:
+    uses_features = False
+
     def train(self, variants: Sequence[Variant]) -> None:
         """Nothing to learn."""
 

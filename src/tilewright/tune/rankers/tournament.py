@@ -33,6 +33,7 @@ class Tournament:
 
     seed: int = 0
     name: str = "network"
+    uses_features: bool = True
     _scaling: Scaling | None = None
     _network: nn.Sequential | None = field(default=None, repr=False)
 

@@ -1,0 +1,87 @@
+"""Plans that tuning chose, in the place of the planner's: found in the tuning database when a model is planned.
+
+Without a database nothing is read and nothing changes. A database that cannot be used is left aside with one warning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+
+from tilewright.errors import CacheError
+from tilewright.graph.data_format import Unreadable
+from tilewright.machine.machine import Machine
+from tilewright.plan.tuned import TunedChoice, decoded, problem_key, with_choice
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime import tuning_database
+
+LOG = logging.getLogger("tilewright.tune")
+
+_ignored: ContextVar[bool] = ContextVar("tuned_plans_ignored", default=False)
+_warned: set[str] = set()
+
+
+@contextmanager
+def ignored() -> Iterator[None]:
+    """Inside, plans are the planner's: somebody tunes, or compares."""
+    token = _ignored.set(True)
+    try:
+        yield
+    finally:
+        _ignored.reset(token)
+
+
+def digest(machine: Machine) -> str:
+    """Of all choices for a machine; empty without any. Whatever is kept of plans must be kept apart by it."""
+    found = _winners(machine)
+    if not found:
+        return ""
+    return hashlib.sha256(b"".join(problem.encode() + choice for problem, choice in found.items())).hexdigest()
+
+
+def applied(model_plan: ModelPlan) -> ModelPlan:
+    """The plan with the choices that the database has for its chains."""
+    if not model_plan.plans:
+        return model_plan
+    found = _winners(model_plan.machine)
+    return replace(model_plan, plans=tuple(_applied(plan, found) for plan in model_plan.plans)) if found else model_plan
+
+
+def _applied(plan: Plan, found: dict[str, bytes]) -> Plan:
+    choice = _choice(found.get(problem_key(plan.chain)))
+    return with_choice(plan, choice) if choice is not None and _is_of(choice, plan) else plan
+
+
+def _choice(content: bytes | None) -> TunedChoice | None:
+    """None where there is none, or where another release wrote what this one cannot read."""
+    try:
+        return decoded(content) if content is not None else None
+    except Unreadable:
+        return None
+
+
+def _is_of(choice: TunedChoice, plan: Plan) -> bool:
+    """Whether all micro kernels of a choice are those of this release."""
+    from tilewright.kernels import registry
+
+    known = {kernel.name for kernel in registry.for_machine(plan.machine, element_types=None)}
+    return all(one.micro_kernel in known for one in choice.operators if one.micro_kernel)
+
+
+def _winners(machine: Machine) -> dict[str, bytes]:
+    if _ignored.get():
+        return {}
+    database = tuning_database.default()
+    if not database.path.exists():
+        return {}
+    try:
+        return database.winners(tuning_database.machine_key(machine))
+    except CacheError as problem:
+        if str(database.path) not in _warned:
+            _warned.add(str(database.path))
+            LOG.warning("plans are the planner's: %s", problem)
+        return {}

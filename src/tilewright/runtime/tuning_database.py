@@ -1,0 +1,192 @@
+"""The tuning database: measurements of plans and the plans that won, one SQLite file in the cache directory.
+
+Any number of processes may write: every change is one transaction of a write-ahead log, so that a process that is killed leaves
+all or nothing of it. Rows name the machine they were measured on, and are read for that machine alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tilewright import settings
+from tilewright.errors import CacheError
+from tilewright.machine.machine import Machine
+from tilewright.runtime.directories import check_private
+
+NAME = "tuning.sqlite"
+WAIT_S = 60.0
+"""For other writers."""
+VERSION = 1
+SCHEMA = """
+CREATE TABLE measurements (
+    machine TEXT NOT NULL, problem TEXT NOT NULL, plan TEXT NOT NULL, source TEXT NOT NULL, seconds REAL, predicted_s REAL,
+    features TEXT NOT NULL, compiler TEXT NOT NULL, release TEXT NOT NULL, run TEXT NOT NULL,
+    UNIQUE (machine, problem, plan, run));
+CREATE TABLE winners (
+    machine TEXT NOT NULL, problem TEXT NOT NULL, name TEXT NOT NULL, choice BLOB NOT NULL, PRIMARY KEY (machine, problem));
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One plan, measured."""
+
+    machine: str
+    """See `machine_key`."""
+    problem: str
+    """See `plan.tuned.problem_key`."""
+    plan: str
+    """A digest of the plan's decisions."""
+    source: str
+    """Where the plan comes from: "choice", "uniform", "evolution"."""
+    seconds: float | None
+    """Of a call; None where the result was wrong or the plan was given up."""
+    predicted_s: float
+    features: str
+    """Working sets, as JSON."""
+    compiler: str
+    release: str
+    """Version of this package, with a digest of its files: a commit says less where files were changed."""
+    run: str
+    """Of which run of tuning it is: a run writes each plan once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TuningDatabase:
+    """The database at a path; the file appears with the first row."""
+
+    path: Path
+
+    def add(self, found: Iterable[Measurement]) -> None:
+        """Keep measurements; those that are there already stay as they are."""
+        names = list(Measurement.__dataclass_fields__)
+        places = ", ".join(f":{name}" for name in names)
+        with self._changing() as connection:
+            connection.executemany(
+                f"INSERT OR IGNORE INTO measurements ({', '.join(names)}) VALUES ({places})", [asdict(one) for one in found]
+            )
+
+    def measurements(self, machine: str | None = None, problem: str | None = None, run: str | None = None) -> list[Measurement]:
+        """Those of a machine, of a problem, and of a run, where these are given, in the order in which they were written."""
+        wanted = {"machine": machine, "problem": problem, "run": run}
+        given = {name: value for name, value in wanted.items() if value is not None}
+        condition = " AND ".join(f"{name} = :{name}" for name in given) or "1"
+        names = ", ".join(Measurement.__dataclass_fields__)
+        with self._reading() as connection:
+            if connection is None:
+                return []
+            return [Measurement(*row) for row in connection.execute(f"SELECT {names} FROM measurements WHERE {condition}", given)]
+
+    def keep_winner(self, machine: str, problem: str, name: str, choice: bytes) -> None:
+        """Use this choice for a problem from now on, in the place of an earlier one."""
+        with self._changing() as connection:
+            connection.execute("INSERT OR REPLACE INTO winners VALUES (?, ?, ?, ?)", (machine, problem, name, choice))
+
+    def forget_winner(self, machine: str, problem: str) -> None:
+        """Go back to the planner's choice for a problem."""
+        with self._changing() as connection:
+            connection.execute("DELETE FROM winners WHERE machine = ? AND problem = ?", (machine, problem))
+
+    def winners(self, machine: str) -> dict[str, bytes]:
+        """The choices for a machine, by problem."""
+        with self._reading() as connection:
+            if connection is None:
+                return {}
+            return dict(connection.execute("SELECT problem, choice FROM winners WHERE machine = ? ORDER BY problem", (machine,)))
+
+    def export(self, path: Path) -> int:
+        """Write all measurements as JSON lines; how many."""
+        found = self.measurements()
+        path.write_text("".join(json.dumps(asdict(one)) + "\n" for one in found))
+        return len(found)
+
+    def take_in(self, path: Path, machine: str | None = None) -> int:
+        """Read measurements of JSON lines; how many. With `machine`, `CacheError` where any is of another, and nothing is read.
+
+        Those of other machines are never used for this one: rankers and plans ask for a machine's rows.
+        """
+        found = [_measurement(line, f"{path}:{number}") for number, line in enumerate(path.read_text().splitlines(), 1)]
+        foreign = sorted({one.machine for one in found} - {machine})
+        if machine is not None and foreign:
+            raise CacheError(
+                "these measurements are of another machine",
+                where=str(path),
+                why=f"they name {', '.join(foreign)}; this machine is {machine}",
+                hint="times of another machine say nothing here; --foreign keeps them apart, for export and study",
+            )
+        self.add(found)
+        return len(found)
+
+    @contextlib.contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection | None]:
+        """None where there is no database."""
+        if not self.path.exists():
+            yield None
+            return
+        with self._connection() as connection:
+            yield connection if _version(connection) else None
+
+    @contextlib.contextmanager
+    def _changing(self) -> Iterator[sqlite3.Connection]:
+        """One transaction."""
+        check_private(self.path.parent)
+        with self._connection() as connection:
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("BEGIN IMMEDIATE")
+            if not _version(connection):
+                for statement in filter(str.strip, SCHEMA.split(";")):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {VERSION}")
+            yield connection
+            connection.execute("COMMIT")
+
+    @contextlib.contextmanager
+    def _connection(self) -> Iterator[sqlite3.Connection]:
+        try:
+            connection = sqlite3.connect(self.path, timeout=WAIT_S, isolation_level=None)
+            with contextlib.closing(connection):
+                found = _version(connection)
+                if found > VERSION:
+                    raise self._refused(f"its version is {found}, this release reads up to {VERSION}")
+                yield connection
+        except sqlite3.Error as problem:
+            raise self._refused(str(problem)) from problem
+
+    def _refused(self, why: str) -> CacheError:
+        return CacheError(
+            "the tuning database cannot be used",
+            where=str(self.path),
+            why=why,
+            hint="use the release that wrote it, or delete the file: plans are then the planner's again",
+        )
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    (found,) = connection.execute("PRAGMA user_version").fetchone()
+    return int(found)
+
+
+def _measurement(line: str, place: str) -> Measurement:
+    """A line of an export. Raises `CacheError` where it is none."""
+    try:
+        return Measurement(**json.loads(line))
+    except (ValueError, TypeError) as problem:
+        raise CacheError("this is no measurement", where=place, why=str(problem), hint="files are those of --export") from None
+
+
+def default() -> TuningDatabase:
+    """The database in the cache directory."""
+    return TuningDatabase(settings.current().cache_dir / NAME)
+
+
+def machine_key(machine: Machine) -> str:
+    """Name and digest of what tells machines apart: instructions, cores and caches; no rate that was measured."""
+    caches = [(level.name, level.size_bytes, level.shared_by_cores) for level in machine.levels]
+    described = repr((machine.name, machine.architecture, sorted(machine.features), machine.cores, caches))
+    return f"{machine.name} {hashlib.sha256(described.encode()).hexdigest()[:12]}"

@@ -1,0 +1,170 @@
+"""The tuning database: many writers, writers that are killed, other versions, rows of other machines."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tilewright.errors import CacheError
+from tilewright.machine import Machine
+from tilewright.runtime.tuning_database import VERSION, Measurement, TuningDatabase, machine_key
+
+ROW = Measurement("here", "p", "0", "uniform", 1.0, 2.0, "[1, 2]", "cc 12", "0.1.0", "run")
+WRITER = """
+import sys
+from pathlib import Path
+from dataclasses import replace
+from tests.runtime.test_tuning_database import ROW
+from tilewright.runtime.tuning_database import TuningDatabase
+database, name, count = TuningDatabase(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
+for number in range(count):
+    database.add([replace(ROW, run=name, plan=f"{number} {part}") for part in range(10)])
+    print(number, flush=True)
+"""
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> TuningDatabase:
+    tmp_path.chmod(0o700)
+    return TuningDatabase(tmp_path / "tuning.sqlite")
+
+
+def writer(database: TuningDatabase, name: str, count: int) -> subprocess.Popen[str]:
+    command = [sys.executable, "-c", WRITER, str(database.path), name, str(count)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_there_is_no_file_before_the_first_row(database):
+    assert database.measurements() == []
+    assert database.winners("here") == {}
+    assert not database.path.exists()
+
+
+def test_rows_come_back_as_they_were(database):
+    rows = [ROW, replace(ROW, plan="1", seconds=None), replace(ROW, plan="2", predicted_s=float("inf"))]
+    database.add(rows)
+    assert database.measurements() == rows
+
+
+def test_rows_are_found_by_machine_problem_and_run(database):
+    rows = [replace(ROW, machine=m, problem=p, run=r) for m in "ab" for p in "cd" for r in "ef"]
+    database.add(rows)
+    assert database.measurements("a", "d", "e") == [replace(ROW, machine="a", problem="d", run="e")]
+    assert len(database.measurements(problem="c")) == 4
+
+
+def test_a_plan_is_written_once_in_a_run(database):
+    database.add([ROW])
+    database.add([replace(ROW, seconds=5.0), replace(ROW, run="another")])
+    assert [one.seconds for one in database.measurements()] == [1.0, 1.0]
+
+
+def test_eight_processes_write_at_once(database):
+    writers = [writer(database, str(number), 10) for number in range(8)]
+    assert [process.wait() for process in writers] == [0] * 8
+    for process in writers:
+        process.stdout.close()
+    found = database.measurements()
+    assert len(found) == len({(one.run, one.plan) for one in found}) == 8 * 10 * 10
+
+
+def test_a_killed_writer_leaves_whole_transactions(database):
+    process = writer(database, "killed", 100_000)
+    for _ in range(3):
+        process.stdout.readline()
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    found = database.measurements()
+    assert len(found) >= 30
+    assert len(found) % 10 == 0
+    begin = time.monotonic()
+    database.add([ROW])
+    assert time.monotonic() - begin < 30
+    assert database.measurements("here", "p", "run") == [ROW]
+
+
+def test_the_last_winner_counts_and_can_be_forgotten(database):
+    database.keep_winner("here", "p", "chain", b"first")
+    database.keep_winner("here", "p", "chain", b"second")
+    database.keep_winner("elsewhere", "p", "chain", b"theirs")
+    assert database.winners("here") == {"p": b"second"}
+    database.forget_winner("here", "p")
+    assert database.winners("here") == {}
+    assert database.winners("elsewhere") == {"p": b"theirs"}
+
+
+def test_an_empty_file_of_an_earlier_start_is_taken_over(database):
+    sqlite3.connect(database.path).close()
+    database.path.touch()
+    assert database.measurements() == []
+    database.add([ROW])
+    assert database.measurements() == [ROW]
+
+
+def test_a_newer_schema_is_refused(database):
+    database.add([ROW])
+    with sqlite3.connect(database.path) as connection:
+        connection.execute(f"PRAGMA user_version = {VERSION + 1}")
+    connection.close()
+    for use in (database.measurements, lambda: database.add([ROW])):
+        with pytest.raises(CacheError, match="cannot be used") as refused:
+            use()
+        assert f"its version is {VERSION + 1}" in str(refused.value)
+        assert "delete the file" in str(refused.value)
+
+
+def test_a_damaged_file_is_refused(database):
+    database.path.write_bytes(b"no database" * 1000)
+    with pytest.raises(CacheError, match="cannot be used"):
+        database.measurements()
+
+
+def test_exports_are_read_back(database, tmp_path):
+    rows = [ROW, replace(ROW, plan="1", seconds=None)]
+    database.add(rows)
+    assert database.export(tmp_path / "rows.jsonl") == 2
+    other = TuningDatabase(tmp_path / "other.sqlite")
+    assert other.take_in(tmp_path / "rows.jsonl", "here") == 2
+    assert other.take_in(tmp_path / "rows.jsonl", "here") == 2
+    assert other.measurements() == rows
+
+
+def test_measurements_of_another_machine_are_refused_or_kept_apart(database, tmp_path):
+    database.add([ROW])
+    database.export(tmp_path / "rows.jsonl")
+    other = TuningDatabase(tmp_path / "other.sqlite")
+    with pytest.raises(CacheError, match="of another machine") as refused:
+        other.take_in(tmp_path / "rows.jsonl", "this one")
+    assert "they name here; this machine is this one" in str(refused.value)
+    assert other.measurements() == []
+    other.take_in(tmp_path / "rows.jsonl")
+    assert other.measurements("this one") == []
+    assert other.measurements("here") == [ROW]
+
+
+def test_a_file_of_something_else_is_refused_as_a_whole(database, tmp_path):
+    database.add([ROW])
+    path = tmp_path / "rows.jsonl"
+    database.export(path)
+    path.write_text(path.read_text() + '{"machine": "here"}\n')
+    other = TuningDatabase(tmp_path / "other.sqlite")
+    with pytest.raises(CacheError, match="no measurement") as refused:
+        other.take_in(path)
+    assert f"{path}:2" in str(refused.value)
+    assert other.measurements() == []
+
+
+def test_machines_differ_by_what_they_are_and_not_by_rates():
+    machine = Machine.named("x86-64-v3")
+    faster = replace(machine, levels=tuple(replace(level, bandwidth_bytes_per_s=1.0) for level in machine.levels))
+    assert machine_key(faster) == machine_key(machine)
+    assert machine_key(replace(machine, cores=machine.cores + 1)) != machine_key(machine)

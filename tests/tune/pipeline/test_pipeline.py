@@ -1,0 +1,202 @@
+"""Tuning a function: what is measured, what is kept, what calls use then, and that all of it can be undone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import tilewright as tw
+from tilewright.cli.explain import explain
+from tilewright.cli.tune import tune as command
+from tilewright.plan.tuned import choice_of, decoded, encoded, problem_key, with_choice
+from tilewright.plan.types import Tuned
+from tilewright.runtime import artifacts, tuned_plans, tuning_database
+from tilewright.runtime.tuning_database import TuningDatabase
+from tilewright.tune.chain_functions import gemm_chain
+from tilewright.tune.pipeline import tuning
+from tilewright.tune.pipeline.trials import Trials
+from tilewright.tune.pipeline.tuning import Request, tune, untuned
+from tilewright.tune.pipeline.variants import variants
+from tilewright.tune.rankers.simple import ByPrice
+from tilewright.tune.schedules.cases import Case, product
+
+CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
+SHAPES = tuple(map(tw.spec, CASE.shapes))
+
+
+@pytest.fixture(autouse=True)
+def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
+    cache = tmp_path / "cache"
+    cache.mkdir(mode=0o700)
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
+    return tuning_database.default()
+
+
+def winning(monkeypatch: pytest.MonkeyPatch, ratio: float) -> None:
+    """Make every finalist take so much of the time of the choice."""
+    monkeypatch.setattr(tuning, "ratios", lambda own, others, budget_s: [ratio] * len(others))
+
+
+def plan_of_case():
+    (plan,) = tw.jit(CASE.function).lower(*SHAPES).model_plan.plans
+    return plan
+
+
+def test_variants_begin_with_the_choice_and_are_distinct():
+    plan = plan_of_case()
+    found = variants(plan, 20, 0, ByPrice())
+    assert found[0].source == "choice"
+    assert found[0].plan.schedule == plan.schedule
+    assert len(found) == len({variant.digest for variant in found}) == 21
+    assert [one.digest for one in variants(plan, 20, 0, ByPrice())] == [one.digest for one in found]
+
+
+def test_a_winner_is_used_and_explained_and_forgotten(database, monkeypatch):
+    before = tw.jit(CASE.function)(*CASE.inputs)
+    winning(monkeypatch, 0.5)
+    (result,) = tune(CASE, database, Request(trials=6))
+    assert result.is_kept
+    assert result.measured == 7
+    plan = plan_of_case()
+    assert plan.tuned is not None
+    assert plan.tuned.measured == 7
+    assert "tuned: measured" in tw.jit(CASE.function).lower(*SHAPES).explain()
+    after = tw.jit(CASE.function)(*CASE.inputs)
+    assert CASE.error(after) < 1e-4
+    assert untuned(CASE, database, tuning_database.machine_key(plan.machine)) == 1
+    assert plan_of_case().tuned is None
+    assert np.array_equal(tw.jit(CASE.function)(*CASE.inputs), before)
+
+
+def test_without_the_database_everything_is_as_before(database, monkeypatch):
+    lowered = tw.jit(CASE.function).lower(*SHAPES)
+    key = artifacts.request_key(lowered.graph, lowered.machine, None)
+    before, plan = tw.jit(CASE.function)(*CASE.inputs), plan_of_case()
+    winning(monkeypatch, 0.5)
+    tune(CASE, database, Request(trials=4))
+    assert artifacts.request_key(lowered.graph, lowered.machine, None) != key
+    assert plan_of_case() != plan
+    database.path.unlink()
+    assert artifacts.request_key(lowered.graph, lowered.machine, None) == key
+    assert plan_of_case() == plan
+    assert np.array_equal(tw.jit(CASE.function)(*CASE.inputs), before)
+
+
+def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypatch):
+    winning(monkeypatch, 0.99)
+    (result,) = tune(CASE, database, Request(trials=4))
+    assert not result.is_kept
+    assert len(database.measurements()) == 5
+    assert plan_of_case().tuned is None
+
+
+def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
+    winning(monkeypatch, 1.0)
+    measured, batches = Trials._measured, []
+
+    def interrupted(self, batch, best_s):
+        batches.append(len(batch))
+        if len(batches) == 2:
+            raise KeyboardInterrupt
+        return measured(self, batch, best_s)
+
+    monkeypatch.setattr(Trials, "_measured", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tune(CASE, database, Request(trials=30))
+    assert len(database.measurements()) == 24
+    tune(CASE, database, Request(trials=30))
+    assert batches == [24, 7, 7]
+    assert len(database.measurements()) == 31
+
+
+def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
+    winning(monkeypatch, 0.5)
+    monkeypatch.setattr(
+        "tilewright.tune.pipeline.trials.wrong", lambda case, runnables: dict.fromkeys(range(1, len(runnables)), 1.0)
+    )
+    (result,) = tune(CASE, database, Request(trials=4))
+    assert not result.is_kept
+    assert [one.seconds is None for one in database.measurements()] == [False, True, True, True, True]
+
+
+def test_the_choice_of_one_function_serves_another_of_the_same_structure(database, monkeypatch):
+    winning(monkeypatch, 0.5)
+    tune(CASE, database, Request(trials=4))
+
+    def renamed(first, second, third):
+        return tw.einsum("zab,zbc->zac", tw.einsum("zab,zbc->zac", first, second), third)
+
+    (plan,) = tw.jit(renamed).lower(*SHAPES).model_plan.plans
+    assert plan.tuned is not None
+    assert CASE.error(tw.jit(renamed)(*CASE.inputs)) < 1e-4
+
+
+def test_choices_are_bytes_and_back():
+    plan = plan_of_case()
+    choice = choice_of(plan, Tuned(1.0, 2.0, 3))
+    again = decoded(encoded(choice))
+    assert again == choice
+    tuned = with_choice(plan, again)
+    assert (tuned.schedule, tuned.operators, tuned.execution) == (plan.schedule, plan.operators, plan.execution)
+    assert problem_key(tuned.chain) == problem_key(plan.chain)
+
+
+def test_choices_that_cannot_be_read_or_need_unknown_kernels_are_left_aside(database):
+    plan = plan_of_case()
+    machine, problem = tuning_database.machine_key(plan.machine), problem_key(plan.chain)
+    database.keep_winner(machine, problem, "chain", b"damaged")
+    assert plan_of_case() == plan
+    content = encoded(choice_of(plan, Tuned(1.0, 2.0, 3)))
+    kernel = next(one.micro_kernel for one in plan.operators if one.micro_kernel)
+    database.keep_winner(machine, problem, "chain", content.replace(kernel.encode(), b"kernel_of_tomorrow"))
+    assert plan_of_case() == plan
+
+
+def test_a_database_that_cannot_be_used_warns_once_and_changes_nothing(database, caplog):
+    plan = plan_of_case()
+    database.path.write_bytes(b"no database" * 1000)
+    tuned_plans._warned.clear()
+    assert plan_of_case() == plan
+    assert plan_of_case() == plan
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["plans are the planner's"]
+
+
+def test_constants_are_not_tuned_and_the_reason_is_told(database):
+    weights = np.ones((8, 8), np.float32)
+    (result,) = tune(Case("constant", lambda x: product(x, weights), ((8, 8),)), database, Request(trials=2))
+    assert "constants" in result.why
+
+
+def test_the_command_line(database, monkeypatch, tmp_path):
+    winning(monkeypatch, 0.5)
+    runner = CliRunner()
+    source = tmp_path / "mine.py"
+    source.write_text("def double(x, y):\n    return x @ y\n")
+    given = [f"{source}:double", "--arg", "24x32", "--arg", "32x40"]
+    tuned = runner.invoke(command, [*given, "--trials", "3"])
+    assert tuned.exit_code == 0, tuned.output
+    assert "4 plans measured; the best takes 0.500 of the time" in tuned.output
+    assert "used from now on" in tuned.output
+    assert "tuned: measured" in runner.invoke(explain, [*given]).output
+    exported = tmp_path / "rows.jsonl"
+    assert "4 measurements written" in runner.invoke(command, ["--export", str(exported)]).output
+    assert "4 measurements read" in runner.invoke(command, ["--import", str(exported)]).output
+    assert "1 chains have the plans of the planner again" in runner.invoke(command, [*given, "--forget"]).output
+    assert "tuned" not in runner.invoke(explain, [*given]).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "say what to tune"),
+        (["G1", "--trials", "0"], "is not in the range"),
+        (["nothing"], "is neither a chain"),
+    ],
+)
+def test_wrong_usage_says_what(arguments, message):
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 2
+    assert message in result.output
