@@ -155,7 +155,7 @@ def tuned_text(tuned: Tuned) -> str:
     """What a plan of the tuning database won by.
 
     >>> tuned_text(Tuned(0.9e-3, 1e-3, 100))
-    'measured 0.900 ms, the choice of the planner 1.00 ms; best of 100 measured plans'
+    'measured 900 us, the choice of the planner 1.00 ms; best of 100 measured plans'
     """
     here, planned = units.seconds(tuned.seconds), units.seconds(tuned.planned_seconds)
     return f"measured {here}, the choice of the planner {planned}; best of {tuned.measured} measured plans"
