@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,11 +73,33 @@ def joined(texts: Iterable[str]) -> str:
 def _check_macros(blocks: Iterable[str]) -> None:
     """Raise `InternalError` for a macro with two definitions: a function of equal text would mean two things."""
     defined: dict[str, str] = {}
-    for block in blocks:
-        if block.startswith(DEFINE):
-            _, name = WORD.findall(block)[:2]
-            if defined.setdefault(name, block) != block:
-                raise InternalError(f"two kernels of one object define the macro {name} in different ways", dump=block)
+    for name, block in _macros(blocks):
+        if defined.setdefault(name, block) != block:
+            raise InternalError(f"two kernels of one object define the macro {name} in different ways", dump=block)
+
+
+def _macros(blocks: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Names and definitions of macros."""
+    return ((WORD.findall(block)[1], block) for block in blocks if block.startswith(DEFINE))
+
+
+def joinable(texts: Sequence[str]) -> list[list[int]]:
+    """The positions of texts in groups that may be joined: those of two dialects, whose macros differ, are in two groups.
+
+    >>> joinable(["#define LANES 8\\n", "#define LANES 16\\n", "int x;\\n", "#define LANES 8\\n#define ROWS 4\\n"])
+    [[0, 2, 3], [1]]
+    """
+    groups: list[tuple[dict[str, str], list[int]]] = []
+    for number, text in enumerate(texts):
+        macros = dict(_macros("".join(lines) for lines in _blocks(text.splitlines(keepends=True))))
+        for defined, members in groups:
+            if all(defined.get(name, block) == block for name, block in macros.items()):
+                defined.update(macros)
+                members.append(number)
+                break
+        else:
+            groups.append((macros, [number]))
+    return [members for _, members in groups]
 
 
 def used_definitions(prelude: str, text: str) -> list[str]:

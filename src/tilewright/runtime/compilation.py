@@ -16,7 +16,7 @@ from typing import Protocol
 from tilewright import progress, settings
 from tilewright.errors import ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.kernels.translation_units import joined
+from tilewright.kernels.translation_units import joinable, joined
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import workers
 from tilewright.runtime.processes import Processes, TimeIsUp
@@ -158,7 +158,10 @@ def _groups(sources: Sequence[KernelSource], cores: int) -> list[list[KernelSour
     """The sources by object, in the order of the first of each: those that join together, but as many objects as cores."""
     joining = [source for source in sources if source.joins]
     size = max(1, min(MOST_JOINED, -(-len(joining) // cores)))
-    groups = {joining[start]: joining[start : start + size] for start in range(0, len(joining), size)}
+    groups: dict[KernelSource, list[KernelSource]] = {}
+    for places in joinable([str(source.content) for source in joining]):
+        alike = [joining[place] for place in places]
+        groups |= {alike[start]: alike[start : start + size] for start in range(0, len(alike), size)}
     return [groups.get(source, [source]) for source in sources if source in groups or not source.joins]
 
 

@@ -1,0 +1,83 @@
+"""What an agent finds that unrolls loops, beside random search, hill climbing and exhaustive search: PolyDL, section 5.1.
+
+    python -m benchmarks.papers.unroll_agent [--sizes 16,32,64,128] [--seeds 10] [--out FILE.json]
+
+Square products on one core, one table of speeds for each size: every legal choice of factors is compiled, checked and timed once,
+and all searches ask that table. So a search is judged by what it asks for, not by noise between its measurements.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import fmean
+
+from benchmarks.studies.schedules.results import default_path
+from tilewright.report.layout import columns
+from tilewright.runtime import calibration, toolchain
+from tilewright.tune.unroll.agent import agent_search
+from tilewright.tune.unroll.factors import Factors, Registers
+from tilewright.tune.unroll.measuring import GeneratedProduct
+from tilewright.tune.unroll.searches import Searcher, Trace, at_random, hill_climbing
+from tilewright_bench.environment import restart_if_unfair
+from tilewright_bench.measurement.provenance import provenance
+
+BUDGETS = (10, 20, 40)
+SEARCHES: dict[str, Searcher] = {"agent": agent_search, "random": at_random, "hill climbing": hill_climbing}
+
+
+def speeds(size: int) -> dict[Factors, float]:
+    """Flops per second by factors: of all that registers hold."""
+    product = GeneratedProduct(size, size, size, calibration.ensure())
+    return {factors: product.speed(factors) for factors in product.registers.all_factors()}
+
+
+def shares(table: dict[Factors, float], registers: Registers, search: Searcher, seeds: int) -> list[float]:
+    """The mean share of the best speed that a search has found after each budget."""
+    best = max(table.values())
+    found = []
+    for seed in range(seeds):
+        trace = Trace(table.__getitem__, max(BUDGETS))
+        search(trace, registers, seed)
+        found.append([table[trace.best(budget)] / best for budget in BUDGETS])
+    return [fmean(of_budget) for of_budget in zip(*found, strict=True)]
+
+
+def rows(sizes: Sequence[int], seeds: int) -> list[list[str]]:
+    """One row for each size and search."""
+    machine = calibration.ensure()
+    found = []
+    for size in sizes:
+        table, registers = speeds(size), GeneratedProduct(size, size, size, machine).registers
+        best = max(table, key=table.__getitem__)
+        print(f"{size}: {len(table)} products measured", file=sys.stderr, flush=True)
+        for name, search in SEARCHES.items():
+            of_search = [f"{share:.3f}" for share in shares(table, registers, search, seeds)]
+            peak = f"{100 * table[best] / machine.peak('float32'):.0f}%"
+            found.append([str(size), name, *of_search, "x".join(map(str, best)), f"{table[best] / 1e9:.1f}", peak])
+    return found
+
+
+def main(arguments: list[str]) -> None:
+    """Measure, print, and write the table."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.unroll_agent", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))), default=(16, 32, 64, 128))
+    parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--out", type=Path)
+    options = parser.parse_args(arguments)
+    restart_if_unfair(1)
+    head = ["M = N = K", "search", *(f"after {budget}" for budget in BUDGETS), "best factors", "GFLOP/s", "of peak"]
+    table = [head, *rows(options.sizes, options.seeds)]
+    lines = [*provenance(calibration.ensure(), toolchain.find(), (), 1).lines(), "", *columns(table, right=range(2, len(head)))]
+    path = options.out or default_path("unroll-agent")
+    path.write_text(json.dumps({"rows": table}) + "\n")
+    text = "\n".join([*lines, "", f"share of the best speed of all legal factors, mean of {options.seeds} seeds"])
+    path.with_suffix(".md").write_text(f"# Unrolling by an agent\n\n```text\n{text}\n```\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,98 @@
+"""Searches for unroll factors: every one asks for speeds, within a budget of distinct measurements."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from tilewright.tune.unroll.factors import Factors, Registers
+
+Speed = Callable[[Factors], float]
+"""Flops per second of the product with these factors."""
+
+
+class BudgetSpent(Exception):
+    """No more measurements are allowed."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """Speeds measured so far, in order; asking for one again is free."""
+
+    speed: Speed
+    budget: int
+    found: dict[Factors, float] = field(default_factory=dict)
+
+    def __call__(self, factors: Factors) -> float:
+        """The speed. Raises `BudgetSpent` where it would have to be measured and may not."""
+        if factors not in self.found:
+            if len(self.found) >= self.budget:
+                raise BudgetSpent
+            self.found[factors] = self.speed(factors)
+        return self.found[factors]
+
+    def best(self, evaluations: int | None = None) -> Factors:
+        """The fastest of the first so many measurements."""
+        seen = list(self.found)[:evaluations]
+        return max(seen, key=self.found.__getitem__)
+
+    def is_spent(self) -> bool:
+        """Whether the next new measurement is refused."""
+        return len(self.found) >= self.budget
+
+
+Searcher = Callable[[Trace, Registers, int], None]
+"""Fills a trace, from a seed, until the budget is spent or nothing is left to try."""
+
+
+def exhaustive(trace: Trace, registers: Registers, seed: int) -> None:
+    """All factors, in order."""
+    _try_all(trace, registers.all_factors())
+
+
+def at_random(trace: Trace, registers: Registers, seed: int) -> None:
+    """All factors, in an order drawn at random."""
+    every = list(registers.all_factors())
+    _try_all(trace, iter(random.Random(seed).sample(every, len(every))))
+
+
+def _try_all(trace: Trace, factors: Iterator[Factors]) -> None:
+    for one in factors:
+        if trace.is_spent():
+            return
+        trace(one)
+
+
+def hill_climbing(trace: Trace, registers: Registers, seed: int) -> None:
+    """To the fastest neighbour as long as it is faster; from a random place where none is. The first climb begins as all do."""
+    source = random.Random(seed)
+    every = list(registers.all_factors())
+    here = registers.first
+    try:
+        while len(trace.found) < len(every):
+            speeds = {one: trace(one) for one in (here, *neighbours(here, registers))}
+            fastest = max(speeds, key=speeds.__getitem__)
+            here = fastest if speeds[fastest] > speeds[here] else source.choice(every)
+    except BudgetSpent:
+        return
+
+
+def neighbours(factors: Factors, registers: Registers) -> Iterator[Factors]:
+    """Legal factors one step away.
+
+    >>> list(neighbours(Factors(1, 16, 1), Registers(32, 16)))
+    [Factors(rows=2, columns=16, steps=1), Factors(rows=1, columns=32, steps=1), Factors(rows=1, columns=16, steps=2)]
+    """
+    for action in range(6):
+        moved = step(factors, action, registers.lanes)
+        if registers.holds(moved):
+            yield moved
+
+
+def step(factors: Factors, action: int, lanes: int) -> Factors:
+    """The factors after an action: 0 and 1 more and fewer rows, 2 and 3 columns (by vectors), 4 and 5 steps."""
+    which, sign = action // 2, 1 - 2 * (action % 2)
+    sizes = list(factors)
+    sizes[which] += sign * (lanes if which == 1 else 1)
+    return Factors(*sizes)
