@@ -23,7 +23,8 @@ from tilewright.tune.unroll.generator import generated
 
 EXPORT = '#define EXPORT __attribute__((visibility("default")))\n'
 REPEATED = """
-EXPORT void repeated(long times, long m, long n, long k, const float *a, long a_row, const float *b, long b_row, float *c, long c_row) {
+EXPORT void repeated(
+    long times, long m, long n, long k, const float *a, long a_row, const float *b, long b_row, float *c, long c_row) {
   for (; times; times--) unrolled_product(m, n, k, a, a_row, b, b_row, c, c_row);
 }
 """
