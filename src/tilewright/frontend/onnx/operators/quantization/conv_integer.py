@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import UnsupportedOperation
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
+from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
@@ -19,7 +20,7 @@ from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.scalar import Load, apply
-from tilewright.graph.shapes import are_known
+from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import PRODUCT, Tensor
 
 BYTES = frozenset(("int8", "uint8"))
@@ -30,10 +31,12 @@ class ConvInteger(Convolution):
     """The sums, of what the padding leaves out as 0."""
 
     def reference(self, x: Any, w: Any, x_zero: Any = None, w_zero: Any = None) -> Any:
+        _check_zeros(x, x_zero, w, w_zero)
         return self.sums(_centred(x, x_zero, 1), _centred(w, w_zero, w.shape[0]))
 
     def lower(self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None = None, w_zero: Tensor | None = None) -> Tensor:
         """One operator, behind a padded copy of some images: planning chooses how it is computed."""
+        _check_zeros(x, x_zero, w, w_zero)
         if are_known(x.shape[2:]):
             window: Window | PaddedWindow = self.window(x.shape, w.shape)
         else:
@@ -57,6 +60,7 @@ class QLinearConv(Convolution):
         y_zero: Any,
         b: Any = None,
     ) -> Any:
+        _check_zeros(x, x_zero, w, w_zero)
         sums = self.sums(_centred(x, x_zero, 1), _centred(w, w_zero, w.shape[0]))
         shape = (-1,) + (1,) * (x.ndim - 2)
         sums = sums if b is None else sums + np.reshape(b, shape)
@@ -77,6 +81,9 @@ class QLinearConv(Convolution):
         b: Tensor | None = None,
     ) -> Tensor:
         """The sums with the bias in int32, and maps that scale and round them in float32."""
+        _check_zeros(x, x_zero, w, w_zero)
+        for scale, what in ((x_scale, "x"), (w_scale, "w"), (y_scale, "y")):
+            check_scale(builder, scale, what, divides=what == "y")
         if any(scale.dtype != "float32" for scale in (x_scale, w_scale, y_scale)) or y_zero.dtype not in SMALL:
             raise UnsupportedOperation(f"QLinearConv with scales of {w_scale.dtype}, or to {y_zero.dtype}, has no lowering")
         numbers = [_by_filter(builder, scale, x) for scale in (x_scale, w_scale, y_scale)]
@@ -134,6 +141,15 @@ def _by_filter(builder: Builder, parameter: Tensor, x: Tensor) -> Tensor:
     """A number, or one for every filter, as it broadcasts to the result."""
     filters = parameter.shape[0] if parameter.shape else 1
     return builder.reshape(parameter, () if filters == 1 else (filters, *(1,) * (len(x.shape) - 2)))
+
+
+def _check_zeros(x: Any, x_zero: Any, w: Any, w_zero: Any) -> None:
+    check_zero_type(x_zero, x, "x")
+    check_zero_type(w_zero, w, "w")
+    sizes = {(), (1,), (w.shape[0],)}
+    if w_zero is not None and w_zero.shape not in sizes:
+        text = f"zero points of shape {shape_text(w_zero.shape)} for {w.shape[0]} filters"
+        raise ShapeError(text, where="quantisation", why="there is one for all filters, or one for each")
 
 
 def _centred(x: Any, zero: Any, channels: int) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantized import STORED, lowered_spread, spread
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.scalar import Load, apply
@@ -28,6 +29,7 @@ class DequantizeLinear:
     output_dtype: int = 0
 
     def reference(self, x: Any, x_scale: Any, x_zero_point: Any = None) -> Any:
+        check_zero_type(x_zero_point, x, "x")
         target = element_type(self.output_dtype) if self.output_dtype else x_scale.dtype
         scale = spread(x_scale, x.shape, self.axis, self.block_size)
         steps = x.astype(np.float64 if x.dtype.name == "int32" else np.float32)
@@ -37,6 +39,8 @@ class DequantizeLinear:
 
     def lower(self, builder: Builder, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None = None) -> Tensor:
         """One map."""
+        check_zero_type(x_zero_point, x, "x")
+        check_scale(builder, x_scale, "x", divides=False)
         if x.dtype not in STORED or x_scale.dtype != "float32" or self.output_dtype not in (0, 1):
             raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} has no lowering")
         scale = lowered_spread(builder, x_scale, x, self.axis, self.block_size)

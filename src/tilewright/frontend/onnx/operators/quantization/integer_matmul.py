@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
@@ -23,12 +24,14 @@ class MatMulInteger:
     """(a - zero of a) (b - zero of b) in int32; zero points are of the tensor, of rows of a, or of columns of b."""
 
     def reference(self, a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None) -> Any:
+        _check_zeros(a, a_zero_point, b, b_zero_point)
         return np.matmul(_centred_rows(a, a_zero_point), _centred_columns(b, b_zero_point))
 
     def lower(
         self, builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None = None, b_zero_point: Tensor | None = None
     ) -> Tensor:
         """A product with its zero points as one operator, whose sums are of 32 bits."""
+        _check_zeros(a, a_zero_point, b, b_zero_point)
         zeros = _lowered_zero(builder, a_zero_point, a, of_rows=True), _lowered_zero(builder, b_zero_point, b, of_rows=False)
         return builder.record(integer_matmul, a, b, *zeros, kind="matmul")
 
@@ -65,6 +68,9 @@ class QLinearMatMul:
     ) -> Tensor:
         """A contraction of int32 numbers, and maps that scale and round its results."""
         scales = (a_scale, b_scale, y_scale)
+        for scale, what in zip(scales, "aby", strict=True):
+            check_scale(builder, scale, what, divides=scale is y_scale)
+        _check_zeros(a, a_zero_point, b, b_zero_point)
         if y_zero_point.dtype not in SMALL or any(scale.dtype == "float64" or scale.shape not in ((), (1,)) for scale in scales):
             raise UnsupportedOperation("QLinearMatMul with scales of rows or columns has no lowering")
         if y_zero_point.shape not in ((), (1,)):
@@ -74,6 +80,11 @@ class QLinearMatMul:
         operands = (products, *(builder.reshape(scale, ()) for scale in scales))
         zero = builder.reshape(y_zero_point, ())
         return lowered_quantized(builder, apply("multiply", Load(0), factor), operands, zero, y_zero_point.dtype)
+
+
+def _check_zeros(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> None:
+    check_zero_type(a_zero_point, a, "a")
+    check_zero_type(b_zero_point, b, "b")
 
 
 def _rows(parameter: Any, matrix: Any) -> Any:

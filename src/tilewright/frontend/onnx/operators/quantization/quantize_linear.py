@@ -13,6 +13,7 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.operators.quantization.parameters import check_output_type, check_scale
 from tilewright.frontend.onnx.operators.quantization.quantized import (
     STORED,
     lowered_quantized,
@@ -37,6 +38,7 @@ class QuantizeLinear:
     saturate: int = 1
 
     def reference(self, x: Any, y_scale: Any, y_zero_point: Any = None) -> Any:
+        check_output_type(y_zero_point, self._declared(), "y")
         if y_zero_point is None:
             y_zero_point = np.zeros((), element_type(self.output_dtype or 2))
         scale, zero = (spread(parameter, x.shape, self.axis, self.block_size) for parameter in (y_scale, y_zero_point))
@@ -46,6 +48,8 @@ class QuantizeLinear:
 
     def lower(self, builder: Builder, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None = None) -> Tensor:
         """One map."""
+        check_output_type(y_zero_point, self._declared(), "y")
+        check_scale(builder, y_scale, "y", divides=True)
         target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
         is_float = {x.dtype, y_scale.dtype} == {"float32"}
         if target not in STORED or not is_float or self.precision not in (0, 1) or not self.saturate:
@@ -53,6 +57,9 @@ class QuantizeLinear:
         scale = lowered_spread(builder, y_scale, x, self.axis, self.block_size)
         zero: Operand = 0.0 if y_zero_point is None else lowered_spread(builder, y_zero_point, x, self.axis, self.block_size)
         return lowered_quantized(builder, apply("divide", Load(0), Load(1)), (x, scale), zero, target)
+
+    def _declared(self) -> str | None:
+        return element_type(self.output_dtype).name if self.output_dtype else None
 
 
 define("QuantizeLinear", QuantizeLinear, since=10)

@@ -81,7 +81,8 @@ def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int, bl
     if block_size:
         return _lowered_blocks(builder, parameter, x, along, block_size)
     if parameter.shape != (x.shape[along],):
-        raise ShapeError(f"scales or zero points of {shape_text(parameter.shape)} along axis {along} of {shape_text(x.shape)}")
+        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
+        raise ShapeError(text, where="quantisation", why=f"there is one for every index along axis {along}")
     shape: list[Extent] = [extent if d == along else 1 for d, extent in enumerate(x.shape)]
     return builder.reshape(parameter, shape)
 
