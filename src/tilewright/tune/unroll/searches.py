@@ -96,3 +96,7 @@ def step(factors: Factors, action: int, lanes: int) -> Factors:
     sizes = list(factors)
     sizes[which] += sign * (lanes if which == 1 else 1)
     return Factors(*sizes)
+
+
+DEFAULT: Searcher = at_random
+"""What found most within 10 to 40 measurements on average (docs/decisions/0064)."""
