@@ -11,6 +11,7 @@ import click
 from tilewright.cli import parameters, user_code
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
+from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
 
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 @click.option("--arg", "arguments", multiple=True, metavar="SHAPE", callback=parameters.specs, help="As of `tilewright explain`.")
 @click.option("--trials", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Plans of each chain to measure.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the schedules that are drawn.")
+@click.option("--search", type=click.Choice(SEARCHES), default=RANKED, show_default=True, help="How plans are chosen.")
 @click.option("--forget", is_flag=True, help="Go back to the planner's choice for WHAT; measurements stay.")
 @click.option(
     "--export", "exported", type=click.Path(path_type=Path, dir_okay=False), help="Write all measurements as JSON lines."
@@ -48,6 +50,7 @@ def tune(
     arguments: tuple[Spec, ...],
     trials: int,
     seed: int,
+    search: str,
     forget: bool,
     exported: Path | None,
     imported: Path | None,
@@ -73,7 +76,7 @@ def tune(
     elif exported is not None:
         click.echo(f"{database.export(exported)} measurements written to {exported}")
     elif subject is not None:
-        _tune(subject, softmax, arguments, database, trials, seed, forget)
+        _tune(subject, softmax, arguments, database, Request(trials, seed, search=search), forget)
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
@@ -85,12 +88,12 @@ def _machine() -> Machine:
 
 
 def _tune(
-    subject: str, softmax: bool, arguments: tuple[Spec, ...], database: TuningDatabase, trials: int, seed: int, forget: bool
+    subject: str, softmax: bool, arguments: tuple[Spec, ...], database: TuningDatabase, request: Request, forget: bool
 ) -> None:
     """Measure variants of a function, and say what came of it."""
     from tilewright.runtime.tuning_database import machine_key
-    from tilewright.tune.pipeline.tuning import Request, untuned
     from tilewright.tune.pipeline.tuning import tune as tuned
+    from tilewright.tune.pipeline.tuning import untuned
     from tilewright.tune.schedules.cases import Case
 
     function, operands = subject_of(subject, softmax, relu=False, arguments=arguments)
@@ -101,7 +104,7 @@ def _tune(
         if forget:
             click.echo(f"{untuned(case, database, machine_key(_machine()))} chains have the plans of the planner again")
             return
-        results = tuned(case, database, Request(trials, seed), _progress)
+        results = tuned(case, database, request, _progress)
     for result in results:
         click.echo(_told(result))
 

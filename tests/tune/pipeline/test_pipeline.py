@@ -85,6 +85,16 @@ def test_without_the_database_everything_is_as_before(database, monkeypatch):
     assert np.array_equal(tw.jit(CASE.function)(*CASE.inputs), before)
 
 
+@pytest.mark.parametrize("search", ["evolution", "boosting"])
+def test_searches_that_learn_are_kept_if_they_win(database, monkeypatch, search):
+    pytest.importorskip("sklearn")
+    winning(monkeypatch, 0.5)
+    (result,) = tune(CASE, database, Request(trials=6, search=search))
+    assert result.is_kept
+    assert result.measured == len(database.measurements()) == 6
+    assert CASE.error(tw.jit(CASE.function)(*CASE.inputs)) < 1e-4
+
+
 def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypatch):
     winning(monkeypatch, 0.99)
     (result,) = tune(CASE, database, Request(trials=4))

@@ -25,6 +25,11 @@ LEAST_GAIN = 0.98
 """A plan is kept if it takes at most this share of the choice's time: below, pairs of the same plan differ by chance."""
 
 
+RANKED = "ranked"
+SEARCHES = (RANKED, "evolution", "boosting")
+"""The first order of a ranker; by steps from the fastest so far; draws that a model ranks after every batch."""
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """What to measure."""
@@ -35,6 +40,8 @@ class Request:
     threads: int | None = None
     """Of the re-measurement; None: as calls have."""
     ranker: Ranker = field(default_factory=ByPrice)
+    search: str = RANKED
+    """How plans are chosen: of `SEARCHES`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +74,36 @@ def _tuned(trials: Trials, request: Request, told: Callable[[str], Told]) -> Res
     if trials.model.graph.constants:
         return Result(plan.chain.name, 0, 1.0, is_kept=False, why="it reads constants, which trials do not pack")
     try:
-        found = variants(plan, request.trials, request.seed, request.ranker)
+        own, best, measured = best_plans(trials, request, told(plan.chain.name))
     except (AssertionError, KeyError) as problem:
         return Result(plan.chain.name, 0, 1.0, is_kept=False, why=f"its schedules cannot be drawn: {problem}")
-    seconds = trials.measure(found, told(plan.chain.name))
-    own, *others = found
-    best = sorted((variant for variant in others if variant.digest in seconds), key=lambda variant: seconds[variant.digest])
-    winner, ratio, own_s = _paired(trials, own, best[:FINALISTS], request.threads)
+    winner, ratio, own_s = paired(trials, own, best[:FINALISTS], request.threads)
     is_kept = winner is not None and ratio <= LEAST_GAIN
     if winner is not None and is_kept:
-        tuned = Tuned(ratio * own_s, own_s, len(seconds))
+        tuned = Tuned(ratio * own_s, own_s, measured)
         choice = choice_of(winner.plan, tuned)
         trials.database.keep_winner(trials.machine, trials.problem, plan.chain.name, encoded(choice))
-    return Result(plan.chain.name, len(seconds), ratio, is_kept)
+    return Result(plan.chain.name, measured, ratio, is_kept)
 
 
-def _paired(trials: Trials, own: Variant, best: Sequence[Variant], threads: int | None) -> tuple[Variant | None, float, float]:
+def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Variant, list[Variant], int]:
+    """The planner's choice, what is faster than all others in trials, fastest first, and how many were measured."""
+    plan = trials.model.plans[trials.at]
+    if request.search == RANKED:
+        own, *others = variants(plan, request.trials, request.seed, request.ranker)
+        seconds = trials.measure([own, *others], told)
+        right = (variant for variant in others if variant.digest in seconds)
+        return own, sorted(right, key=lambda variant: seconds[variant.digest]), len(seconds)
+    from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
+
+    own = variants(plan, 0, request.seed, request.ranker)[0]
+    propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
+    found = search(propose, lambda batch: trials.measure(batch, told), request.trials, request.seed)
+    fastest = sorted(found.seconds, key=found.seconds.__getitem__)
+    return own, [Variant(found.schedules[digest].plan, request.search, digest) for digest in fastest], len(fastest)
+
+
+def paired(trials: Trials, own: Variant, best: Sequence[Variant], threads: int | None) -> tuple[Variant | None, float, float]:
     """The best of some variants against the planner's choice, as calls run them: it, the ratio of times, the choice's seconds."""
     if not best:
         return None, 1.0, 0.0

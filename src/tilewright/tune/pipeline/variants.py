@@ -43,6 +43,8 @@ def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Variant
     """
     own = choice(plan)
     sampler = Sampler(own, kernels_for(plan.machine), seed)
+    if not trials:
+        return [Variant(own.plan, "choice", decisions_digest(own.plan))]
     found = [*((one, "neighbour") for _, one in sampler.neighbours())]
     found += [(one, "uniform") for one in sampler.uniform(DRAWN_PER_TRIAL * trials)]
     unlike = list(_distinct([(own, "choice"), *found]))

@@ -1,0 +1,118 @@
+"""Searches that learn from what they have measured: an evolutionary search and one guided by gradient boosting.
+
+They stand in for Ansor and AutoTVM, of which no release is to be had: the first improves schedules step by step and lets a model
+choose among the children, the second ranks fresh draws by a model. Both measure in batches and begin with random draws.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.types import Plan
+from tilewright.tune.pipeline.variants import Variant, decisions_digest
+from tilewright.tune.rankers.boosting import Boosting
+from tilewright.tune.rankers.ranker import Variant as RankedVariant
+from tilewright.tune.schedules.cases import choice, kernels_for
+from tilewright.tune.schedules.sampling import Sampler
+from tilewright.tune.schedules.space import Sampled
+from tilewright.tune.working_sets.plans import plan_features
+
+BATCH = 24
+CHILDREN_PER_TRIAL = 4
+DRAWS_PER_TRIAL = 8
+PARENTS = 8
+FRESH_SHARE = 0.2
+"""Of a batch that no model chooses: else a search sees only what its model likes."""
+
+Measure = Callable[[Sequence[Variant]], dict[str, float]]
+"""Seconds of right variants by digest."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a search has measured."""
+
+    schedules: dict[str, Sampled] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    wrong: set[str] = field(default_factory=set)
+
+    def best(self, count: int) -> list[Sampled]:
+        """The fastest schedules."""
+        return [self.schedules[digest] for digest in sorted(self.seconds, key=self.seconds.__getitem__)[:count]]
+
+    def knows(self, digest: str) -> bool:
+        """Whether a schedule was measured, right or wrong."""
+        return digest in self.schedules
+
+
+Propose = Callable[[Found, int], Iterator[Sampled]]
+"""Schedules to measure next, more than wanted, some of them known."""
+
+
+def evolutionary(plan: Plan, seed: int) -> Propose:
+    """Random steps away from the fastest schedules, and fresh draws."""
+    source, kernels, sampler = (
+        random.Random(seed),
+        kernels_for(plan.machine),
+        Sampler(choice(plan), kernels_for(plan.machine), seed),
+    )
+
+    def propose(found: Found, wanted: int) -> Iterator[Sampled]:
+        parents = found.best(PARENTS)
+        yield from _children(parents, kernels, CHILDREN_PER_TRIAL * wanted, source)
+        yield from sampler.uniform(wanted)
+
+    return propose
+
+
+def by_draws(plan: Plan, seed: int) -> Propose:
+    """Fresh draws."""
+    sampler = Sampler(choice(plan), kernels_for(plan.machine), seed)
+    return lambda found, wanted: iter(sampler.uniform(DRAWS_PER_TRIAL * wanted))
+
+
+def _children(
+    parents: Sequence[Sampled], kernels: tuple[MicroKernel, ...], count: int, source: random.Random
+) -> Iterator[Sampled]:
+    """Neighbours of parents, as many of each as of the others."""
+    for parent in parents:
+        beside = [one for _, one in Sampler(parent, kernels).neighbours()]
+        yield from source.sample(beside, min(len(beside), -(-count // len(parents))))
+
+
+def search(propose: Propose, measure: Measure, trials: int, seed: int, batch_size: int = BATCH) -> Found:
+    """Measure up to `trials` schedules in batches, each chosen by a model of all before; fewer where no more are found."""
+    found, source = Found(), random.Random(seed)
+    while len(found.schedules) < trials:
+        wanted = min(batch_size, trials - len(found.schedules))
+        fresh = {digest: one for one in propose(found, wanted) if not found.knows(digest := decisions_digest(one.plan))}
+        if not fresh:
+            return found
+        batch = _chosen(found, fresh, wanted, source)
+        seconds = measure([Variant(fresh[digest].plan, "search", digest) for digest in batch])
+        found.schedules |= {digest: fresh[digest] for digest in batch}
+        found.seconds |= seconds
+        found.wrong |= set(batch) - set(seconds)
+    return found
+
+
+def _chosen(found: Found, fresh: dict[str, Sampled], wanted: int, source: random.Random) -> list[str]:
+    """Those that the model expects to be fastest, and some at random; all at random before anything is known."""
+    digests = list(fresh)
+    at_random = source.sample(digests, len(digests))
+    if not found.seconds:
+        return at_random[:wanted]
+    model = Boosting()
+    model.train([_ranked(found.schedules[digest], seconds) for digest, seconds in found.seconds.items()])
+    order = [digests[at] for at in model.order([_ranked(one, float("nan")) for one in fresh.values()])]
+    by_model = order[: wanted - int(FRESH_SHARE * wanted)]
+    return [*by_model, *(digest for digest in at_random if digest not in by_model)][:wanted]
+
+
+def _ranked(one: Sampled, seconds: float) -> RankedVariant:
+    """Working sets and the price's terms together."""
+    features = (*map(float, plan_features(one.plan)), 1e9 * one.predicted_s)
+    return RankedVariant(one.plan.chain.name, features, one.predicted_s, seconds)
