@@ -4,9 +4,9 @@
 
 The stand-ins for Ansor (an evolutionary search) and AutoTVM (draws that gradient boosting ranks), the first plans by price, and
 draws at random measure `--count` plans each, of the same space; then the five fastest of each take turns with the planner's
-choice. `gain` is the choice's time over that of the best plan found: 1.00 where the choice was the best. The paper: Ansor takes 21.9
-times as long to optimise, and its code 1.39 times as long to run. The file is written after every case; `--missing` leaves out
-those that it has.
+choice. `gain` is the time of the choice over that of the best plan found: 1.00 where the choice was best. In the paper Ansor
+takes 21.9 times as long to optimise, and its code 1.39 times as long to run. The file is written after every case; `--missing`
+leaves out those that it has.
 """
 
 from __future__ import annotations
