@@ -32,10 +32,9 @@ from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import tuned_plans
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.cache_size import touch
-from tilewright.runtime.directories import check_private
+from tilewright.runtime.directories import TUNING_DATABASE, check_private
 
 SUFFIX = ".artifact"
 ANSWER_SUFFIX = ".plan"
@@ -87,8 +86,17 @@ def _is_used() -> bool:
 
 def request_key(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
     """The digest of a request."""
-    tuned = tuned_plans.digest(machine)
+    tuned = _tuned(machine)
     return _digest(repr(graph), _described(machine), repr(fuse), precision.value, sources(), *([tuned] if tuned else []))
+
+
+def _tuned(machine: Machine) -> str:
+    """A digest of the plans of the tuning database; empty without any. Without a database nothing is imported for it."""
+    if not (settings.current().cache_dir / TUNING_DATABASE).exists():
+        return ""
+    from tilewright.runtime import tuned_plans
+
+    return tuned_plans.digest(machine)
 
 
 def _described(machine: Machine) -> str:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from tilewright.errors import CacheError
 
+TUNING_DATABASE = "tuning.sqlite"
+"""In the cache directory: `runtime/tuning_database.py`."""
 TEMPORARY_SUFFIX = ".tmp"
 
 

@@ -17,9 +17,8 @@ from pathlib import Path
 from tilewright import settings
 from tilewright.errors import CacheError
 from tilewright.machine.machine import Machine
-from tilewright.runtime.directories import check_private
+from tilewright.runtime.directories import TUNING_DATABASE, check_private
 
-NAME = "tuning.sqlite"
 WAIT_S = 60.0
 """For other writers."""
 VERSION = 1
@@ -182,7 +181,7 @@ def _measurement(line: str, place: str) -> Measurement:
 
 def default() -> TuningDatabase:
     """The database in the cache directory."""
-    return TuningDatabase(settings.current().cache_dir / NAME)
+    return TuningDatabase(settings.current().cache_dir / TUNING_DATABASE)
 
 
 def machine_key(machine: Machine) -> str:
