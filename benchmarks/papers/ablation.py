@@ -16,7 +16,6 @@ file is written after every case; `--missing` leaves out the cases that it has. 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
@@ -32,12 +31,11 @@ from tilewright.kernels.registry import registered
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report.layout import columns
-from tilewright.tune.schedules.cases import Case, choice, chosen_cases, kernels_for
+from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
 from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
 from tilewright.tune.shapes import TABLE_IV
-from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.tables.means import geometric_mean
 
 PAPER = {"no cost model": 2.37, "no fusion": 1.89, "portable": 1.61}
@@ -48,7 +46,6 @@ ROUNDS = 9
 
 def measure_case(case: Case, count: int, seed: int) -> Document:
     """Seconds of the whole system, and the factors of the three others."""
-    start = time.perf_counter()
     (whole,) = case.model_plan().plans
     random = random_plans(choice(whole), count, seed)
     with TemporaryDirectory(prefix="tilewright-ablation-") as directory:
@@ -65,7 +62,6 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
     at = min(range(len(best)), key=lambda i: tilings[i])
     return {
         "case": case.name,
-        "wall_s": time.perf_counter() - start,
         "measured_s": whole_s,
         "wrong": [str(random[i].point) for i in faults],
         "tilings": len(random),
@@ -108,24 +104,16 @@ def table(cases: Sequence[Document]) -> list[str]:
     return columns(rows, right=range(1, len(rows[0])))
 
 
+def report(content: Document) -> list[str]:
+    """The table with its heading."""
+    return ["time without each part, as a multiple of that of the whole system", "", *table(content["cases"])]
+
+
 def main(arguments: list[str]) -> None:
     """Measure, save after every case, print."""
+    heading = "What each part is worth"
     cases = ",".join(shape.name for shape in TABLE_IV)
-    options = schedule_results.parsed("papers.ablation", __doc__ or "", arguments, cases)
-    restart_if_unfair(1)
-    path = options.out or schedule_results.default_path("ablation")
-    for case in chosen_cases(options.cases):
-        if options.missing and schedule_results.has(path, case.name):
-            continue
-        found = measure_case(case, options.count, options.seed)
-        schedule_results.save(path, found)
-        print(f"{case.name}: {found['tilings']} tilings, {found['wall_s']:.1f} s", file=sys.stderr, flush=True)
-    content = schedule_results.load(path)
-    text = "\n".join(
-        [*content["head"], "time without each part, as a multiple of that of the whole system", "", *table(content["cases"])]
-    )
-    path.with_suffix(".md").write_text(f"# What each part is worth\n\n```text\n{text}\n```\n")
-    print(text)
+    schedule_results.study("papers.ablation", __doc__ or "", arguments, measure_case, heading, report, cases)
 
 
 if __name__ == "__main__":

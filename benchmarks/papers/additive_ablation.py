@@ -19,7 +19,6 @@ leaves out the cases that it has. The table is printed and written beside it.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,10 +30,9 @@ from benchmarks.studies.schedules.results import Document
 from tilewright.errors import InternalError
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.report.layout import columns
-from tilewright.tune.schedules.cases import Case, choice, chosen_cases
+from tilewright.tune.schedules.cases import Case, choice
 from tilewright.tune.schedules.timing import compiled_models, ratios, timed, wrong
 from tilewright.tune.shapes import TABLE_IV
-from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.tables.means import geometric_mean
 
 PAPER = {"cost model": 2.37, "fusion": 1.89, "micro kernel": 1.61}
@@ -45,7 +43,6 @@ PAIRS_S = 2.0
 
 def measure_case(case: Case, count: int, seed: int) -> Document:
     """The speed-ups over the baseline."""
-    start = time.perf_counter()
     baseline = best_of_random(case, portable(case, fuse=False), count, seed)
     added = {
         "cost model": portable(case, fuse=False),
@@ -60,7 +57,6 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
     times = ratios(own, systems, budget_s=PAIRS_S)
     return {
         "case": case.name,
-        "wall_s": time.perf_counter() - start,
         "baseline_s": own.seconds(),
         "speedups": {name: 1 / ratio for name, ratio in zip(added, times, strict=True)},
     }
@@ -75,7 +71,7 @@ def best_of_random(case: Case, model: ModelPlan, count: int, seed: int) -> Model
 def best_tiling(case: Case, model: ModelPlan, at: int, count: int, seed: int) -> Plan:
     """The fastest of `count` random tilings per order of outer loops of chain number `at`, measured within the model."""
     drawn = [one.plan for one in random_plans(choice(model.plans[at]), count, seed)]
-    models = [replace(model, plans=(*model.plans[:at], plan, *model.plans[at + 1 :])) for plan in drawn]
+    models = [model.with_plan(at, plan) for plan in drawn]
     with TemporaryDirectory(prefix="tilewright-ablation-") as directory:
         runnables = compiled_models(case, models, Path(directory))
         faults = wrong(case, runnables)
@@ -94,22 +90,16 @@ def table(cases: Sequence[Document]) -> list[str]:
     return columns(rows, right=range(1, len(rows[0])))
 
 
+def report(content: Document) -> list[str]:
+    """The table with its heading."""
+    return ["baseline's time over that with each part added alone", "", *table(content["cases"])]
+
+
 def main(arguments: list[str]) -> None:
     """Measure, save after every case, print."""
+    heading = "What each part brings alone"
     cases = ",".join(shape.name for shape in TABLE_IV)
-    options = schedule_results.parsed("papers.additive_ablation", __doc__ or "", arguments, cases)
-    restart_if_unfair(1)
-    path = options.out or schedule_results.default_path("additive-ablation")
-    for case in chosen_cases(options.cases):
-        if options.missing and schedule_results.has(path, case.name):
-            continue
-        found = measure_case(case, options.count, options.seed)
-        schedule_results.save(path, found)
-        print(f"{case.name}: {found['wall_s']:.1f} s", file=sys.stderr, flush=True)
-    content = schedule_results.load(path)
-    text = "\n".join([*content["head"], "baseline's time over that with each part added alone", "", *table(content["cases"])])
-    path.with_suffix(".md").write_text(f"# What each part brings alone\n\n```text\n{text}\n```\n")
-    print(text)
+    schedule_results.study("papers.additive_ablation", __doc__ or "", arguments, measure_case, heading, report, cases)
 
 
 if __name__ == "__main__":

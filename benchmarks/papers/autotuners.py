@@ -20,14 +20,13 @@ from tempfile import TemporaryDirectory
 from benchmarks.studies.schedules import results as schedule_results
 from benchmarks.studies.schedules.results import Document
 from tilewright.report.layout import columns
-from tilewright.runtime import tuned_plans
-from tilewright.runtime.tuning_database import TuningDatabase
+from tilewright.runtime.tuning import plans as tuned_plans
+from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.pipeline.trials import Trials
 from tilewright.tune.pipeline.tuning import Request, best_plans, paired
 from tilewright.tune.rankers.simple import AtRandom, ByPrice
-from tilewright.tune.schedules.cases import Case, chosen_cases
+from tilewright.tune.schedules.cases import Case
 from tilewright.tune.shapes import TABLE_IV
-from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.tables.means import geometric_mean
 
 FINALISTS = 5
@@ -77,21 +76,16 @@ def table(cases: Sequence[Document]) -> list[str]:
     return columns(rows, right=range(1, len(rows[0])))
 
 
+def report(content: Document) -> list[str]:
+    """The table with its heading."""
+    return ["gains over the planner's choice, and seconds of every search", "", *table(content["cases"])]
+
+
 def main(arguments: list[str]) -> None:
     """Measure, save after every case, print."""
+    heading = "Searches with measurements beside the planner's choice"
     cases = ",".join(shape.name for shape in TABLE_IV)
-    options = schedule_results.parsed("papers.autotuners", __doc__ or "", arguments, cases)
-    restart_if_unfair(1)
-    path = options.out or schedule_results.default_path("autotuners")
-    for case in chosen_cases(options.cases):
-        if options.missing and schedule_results.has(path, case.name):
-            continue
-        schedule_results.save(path, measure_case(case, options.count, options.seed))
-        print(case.name, file=sys.stderr, flush=True)
-    content = schedule_results.load(path)
-    text = "\n".join([*content["head"], f"plans measured by each search: {options.count}", "", *table(content["cases"])])
-    path.with_suffix(".md").write_text(f"# Searches with measurements beside the planner's choice\n\n```text\n{text}\n```\n")
-    print(text)
+    schedule_results.study("papers.autotuners", __doc__ or "", arguments, measure_case, heading, report, cases)
 
 
 if __name__ == "__main__":

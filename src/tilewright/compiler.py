@@ -69,7 +69,8 @@ from tilewright.plan.whole_model.known_divisions import SMALL_MODEL, KnownDivisi
 from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
-from tilewright.runtime import artifacts, tuned_plans
+from tilewright.runtime import artifacts
+from tilewright.runtime.tuning import plans as tuned_plans
 
 STAGES = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
 

@@ -14,7 +14,6 @@ Beside it stands the table, which is printed, with the errors of the prediction 
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
@@ -23,11 +22,10 @@ from tempfile import TemporaryDirectory
 from benchmarks.studies.schedules import results as schedule_results
 from benchmarks.studies.schedules.results import Document, errors, median_or_nan
 from tilewright.report.layout import columns
-from tilewright.tune.schedules.cases import Case, chosen_cases
+from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.population import Named, document, population
 from tilewright.tune.schedules.space import Sampled
 from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
-from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.tables.means import geometric_mean
 
 ROUNDS = 3
@@ -42,7 +40,6 @@ HEADINGS = ("case", "plans", "choice ms", "predicted", "choice/best", "error", "
 
 def measure_case(case: Case, named: Sequence[Named]) -> Document:
     """The document of one case: all plans, the winners' ratios, and the features of the choice and the best."""
-    start = time.perf_counter()
     with TemporaryDirectory(prefix="tilewright-regret-") as directory:
         runnables = compiled(case, [one.plan for _, _, one in named], Path(directory))
         faults = wrong(case, runnables)
@@ -55,7 +52,6 @@ def measure_case(case: Case, named: Sequence[Named]) -> Document:
         plans.append({**times, **(document(*entry) if i == 0 or i in winners or i in faults else brief(*entry))})
     return {
         "case": case.name,
-        "wall_s": time.perf_counter() - start,
         "peak_flops_per_s": quick.peak_flops_per_s,
         "fused_by_price": len(case.model_plan(fuse=None).plans) == 1,
         "wrong": [{"schedule": plans[i]["schedule"], "error": e if isfinite(e) else None} for i, e in faults.items()],
@@ -160,23 +156,20 @@ def _summary(content: Document) -> list[str]:
     ]
 
 
+def measured(case: Case, count: int, seed: int) -> Document:
+    """The choice, drawn schedules, the best predicted and all neighbours."""
+    return measure_case(case, population(case, uniform=count, best=count, neighbours=-1, seed=seed))
+
+
+def report(content: Document) -> list[str]:
+    """The table behind an empty line."""
+    return ["", *table(content)]
+
+
 def main(arguments: list[str]) -> None:
     """Measure, save after every case, print."""
-    options = schedule_results.parsed("studies.schedules.regret", __doc__ or "", arguments)
-    restart_if_unfair(1)
-    path = options.out or schedule_results.default_path("regret")
-    for case in chosen_cases(options.cases):
-        if options.missing and schedule_results.has(path, case.name):
-            continue
-        start = time.perf_counter()
-        named = population(case, uniform=options.count, best=options.count, neighbours=-1, seed=options.seed)
-        found = measure_case(case, named)
-        schedule_results.save(path, {**found, "wall_s": time.perf_counter() - start})
-        print(f"{case.name}: {len(named)} plans, {time.perf_counter() - start:.1f} s", file=sys.stderr, flush=True)
-    content = schedule_results.load(path)
-    text = "\n".join([*content["head"], "", *table(content)])
-    path.with_suffix(".md").write_text(f"# The planner's choice against other schedules\n\n```text\n{text}\n```\n")
-    print(text)
+    heading = "The planner's choice against other schedules"
+    schedule_results.study("studies.schedules.regret", __doc__ or "", arguments, measured, heading, report)
 
 
 if __name__ == "__main__":

@@ -5,12 +5,17 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import sys
+import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from benchmarks.studies.parts.publishing import RESULTS, slug
 from tilewright.runtime import calibration, toolchain
+from tilewright.tune.schedules.cases import Case, chosen_cases
+from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance
 
 Document = dict[str, Any]
@@ -55,6 +60,35 @@ def save(path: Path, found: Document) -> Document:
 def has(path: Path, case: str) -> bool:
     """Whether a file has that case."""
     return path.exists() and any(found["case"] == case for found in load(path)["cases"])
+
+
+def study(
+    what: str,
+    description: str,
+    arguments: list[str],
+    measure: Callable[[Case, int, int], Document],
+    heading: str,
+    lines: Callable[[Document], Sequence[str]],
+    cases: str | None = None,
+) -> None:
+    """A program that measures case after case, saves after each, prints its lines, and writes them beside the file.
+
+    `what` is its module below `benchmarks`; `measure` is given a case, the count and the seed.
+    """
+    options = parsed(what, description, arguments, cases)
+    restart_if_unfair(1)
+    path = options.out or default_path(what.rpartition(".")[2].replace("_", "-"))
+    for case in chosen_cases(options.cases):
+        if options.missing and has(path, case.name):
+            continue
+        start = time.perf_counter()
+        found = {**measure(case, options.count, options.seed), "wall_s": time.perf_counter() - start}
+        save(path, found)
+        print(f"{case.name}: {found['wall_s']:.1f} s", file=sys.stderr, flush=True)
+    content = load(path)
+    text = "\n".join([*content["head"], *lines(content)])
+    path.with_suffix(".md").write_text(f"# {heading}\n\n```text\n{text}\n```\n")
+    print(text)
 
 
 def errors(content: Document, source: str | None = None, *, beside: bool = False) -> list[float]:

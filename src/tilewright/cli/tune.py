@@ -15,7 +15,7 @@ from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
 
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
-    from tilewright.runtime.tuning_database import TuningDatabase
+    from tilewright.runtime.tuning.database import TuningDatabase
     from tilewright.tune.fit.session import Outcome
     from tilewright.tune.pipeline.trials import Told
     from tilewright.tune.pipeline.tuning import Result
@@ -65,7 +65,7 @@ def tune(
 
     Measurements are kept in the cache directory, batch by batch: an interrupted run goes on where it was.
     """
-    from tilewright.runtime import tuning_database
+    from tilewright.runtime.tuning import database as tuning_database
 
     database = tuning_database.default()
     if fit:
@@ -91,7 +91,6 @@ def _tune(
     subject: str, softmax: bool, arguments: tuple[Spec, ...], database: TuningDatabase, request: Request, forget: bool
 ) -> None:
     """Measure variants of a function, and say what came of it."""
-    from tilewright.runtime.tuning_database import machine_key
     from tilewright.tune.pipeline.tuning import tune as tuned
     from tilewright.tune.pipeline.tuning import untuned
     from tilewright.tune.schedules.cases import Case
@@ -102,7 +101,7 @@ def _tune(
     case = Case(subject, function, tuple(_known(shape) for shape, _ in operands))
     with user_code.blamed(subject):
         if forget:
-            click.echo(f"{untuned(case, database, machine_key(_machine()))} chains have the plans of the planner again")
+            click.echo(f"{untuned(case, database)} chains have the plans of the planner again")
             return
         results = tuned(case, database, request, _progress)
     for result in results:

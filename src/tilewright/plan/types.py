@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tilewright.graph.types import Chain, Constant, Graph, Tensor
@@ -309,6 +309,10 @@ class ModelPlan:
     """Inputs and outputs of which the graph has fewer dimensions than callers."""
     images: ImageLayouts | None = None
     """None where operators leave no images to each other, or where nobody chose."""
+
+    def with_plan(self, number: int, plan: Plan) -> ModelPlan:
+        """The same with another plan for one of its chains."""
+        return replace(self, plans=(*self.plans[:number], plan, *self.plans[number + 1 :]))
 
     @property
     def machine(self) -> Machine:

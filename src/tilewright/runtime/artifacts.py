@@ -14,7 +14,7 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -35,23 +35,19 @@ from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.cache_size import touch
 from tilewright.runtime.directories import TUNING_DATABASE, check_private
+from tilewright.runtime.switches import Switch
 
 SUFFIX = ".artifact"
 ANSWER_SUFFIX = ".plan"
 SOURCE_SUFFIXES = (".py", ".c", ".h", ".toml")
 PACKAGE = Path(__file__).parents[1]
 
-_ignored: ContextVar[bool] = ContextVar("artifacts_ignored", default=False)
+_ignored = Switch(ContextVar("artifacts_ignored", default=False))
 
 
-@contextmanager
-def ignored() -> Iterator[None]:
+def ignored() -> AbstractContextManager[None]:
     """Inside, everything is planned and generated: somebody looks at the stages."""
-    token = _ignored.set(True)
-    try:
-        yield
-    finally:
-        _ignored.reset(token)
+    return _ignored.on()
 
 
 def remembered(
@@ -81,7 +77,7 @@ def remembered(
 def _is_used() -> bool:
     """Whether entries are read and written."""
     knobs = settings.current()
-    return not (_ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised())
+    return not (_ignored.is_on or knobs.log or knobs.dump_dir is not None or registry.is_customised())
 
 
 def request_key(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
@@ -94,7 +90,7 @@ def _tuned(machine: Machine) -> str:
     """A digest of the plans of the tuning database; empty without any. Without a database nothing is imported for it."""
     if not (settings.current().cache_dir / TUNING_DATABASE).exists():
         return ""
-    from tilewright.runtime import tuned_plans
+    from tilewright.runtime.tuning import plans as tuned_plans
 
     return tuned_plans.digest(machine)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tilewright.errors import CacheError
 
 TUNING_DATABASE = "tuning.sqlite"
-"""In the cache directory: `runtime/tuning_database.py`."""
+"""In the cache directory: `runtime/tuning/database.py`."""
 TEMPORARY_SUFFIX = ".tmp"
 
 

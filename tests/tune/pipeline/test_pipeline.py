@@ -13,8 +13,10 @@ from tilewright.cli.explain import explain
 from tilewright.cli.tune import tune as command
 from tilewright.plan.tuned import choice_of, decoded, encoded, problem_key, with_choice
 from tilewright.plan.types import Tuned
-from tilewright.runtime import artifacts, tuned_plans, tuning_database
-from tilewright.runtime.tuning_database import TuningDatabase
+from tilewright.runtime import artifacts
+from tilewright.runtime.tuning import database as tuning_database
+from tilewright.runtime.tuning import plans as tuned_plans
+from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.pipeline import tuning
 from tilewright.tune.pipeline.trials import Trials
@@ -66,7 +68,7 @@ def test_a_winner_is_used_and_explained_and_forgotten(database, monkeypatch):
     assert "tuned: measured" in tw.jit(CASE.function).lower(*SHAPES).explain()
     after = tw.jit(CASE.function)(*CASE.inputs)
     assert CASE.error(after) < 1e-4
-    assert untuned(CASE, database, tuning_database.machine_key(plan.machine)) == 1
+    assert untuned(CASE, database) == 1
     assert plan_of_case().tuned is None
     assert np.array_equal(tw.jit(CASE.function)(*CASE.inputs), before)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
 
 from tilewright.graph.types import Access
 from tilewright.tune.working_sets.dependences import KINDS, Dependence, Iteration
-from tilewright.tune.working_sets.nests import Nest, every_iteration
+from tilewright.tune.working_sets.nests import Nest
 
 Element = tuple[int, ...]
 
@@ -59,3 +62,12 @@ def touched_elements(nest: Nest, first: Iteration, last: Iteration) -> dict[str,
     for access in nest.accesses:
         found[access.tensor].update(touched for point in points if (touched := element(nest, access, point)) is not None)
     return {array: len(elements) for array, elements in found.items()}
+
+
+def every_iteration(nest: Nest) -> Iterator[tuple[int, ...]]:
+    """All iterations in order, one at a time."""
+    for point in np.ndindex(*nest.counts):
+        ranges = [(x, x) for x in point]
+        axes = ((axis, [ranges[at] for at in nest.positions(axis)]) for axis in nest.extents)
+        if all(nest.axis_values(axis, own).size for axis, own in axes):
+            yield point

@@ -12,22 +12,22 @@ from dataclasses import dataclass, field
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.types import Plan
-from tilewright.tune.pipeline.variants import Variant, decisions_digest
+from tilewright.tune.pipeline.trials import BATCH
+from tilewright.tune.pipeline.variants import Trial, decisions_digest
 from tilewright.tune.rankers.boosting import Boosting
-from tilewright.tune.rankers.ranker import Variant as RankedVariant
+from tilewright.tune.rankers.ranker import Variant
 from tilewright.tune.schedules.cases import choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
 from tilewright.tune.working_sets.plans import plan_features
 
-BATCH = 24
 CHILDREN_PER_TRIAL = 4
 DRAWS_PER_TRIAL = 8
 PARENTS = 8
 FRESH_SHARE = 0.2
 """Of a batch that no model chooses: else a search sees only what its model likes."""
 
-Measure = Callable[[Sequence[Variant]], dict[str, float]]
+Measure = Callable[[Sequence[Trial]], dict[str, float]]
 """Seconds of right variants by digest."""
 
 
@@ -36,16 +36,13 @@ class Found:
     """What a search has measured."""
 
     schedules: dict[str, Sampled] = field(default_factory=dict)
+    """All of them, by digest."""
     seconds: dict[str, float] = field(default_factory=dict)
-    wrong: set[str] = field(default_factory=set)
+    """Of those whose results were right."""
 
     def best(self, count: int) -> list[Sampled]:
         """The fastest schedules."""
         return [self.schedules[digest] for digest in sorted(self.seconds, key=self.seconds.__getitem__)[:count]]
-
-    def knows(self, digest: str) -> bool:
-        """Whether a schedule was measured, right or wrong."""
-        return digest in self.schedules
 
 
 Propose = Callable[[Found, int], Iterator[Sampled]]
@@ -54,11 +51,8 @@ Propose = Callable[[Found, int], Iterator[Sampled]]
 
 def evolutionary(plan: Plan, seed: int) -> Propose:
     """Random steps away from the fastest schedules, and fresh draws."""
-    source, kernels, sampler = (
-        random.Random(seed),
-        kernels_for(plan.machine),
-        Sampler(choice(plan), kernels_for(plan.machine), seed),
-    )
+    source, kernels = random.Random(seed), kernels_for(plan.machine)
+    sampler = Sampler(choice(plan), kernels, seed)
 
     def propose(found: Found, wanted: int) -> Iterator[Sampled]:
         parents = found.best(PARENTS)
@@ -88,14 +82,13 @@ def search(propose: Propose, measure: Measure, trials: int, seed: int, batch_siz
     found, source = Found(), random.Random(seed)
     while len(found.schedules) < trials:
         wanted = min(batch_size, trials - len(found.schedules))
-        fresh = {digest: one for one in propose(found, wanted) if not found.knows(digest := decisions_digest(one.plan))}
+        fresh = {digest: one for one in propose(found, wanted) if (digest := decisions_digest(one.plan)) not in found.schedules}
         if not fresh:
             return found
         batch = _chosen(found, fresh, wanted, source)
-        seconds = measure([Variant(fresh[digest].plan, "search", digest) for digest in batch])
+        seconds = measure([Trial(fresh[digest].plan, "search", digest) for digest in batch])
         found.schedules |= {digest: fresh[digest] for digest in batch}
         found.seconds |= seconds
-        found.wrong |= set(batch) - set(seconds)
     return found
 
 
@@ -112,7 +105,7 @@ def _chosen(found: Found, fresh: dict[str, Sampled], wanted: int, source: random
     return [*by_model, *(digest for digest in at_random if digest not in by_model)][:wanted]
 
 
-def _ranked(one: Sampled, seconds: float) -> RankedVariant:
+def _ranked(one: Sampled, seconds: float) -> Variant:
     """Working sets and the price's terms together."""
     features = (*map(float, plan_features(one.plan)), 1e9 * one.predicted_s)
-    return RankedVariant(one.plan.chain.name, features, one.predicted_s, seconds)
+    return Variant(one.plan.chain.name, features, one.predicted_s, seconds)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -15,8 +15,8 @@ from tilewright import __version__
 from tilewright.plan.tuned import problem_key
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime import artifacts, toolchain
-from tilewright.runtime.tuning_database import Measurement, TuningDatabase, machine_key
-from tilewright.tune.pipeline.variants import Variant
+from tilewright.runtime.tuning.database import Measurement, TuningDatabase, machine_key
+from tilewright.tune.pipeline.variants import Trial
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import PLANS_PER_LIBRARY, Runnable, compiled_models, wrong
 
@@ -50,12 +50,7 @@ class Trials:
         """As rows name it."""
         return problem_key(self.model.plans[self.at].chain)
 
-    def with_variant(self, variant: Variant) -> ModelPlan:
-        """The model with this plan for the chain."""
-        plans = self.model.plans
-        return replace(self.model, plans=(*plans[: self.at], variant.plan, *plans[self.at + 1 :]))
-
-    def measure(self, found: Sequence[Variant], told: Told = lambda done, total: None) -> dict[str, float]:
+    def measure(self, found: Sequence[Trial], told: Told = lambda done, total: None) -> dict[str, float]:
         """Seconds of a call on one thread, by the digest of a variant, of those that compute the right result."""
         run = hashlib.sha256("\0".join([self.problem, str(self.seed), *(v.digest for v in found)]).encode()).hexdigest()
         known = {one.plan: one.seconds for one in self.database.measurements(self.machine, self.problem, run)}
@@ -68,10 +63,12 @@ class Trials:
         told(len(found), len(found))
         return {digest: seconds for digest, seconds in known.items() if seconds is not None}
 
-    def _measured(self, batch: Sequence[Variant], best_s: float) -> dict[str, float | None]:
+    def _measured(self, batch: Sequence[Trial], best_s: float) -> dict[str, float | None]:
         """Of a batch; None for wrong results."""
         with TemporaryDirectory(prefix="tilewright-tune-") as directory:
-            runnables = compiled_models(self.case, [self.with_variant(variant) for variant in batch], Path(directory))
+            runnables = compiled_models(
+                self.case, [self.model.with_plan(self.at, variant.plan) for variant in batch], Path(directory)
+            )
             faults = wrong(self.case, runnables)
             seconds: dict[str, float | None] = {}
             for number, (variant, runnable) in enumerate(zip(batch, runnables, strict=True)):
@@ -79,7 +76,7 @@ class Trials:
                 best_s = min(best_s, seconds[variant.digest] or best_s)
             return seconds
 
-    def _row(self, variant: Variant, seconds: float | None, run: str) -> Measurement:
+    def _row(self, variant: Trial, seconds: float | None, run: str) -> Measurement:
         compiler, predicted_s = toolchain.find().version, variant.plan.predicted_seconds
         names = self.machine, self.problem, variant.digest, variant.source
         release = f"{__version__} {artifacts.sources()[:12]}"
@@ -94,6 +91,6 @@ def _timed(runnable: Runnable, best_s: float) -> float:
     return min(runnable.seconds() for _ in range(TURNS))
 
 
-def _batches(found: Sequence[Variant]) -> Iterator[Sequence[Variant]]:
+def _batches(found: Sequence[Trial]) -> Iterator[Sequence[Trial]]:
     for start in range(0, len(found), BATCH):
         yield found[start : start + BATCH]

@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright import compiler
-from tilewright.plan.tuned import choice_of, encoded
-from tilewright.plan.types import ModelPlan, Tuned
-from tilewright.runtime import tuned_plans
-from tilewright.runtime.tuning_database import TuningDatabase
+from tilewright.plan.tuned import choice_of, encoded, problem_key
+from tilewright.plan.types import Tuned
+from tilewright.runtime.tuning import plans as tuned_plans
+from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.tune.pipeline.trials import Told, Trials
-from tilewright.tune.pipeline.variants import Variant, variants
+from tilewright.tune.pipeline.variants import Trial, variants
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case
@@ -86,7 +86,7 @@ def _tuned(trials: Trials, request: Request, told: Callable[[str], Told]) -> Res
     return Result(plan.chain.name, measured, ratio, is_kept)
 
 
-def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Variant, list[Variant], int]:
+def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], int]:
     """The planner's choice, what is faster than all others in trials, fastest first, and how many were measured."""
     plan = trials.model.plans[trials.at]
     if request.search == RANKED:
@@ -100,10 +100,10 @@ def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Variant, l
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
     found = search(propose, lambda batch: trials.measure(batch, told), request.trials, request.seed)
     fastest = sorted(found.seconds, key=found.seconds.__getitem__)
-    return own, [Variant(found.schedules[digest].plan, request.search, digest) for digest in fastest], len(fastest)
+    return own, [Trial(found.schedules[digest].plan, request.search, digest) for digest in fastest], len(fastest)
 
 
-def paired(trials: Trials, own: Variant, best: Sequence[Variant], threads: int | None) -> tuple[Variant | None, float, float]:
+def paired(trials: Trials, own: Trial, best: Sequence[Trial], threads: int | None) -> tuple[Trial | None, float, float]:
     """The best of some variants against the planner's choice, as calls run them: it, the ratio of times, the choice's seconds."""
     if not best:
         return None, 1.0, 0.0
@@ -114,8 +114,8 @@ def paired(trials: Trials, own: Variant, best: Sequence[Variant], threads: int |
     return best[number], ratio, reference.seconds()
 
 
-def _runnable(trials: Trials, variant: Variant, threads: int | None) -> Runnable:
-    executable = compiler.build(trials.with_variant(variant), threads=threads)
+def _runnable(trials: Trials, variant: Trial, threads: int | None) -> Runnable:
+    executable = compiler.build(trials.model.with_plan(trials.at, variant.plan), threads=threads)
     return Runnable(executable, trials.case.inputs, np.empty(trials.case.reference.shape, np.float32))
 
 
@@ -125,12 +125,10 @@ def _is_right(case: Case, runnable: Runnable) -> bool:
     return case.error(runnable.result) <= TOLERANCE
 
 
-def untuned(case: Case, database: TuningDatabase, machine: str) -> int:
+def untuned(case: Case, database: TuningDatabase) -> int:
     """Forget the winners of a case's chains; how many chains that are."""
-    from tilewright.plan.tuned import problem_key
-
     with tuned_plans.ignored():
-        model: ModelPlan = case.model_plan(fuse=None)
+        model = case.model_plan(fuse=None)
     for plan in model.plans:
-        database.forget_winner(machine, problem_key(plan.chain))
+        database.forget_winner(machine_key(model.machine), problem_key(plan.chain))
     return len(model.plans)

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.plan.tuned import choice_of, encoded
 from tilewright.plan.types import Plan, Price, Tuned
-from tilewright.tune.rankers.ranker import Ranker
-from tilewright.tune.rankers.ranker import Variant as RankedVariant
+from tilewright.tune.rankers.ranker import Ranker, Variant
 from tilewright.tune.schedules.cases import choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
@@ -22,7 +21,7 @@ NOBODY = Tuned(0.0, 0.0, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
+class Trial:
     """A plan of a chain, and where it comes from."""
 
     plan: Plan
@@ -36,7 +35,7 @@ class Variant:
         return json.dumps(plan_features(self.plan))
 
 
-def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Variant]:
+def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Trial]:
     """The planner's choice, then up to `trials` others: neighbours of the choice and drawn schedules, in a ranker's order.
 
     Raises `AssertionError` where the planner's choice is outside of the space (chains without a search of loops).
@@ -44,13 +43,13 @@ def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Variant
     own = choice(plan)
     sampler = Sampler(own, kernels_for(plan.machine), seed)
     if not trials:
-        return [Variant(own.plan, "choice", decisions_digest(own.plan))]
+        return [Trial(own.plan, "choice", decisions_digest(own.plan))]
     found = [*((one, "neighbour") for _, one in sampler.neighbours())]
     found += [(one, "uniform") for one in sampler.uniform(DRAWN_PER_TRIAL * trials)]
     unlike = list(_distinct([(own, "choice"), *found]))
     order = ranker.order([_ranked(one, ranker) for one, _, _ in unlike[1:]])
     ordered = (unlike[1 + at] for at in order[:trials])
-    return [Variant(one.plan, source, digest) for one, source, digest in (unlike[0], *ordered)]
+    return [Trial(one.plan, source, digest) for one, source, digest in (unlike[0], *ordered)]
 
 
 def _distinct(found: Iterable[tuple[Sampled, str]]) -> Iterable[tuple[Sampled, str, str]]:
@@ -68,6 +67,6 @@ def decisions_digest(plan: Plan) -> str:
     return hashlib.sha256(encoded(replace(choice_of(plan, NOBODY), price=Price(())))).hexdigest()
 
 
-def _ranked(one: Sampled, ranker: Ranker) -> RankedVariant:
+def _ranked(one: Sampled, ranker: Ranker) -> Variant:
     features = tuple(map(float, plan_features(one.plan))) if ranker.uses_features else ()
-    return RankedVariant(one.plan.chain.name, features, one.predicted_s)
+    return Variant(one.plan.chain.name, features, one.predicted_s)

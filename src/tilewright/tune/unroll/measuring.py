@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import InternalError
-from tilewright.kernels import KernelSource, SourceKind
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.registry import dialect_for
 from tilewright.machine.machine import Machine
@@ -69,9 +68,8 @@ class GeneratedProduct:
         """The compiled product, with the number of times that it is computed as its first argument."""
         text = f"{self.dialect.prelude}\n{EXPORT}{generated(factors, self.dialect.lanes)}{REPEATED}"
         path = Path(self._directory.name) / f"{factors.rows}-{factors.columns}-{factors.steps}.so"
-        source = KernelSource(SourceKind.C, text)
         architecture, features = self.machine.architecture, self.dialect.features
-        path.write_bytes(toolchain.find().compile(str(source.content), architecture=architecture, features=features))
+        path.write_bytes(toolchain.find().compile(text, architecture=architecture, features=features))
         product = ctypes.CDLL(str(path)).repeated
         product.restype = None
         return product

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -116,17 +116,3 @@ def index_values(index: Index, values: Mapping[str, Values], size: int) -> Value
     for name in index.axes():
         found = np.add.outer(found, values[name] * index.coefficient(name)).ravel()
     return found[(found >= 0) & (found < size)]
-
-
-def every_iteration(nest: Nest) -> Iterator[tuple[int, ...]]:
-    """All iterations in order: the oracle's way, one at a time.
-
-    >>> from tilewright.tune.working_sets.figure import matrix_product
-    >>> sum(1 for _ in every_iteration(matrix_product(2, 3, 4)))
-    24
-    """
-    for point in np.ndindex(*nest.counts):
-        ranges = [(x, x) for x in point]
-        axes = ((axis, [ranges[at] for at in nest.positions(axis)]) for axis in nest.extents)
-        if all(nest.axis_values(axis, own).size for axis, own in axes):
-            yield point

@@ -70,7 +70,6 @@ class QLinearMatMul:
         scales = (a_scale, b_scale, y_scale)
         for scale, what in zip(scales, "aby", strict=True):
             check_scale(builder, scale, what, divides=scale is y_scale)
-        _check_zeros(a, a_zero_point, b, b_zero_point)
         if y_zero_point.dtype not in SMALL or any(scale.dtype == "float64" or scale.shape not in ((), (1,)) for scale in scales):
             raise UnsupportedOperation("QLinearMatMul with scales of rows or columns has no lowering")
         if y_zero_point.shape not in ((), (1,)):

@@ -45,7 +45,7 @@ class Measurement:
     source: str
     """Where the plan comes from: "choice", "uniform", "evolution"."""
     seconds: float | None
-    """Of a call; None where the result was wrong or the plan was given up."""
+    """Of a call; None where the result was wrong."""
     predicted_s: float
     features: str
     """Working sets, as JSON."""

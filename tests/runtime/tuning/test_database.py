@@ -7,7 +7,6 @@ import signal
 import sqlite3
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,15 +14,15 @@ import pytest
 
 from tilewright.errors import CacheError
 from tilewright.machine import Machine
-from tilewright.runtime.tuning_database import VERSION, Measurement, TuningDatabase, machine_key
+from tilewright.runtime.tuning.database import VERSION, Measurement, TuningDatabase, machine_key
 
 ROW = Measurement("here", "p", "0", "uniform", 1.0, 2.0, "[1, 2]", "cc 12", "0.1.0", "run")
 WRITER = """
 import sys
 from pathlib import Path
 from dataclasses import replace
-from tests.runtime.test_tuning_database import ROW
-from tilewright.runtime.tuning_database import TuningDatabase
+from tests.runtime.tuning.test_database import ROW
+from tilewright.runtime.tuning.database import TuningDatabase
 database, name, count = TuningDatabase(Path(sys.argv[1])), sys.argv[2], int(sys.argv[3])
 for number in range(count):
     database.add([replace(ROW, run=name, plan=f"{number} {part}") for part in range(10)])
@@ -86,9 +85,7 @@ def test_a_killed_writer_leaves_whole_transactions(database):
     found = database.measurements()
     assert len(found) >= 30
     assert len(found) % 10 == 0
-    begin = time.monotonic()
     database.add([ROW])
-    assert time.monotonic() - begin < 30
     assert database.measurements("here", "p", "run") == [ROW]
 
 

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 
@@ -17,22 +16,18 @@ from tilewright.graph.data_format import Unreadable
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import TunedChoice, decoded, problem_key, with_choice
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.runtime import tuning_database
+from tilewright.runtime.switches import Switch
+from tilewright.runtime.tuning import database as tuning_database
 
 LOG = logging.getLogger("tilewright.tune")
 
-_ignored: ContextVar[bool] = ContextVar("tuned_plans_ignored", default=False)
+_ignored = Switch(ContextVar("tuned_plans_ignored", default=False))
 _warned: set[str] = set()
 
 
-@contextmanager
-def ignored() -> Iterator[None]:
+def ignored() -> AbstractContextManager[None]:
     """Inside, plans are the planner's: somebody tunes, or compares."""
-    token = _ignored.set(True)
-    try:
-        yield
-    finally:
-        _ignored.reset(token)
+    return _ignored.on()
 
 
 def digest(machine: Machine) -> str:
@@ -73,7 +68,7 @@ def _is_of(choice: TunedChoice, plan: Plan) -> bool:
 
 
 def _winners(machine: Machine) -> dict[str, bytes]:
-    if _ignored.get():
+    if _ignored.is_on:
         return {}
     database = tuning_database.default()
     if not database.path.exists():
