@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from click.testing import CliRunner
 import tilewright as tw
 from tilewright.cli.explain import explain
 from tilewright.cli.tune import tune as command
+from tilewright.errors import TilewrightError
 from tilewright.plan.tuned import choice_of, decoded, encoded, problem_key, with_choice
 from tilewright.plan.types import Tuned
 from tilewright.runtime import artifacts
@@ -95,6 +97,15 @@ def test_searches_that_learn_are_kept_if_they_win(database, monkeypatch, search)
     assert result.is_kept
     assert result.measured == len(database.measurements()) == 6
     assert CASE.error(tw.jit(CASE.function)(*CASE.inputs)) < 1e-4
+
+
+def test_searches_that_learn_say_which_package_is_missing(database, monkeypatch):
+    for module in ("tilewright.tune.pipeline.guided", "tilewright.tune.rankers.boosting"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    with pytest.raises(TilewrightError, match="the search by evolution needs the package sklearn") as refused:
+        tune(CASE, database, Request(trials=2, search="evolution"))
+    assert refused.value.hint == "pip install 'tilewright[tune]'"
 
 
 def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypatch):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilewright import compiler
+from tilewright.errors import TilewrightError
 from tilewright.plan.tuned import choice_of, encoded, problem_key
 from tilewright.plan.types import Tuned
 from tilewright.runtime.tuning import plans as tuned_plans
@@ -94,8 +95,12 @@ def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, lis
         seconds = trials.measure([own, *others], told)
         right = (variant for variant in others if variant.digest in seconds)
         return own, sorted(right, key=lambda variant: seconds[variant.digest]), len(seconds)
-    from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
-
+    try:
+        from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
+    except ModuleNotFoundError as problem:
+        raise TilewrightError(
+            f"the search by {request.search} needs the package {problem.name}", hint="pip install 'tilewright[tune]'"
+        ) from problem
     own = variants(plan, 0, request.seed, request.ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
     found = search(propose, lambda batch: trials.measure(batch, told), request.trials, request.seed)
