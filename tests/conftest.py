@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.targets import executable_features
 from tilewright.machine import Machine, fit_files
-from tilewright.machine.tile_permission import permitted
 from tilewright.plan.planner import forget_plans
 from tilewright.runtime import calibration
 
@@ -73,18 +73,9 @@ def nothing_planned() -> None:
     forget_plans()
 
 
-def cpu_flags() -> frozenset[str]:
-    """What /proc/cpuinfo lists as flags (x86) or Features (AArch64) of the first core."""
-    for line in Path("/proc/cpuinfo").read_text().splitlines():
-        label, _, names = line.partition(":")
-        if label.strip() in ("flags", "Features"):
-            return frozenset(names.split())
-    return frozenset()
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what this CPU cannot execute; the reasons are counted in the summary."""
-    flags = permitted(cpu_flags())
+    flags = executable_features()
     for item in items:
         for marker in item.iter_markers("needs"):
             missing = sorted(set(marker.args) - flags)

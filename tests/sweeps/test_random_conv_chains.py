@@ -12,10 +12,11 @@ from tests.api.convolutions.test_random_chains import CHAINS
 from tests.support.random.conv_chain_runs import FUSIONS, ROUTES, check, check_every_order, computed, planned
 from tests.support.random.conv_chains import ConvChain, conv_chains
 from tests.support.sweeps import FIRST_SEED, seeds
+from tests.support.targets import runnable_targets
 from tilewright.plan.algorithms.registry import registered
 
-pytestmark = [pytest.mark.sweep, pytest.mark.needs("avx512f", "avx512vl", "avx512bw", "avx512dq")]
-TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+pytestmark = [pytest.mark.sweep, pytest.mark.needs("ssse3", "sse4_1")]
+TARGETS = runnable_targets()
 FIRST = int(os.environ.get("TILEWRIGHT_SWEEP_SEED", FIRST_SEED))
 EXAMPLES = len(seeds(1000))
 ALGORITHMS = tuple(algorithm.name for algorithm in registered())

@@ -8,7 +8,7 @@ from tests.support.sweeps import run_module, seeds
 
 
 @pytest.mark.sweep
-@pytest.mark.needs("avx512f", "avx512vl", "avx512bw", "avx512dq")
+@pytest.mark.needs("ssse3", "sse4_1")
 def test_many_programs() -> None:
     printed = run_module("tests.support.random.jit", seeds(2000))
     print(printed)

@@ -43,6 +43,18 @@ def test_a_cache_far_larger_than_those_of_the_cores_is_not_theirs_alone() -> Non
         assert plan_chain(chain, machine).non_temporal == found
 
 
+def test_they_save_no_more_than_traffic_from_the_last_cache_costs() -> None:
+    """One core of a socket with a slow memory: the price takes the output, which is not its own alone, from the last cache."""
+    *nearer, last_cache, memory = XEON.levels
+    socket = replace(last_cache, size_bytes=480 << 20)
+    machine = replace(XEON, cores=1, levels=(*nearer, socket, replace(memory, bandwidth_bytes_per_s=1e9)))
+    found = plan_chain(gemm_chain({"m": 32768, "k": 16, "l": 16, "n": 256}), machine)
+    (saved,) = (term.seconds for term in found.price.terms if term.kind is TermKind.NON_TEMPORAL_STORES)
+    (visible,) = (term.seconds for term in found.price.terms if term.kind is TermKind.VISIBLE_TRAFFIC)
+    assert 0 < -saved <= visible
+    assert found.predicted_seconds >= found.floor.compute_s
+
+
 def test_rows_that_are_no_whole_lines_do_not() -> None:
     assert plan(131072, 63).non_temporal == ()
 

@@ -51,18 +51,21 @@ def price_with_stores(context: CostContext, blocking: Blocking, done: Works) -> 
 
 
 def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTerm, ...]:
-    """What is gained: lines of the output are not read, of which a part would show as that of all traffic from memory does."""
+    """What is gained: lines of the output are not read, of which a part would show as that of all traffic does."""
     if not non_temporal_writes(context, schedule):
         return ()
-    reading_s = _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
-    return (PriceTerm(TermKind.NON_TEMPORAL_STORES, -context.coefficients.visible_traffic * reading_s, note=UnreadLines()),)
+    return (PriceTerm(TermKind.NON_TEMPORAL_STORES, -_gain_s(context), note=UnreadLines()),)
 
 
 def largest_gain_s(context: CostContext) -> float:
     """The most that non-temporal stores can gain."""
-    if _stays(context):
-        return 0.0
-    return context.coefficients.visible_traffic * _output_bytes(context) / context.machine.levels[-1].bandwidth_bytes_per_s
+    return 0.0 if _stays(context) else _gain_s(context)
+
+
+def _gain_s(context: CostContext) -> float:
+    """What shows of reading the output's lines, from where the price takes them: it saves no more than the price has."""
+    source = context.machine.levels[context.source_position]
+    return context.coefficients.visible_traffic * _output_bytes(context) / source.bandwidth_bytes_per_s
 
 
 def _stays(context: CostContext) -> bool:

@@ -7,11 +7,11 @@ import numpy as np
 from tests.support.random.jit.growing import Growing, Unfit
 from tests.support.random.jit.lines import KINDS
 from tests.support.random.jit.program import Program
+from tests.support.targets import runnable_targets
 
 MOST_LINES = 14
 EXTENTS = (1, 1, 2, 3, 4, 5, 6, 7, 8, 12, 16, 17, 31, 33, 64, 65)
 LAYOUTS = ("", "", "", "backwards", "with gaps", "transposed", "unaligned")
-TARGETS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 
 def program(seed: int, most_lines: int = MOST_LINES) -> Program:
@@ -54,4 +54,5 @@ def _outputs(g: Growing) -> tuple[str, ...]:
 
 def _options(g: Growing) -> dict[str, object]:
     fuse = g.choose((None, None, True, False))
-    return {"target": g.choose(TARGETS), "fuse": fuse, "threads": g.choose((1, 1, 2, 3)), "dynamic": g.choose((None, False))}
+    target = g.choose(runnable_targets())
+    return {"target": target, "fuse": fuse, "threads": g.choose((1, 1, 2, 3)), "dynamic": g.choose((None, False))}

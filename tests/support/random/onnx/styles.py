@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
@@ -13,11 +12,10 @@ from tests.support.random.onnx.idioms import IDIOMS
 from tests.support.random.onnx.layers import LAYERS
 from tests.support.random.onnx.moves import MOVES
 from tests.support.random.onnx.program import Program
+from tests.support.targets import runnable_targets
 
 EXTENTS = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17)
 LEAST_NODES, MOST_NODES = 3, 60
-LEVELS = {"x86-64-v2": "sse4_1", "x86-64-v3": "avx2", "x86-64-v4": "avx512f"}
-"""Machines to compile for, and the instructions that they need here."""
 LEAST_NODES_OF_LARGE = 20
 """Only sweeps, which ask for more nodes, have large tensors."""
 MOST_UNREAD = 14
@@ -37,9 +35,8 @@ def program(seed: int, most_nodes: int = MOST_NODES) -> Program:
     _inputs(g, style, 4 if is_large else 1)
     wanted = round(float(np.exp(draws.uniform(np.log(2 * LEAST_NODES), np.log(most_nodes)))))
     _grow(g, _mixture(style, draws), wanted)
-    levels = [name for name, flag in LEVELS.items() if flag in Path("/proc/cpuinfo").read_text()]
     name = f"random {style} graph, seed {seed}"
-    grown = Program(name, tuple(g.nodes), g.values, _outputs(g), str(draws.choice(levels)), int(draws.integers(1, 3)))
+    grown = Program(name, tuple(g.nodes), g.values, _outputs(g), str(draws.choice(runnable_targets())), int(draws.integers(1, 3)))
     return grown.live()
 
 
