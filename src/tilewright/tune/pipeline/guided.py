@@ -57,7 +57,7 @@ def evolutionary(plan: Plan, seed: int) -> Propose:
     def propose(found: Found, wanted: int) -> Iterator[Sampled]:
         parents = found.best(PARENTS)
         yield from _children(parents, kernels, CHILDREN_PER_TRIAL * wanted, source)
-        yield from sampler.uniform(wanted)
+        yield from (one for _, one in sampler.drawn(wanted))
 
     return propose
 
@@ -65,7 +65,7 @@ def evolutionary(plan: Plan, seed: int) -> Propose:
 def by_draws(plan: Plan, seed: int) -> Propose:
     """Fresh draws."""
     sampler = Sampler(choice(plan), kernels_for(plan.machine), seed)
-    return lambda found, wanted: iter(sampler.uniform(DRAWS_PER_TRIAL * wanted))
+    return lambda found, wanted: (one for _, one in sampler.drawn(DRAWS_PER_TRIAL * wanted))
 
 
 def _children(

@@ -45,7 +45,7 @@ def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Trial]:
     if not trials:
         return [Trial(own.plan, "choice", decisions_digest(own.plan))]
     found = [*((one, "neighbour") for _, one in sampler.neighbours())]
-    found += [(one, "uniform") for one in sampler.uniform(DRAWN_PER_TRIAL * trials)]
+    found += [(one, source) for source, one in sampler.drawn(DRAWN_PER_TRIAL * trials)]
     unlike = list(_distinct([(own, "choice"), *found]))
     order = ranker.order([_ranked(one, ranker) for one, _, _ in unlike[1:]])
     ordered = (unlike[1 + at] for at in order[:trials])

@@ -9,6 +9,7 @@ from math import log
 from typing import TypeAlias
 
 from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.arrays import Count
 from tilewright.plan.decisions.micro_kernel import can_compute
 from tilewright.plan.loop_orders import storage_below
 from tilewright.plan.model.cost_context import CostContext
@@ -132,8 +133,22 @@ def _sound(space: Space, point: Point, body: tuple[Node, ...]) -> Point:
 
 def _cut_only(context: CostContext, point: Point) -> Point:
     blocks = {one.operator.name: one.tiles for one in view_schedule(context.chain, point.outer).operators}
-    inner = {name: tuple((axis, tile) for axis, tile in loops if tile < blocks[name][axis]) for name, loops in point.inner}
-    return replace(point, inner=tuple((name, loops) for name, loops in inner.items() if loops))
+    inner = ((name, _cutting(loops, blocks[name])) for name, loops in point.inner)
+    return replace(point, inner=tuple((name, loops) for name, loops in inner if loops))
+
+
+def _cutting(loops: InnerLoops, block: Mapping[str, Count]) -> InnerLoops:
+    """The loops that cut what those around them leave of their axis.
+
+    >>> _cutting((("m", 64), ("n", 32), ("m", 96), ("m", 32)), {"m": 128, "n": 32})
+    (('m', 64), ('m', 32))
+    """
+    left, found = dict(block), []
+    for axis, tile in loops:
+        if tile < left[axis]:
+            left[axis] = tile
+            found.append((axis, tile))
+    return tuple(found)
 
 
 def _with_loops(context: CostContext, point: Point, name: str, loops: InnerLoops) -> Point:

@@ -16,6 +16,7 @@ from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of
 from tilewright.tune.schedules.neighbours import kernel_steps, nearest, steps
 from tilewright.tune.schedules.space import Kernels, Point, Sampled, inner_choices, priced
+from tilewright.tune.schedules.two_levels import TwoLevels
 
 DRAWS_PER_POINT = 50
 """Draws after which a space is taken to have no more distinct schedules."""
@@ -54,6 +55,16 @@ class Sampler:
             if len(found) == count:
                 break
         return [self.priced(point) for point in found]
+
+    def tilings(self, count: int) -> list[Sampled]:
+        """Distinct two-level tilings (fewer if there are not so many); none of chains that are not one product."""
+        tilings = TwoLevels(self.choice)
+        return [] if tilings.why_none else [self.priced(point) for point in tilings.draw(count, self._random)]
+
+    def drawn(self, count: int) -> list[tuple[str, Sampled]]:
+        """So many of both spaces, half of them two-level tilings as far as there are any, each with the name of its space."""
+        tilings = [("two levels", one) for one in self.tilings(count // 2)]
+        return [*(("uniform", one) for one in self.uniform(count - len(tilings))), *tilings]
 
     def best_decile(self, count: int) -> list[Sampled]:
         """The `count` cheapest of ten times as many uniform ones."""
