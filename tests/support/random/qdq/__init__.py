@@ -1,0 +1,1 @@
+"""Random chains of quantised layers, with every number that their definition allows."""
