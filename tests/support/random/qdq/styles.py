@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 
-from tests.support.random.onnx.styles import LEVELS
 from tests.support.random.qdq.growing import Growing, Unfit
 from tests.support.random.qdq.integers import INTEGER_LAYERS
 from tests.support.random.qdq.layers import LAYERS
 from tests.support.random.qdq.program import Program
+from tests.support.targets import runnable_targets
 
 MOST_LAYERS = 5
 PATIENCE = 30
@@ -35,8 +34,7 @@ def program(seed: int, most_layers: int = MOST_LAYERS, *, with_integers: bool = 
     if g.chance(0.2):
         name, stands_for = g.dequantise(g.values[-1])
         results[name], types[name] = stands_for, "float32"
-    flags = Path("/proc/cpuinfo").read_text()
-    target = g.choose([name for name, flag in LEVELS.items() if flag in flags])
+    target = g.choose(runnable_targets())
     return Program(
         f"random quantised layers, seed {seed}", tuple(g.nodes), g.constants, g.feeds, results, types, target, g.whole(1, 2)
     )
