@@ -15,17 +15,33 @@ from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
 
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
+    from tilewright.plan.types import ModelPlan
     from tilewright.runtime.tuning.database import TuningDatabase
     from tilewright.tune.fit.session import Outcome
     from tilewright.tune.pipeline.trials import Told
-    from tilewright.tune.pipeline.tuning import Result
+    from tilewright.tune.pipeline.tuning import Plans, Result
 
 
 @click.command()
 @click.argument("subject", metavar="[WHAT]", required=False)
 @click.option("--softmax", is_flag=True, help="With a softmax between the two products of a Table IV chain.")
+@click.option("--relu", is_flag=True, help="With a relu between the two convolutions of a Table V chain.")
 @click.option("--arg", "arguments", multiple=True, metavar="SHAPE", callback=parameters.specs, help="As of `tilewright explain`.")
-@click.option("--trials", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Plans of each chain to measure.")
+@click.option(
+    "--shape",
+    "shapes",
+    multiple=True,
+    metavar="NAME=1x128",
+    callback=parameters.named_shapes,
+    help="Of a model: the shape of an input, or the extent of a named dimension.",
+)
+@click.option(
+    "--trials",
+    type=click.IntRange(1, 100_000),
+    default=100,
+    show_default=True,
+    help="Plans to measure: of each chain of a function, of all chains of a model.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the schedules that are drawn.")
 @click.option("--search", type=click.Choice(SEARCHES), default=RANKED, show_default=True, help="How plans are chosen.")
 @click.option("--forget", is_flag=True, help="Go back to the planner's choice for WHAT; measurements stay.")
@@ -47,7 +63,9 @@ if TYPE_CHECKING:
 def tune(
     subject: str | None,
     softmax: bool,
+    relu: bool,
     arguments: tuple[Spec, ...],
+    shapes: dict[str, tuple[int, ...]],
     trials: int,
     seed: int,
     search: str,
@@ -60,8 +78,8 @@ def tune(
     dry_run: bool,
     ship: bool,
 ) -> None:
-    """Measure plans of WHAT (as of `tilewright explain`) on this machine; use the best from now on if it wins a re-measurement
-    against the planner's choice. Or fit the price to this machine (--fit). Run it while nothing else runs.
+    """Measure plans of WHAT (MODEL.onnx, or as of `tilewright explain`) on this machine; use the best from now on if it wins a
+    re-measurement against the planner's choice. Or fit the price to this machine (--fit). Run it while nothing else runs.
 
     Measurements are kept in the cache directory, batch by batch: an interrupted run goes on where it was.
     """
@@ -76,7 +94,7 @@ def tune(
     elif exported is not None:
         click.echo(f"{database.export(exported)} measurements written to {exported}")
     elif subject is not None:
-        _tune(subject, softmax, arguments, database, Request(trials, seed, search=search), forget)
+        _tune(subject, softmax, relu, arguments, shapes, database, Request(trials, seed, search=search), forget)
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
@@ -88,24 +106,51 @@ def _machine() -> Machine:
 
 
 def _tune(
-    subject: str, softmax: bool, arguments: tuple[Spec, ...], database: TuningDatabase, request: Request, forget: bool
+    subject: str,
+    softmax: bool,
+    relu: bool,
+    arguments: tuple[Spec, ...],
+    shapes: dict[str, tuple[int, ...]],
+    database: TuningDatabase,
+    request: Request,
+    forget: bool,
 ) -> None:
-    """Measure variants of a function, and say what came of it."""
-    from tilewright.tune.pipeline.tuning import tune as tuned
-    from tilewright.tune.pipeline.tuning import untuned
-    from tilewright.tune.schedules.cases import Case
+    """Measure variants of a function or a model, and say what came of it."""
+    from tilewright.tune.pipeline import tuning
 
-    function, operands = subject_of(subject, softmax, relu=False, arguments=arguments)
-    if any(dtype != "float32" for _, dtype in operands):
-        raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")
-    case = Case(subject, function, tuple(_known(shape) for shape, _ in operands))
+    is_model = subject.endswith(".onnx")
+    plans = _plans_of_model(subject, shapes) if is_model else _plans_of_function(subject, softmax, relu, arguments)
     with user_code.blamed(subject):
         if forget:
-            click.echo(f"{untuned(case, database)} chains have the plans of the planner again")
+            click.echo(f"{tuning.untuned(plans, database, _machine())} chains have the plans of the planner again")
             return
-        results = tuned(case, database, request, _progress)
-    for result in results:
-        click.echo(_told(result))
+        if is_model:
+            results = tuning.tune_model(plans, database, request, _progress)
+        else:
+            results = tuning.tune_chains(plans, database, lambda share: request, _progress)
+        for result in results:
+            click.echo(_told(result))
+
+
+def _plans_of_function(subject: str, softmax: bool, relu: bool, arguments: tuple[Spec, ...]) -> Plans:
+    from tilewright.tune.pipeline.tuning import plans_of
+    from tilewright.tune.schedules.cases import Case
+
+    function, operands = subject_of(subject, softmax, relu, arguments)
+    if any(dtype != "float32" for _, dtype in operands):
+        raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")
+    return plans_of(Case(subject, function, tuple(_known(shape) for shape, _ in operands)))
+
+
+def _plans_of_model(path: str, shapes: dict[str, tuple[int, ...]]) -> Plans:
+    import tilewright.onnx as ort
+
+    def planned(machine: Machine) -> list[ModelPlan]:
+        session = ort.InferenceSession(path, target=machine, prepare=False)
+        names = {extent for declared in session.get_inputs() for extent in declared.shape if isinstance(extent, str)}
+        return session.model_plans(**{name: shape[0] if name in names else shape for name, shape in shapes.items()})
+
+    return planned
 
 
 def _known(shape: tuple[int | str, ...]) -> tuple[int, ...]:

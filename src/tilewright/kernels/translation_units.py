@@ -84,22 +84,30 @@ def _macros(blocks: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def joinable(texts: Sequence[str]) -> list[list[int]]:
-    """The positions of texts in groups that may be joined: those of two dialects, whose macros differ, are in two groups.
+    """The positions of texts in groups that may be joined: those of two dialects, whose definitions differ, are in two groups.
 
     >>> joinable(["#define LANES 8\\n", "#define LANES 16\\n", "int x;\\n", "#define LANES 8\\n#define ROWS 4\\n"])
     [[0, 2, 3], [1]]
+    >>> joinable(["TW_INLINE int one(void) { return 1; }\\n", "TW_INLINE int one(void) { return 2 - 1; }\\n"])
+    [[0], [1]]
     """
     groups: list[tuple[dict[str, str], list[int]]] = []
     for number, text in enumerate(texts):
-        macros = dict(_macros("".join(lines) for lines in _blocks(text.splitlines(keepends=True))))
+        own = _defined(text)
         for defined, members in groups:
-            if all(defined.get(name, block) == block for name, block in macros.items()):
-                defined.update(macros)
+            if all(defined.get(name, block) == block for name, block in own.items()):
+                defined.update(own)
                 members.append(number)
                 break
         else:
-            groups.append((macros, [number]))
+            groups.append((own, [number]))
     return [members for _, members in groups]
+
+
+def _defined(text: str) -> dict[str, str]:
+    """What a text defines: names, each with its definition."""
+    blocks = ("".join(lines) for lines in _blocks(text.splitlines(keepends=True)))
+    return {name: block for block in blocks for found in NAMES.findall(block) for name in found if name}
 
 
 def used_definitions(prelude: str, text: str) -> list[str]:

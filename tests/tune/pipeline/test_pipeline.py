@@ -20,12 +20,11 @@ from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.chain_functions import gemm_chain
-from tilewright.tune.pipeline import tuning
-from tilewright.tune.pipeline.trials import Trials
-from tilewright.tune.pipeline.tuning import Request, tune, untuned
+from tilewright.tune.pipeline import trials, work
+from tilewright.tune.pipeline.tuning import Request, plans_of, tune, untuned
 from tilewright.tune.pipeline.variants import variants
 from tilewright.tune.rankers.simple import ByPrice
-from tilewright.tune.schedules.cases import Case, product
+from tilewright.tune.schedules.cases import Case
 
 CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
 SHAPES = tuple(map(tw.spec, CASE.shapes))
@@ -41,7 +40,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
 
 def winning(monkeypatch: pytest.MonkeyPatch, ratio: float) -> None:
     """Make every finalist take so much of the time of the choice."""
-    monkeypatch.setattr(tuning, "ratios", lambda own, others, budget_s: [ratio] * len(others))
+    monkeypatch.setattr(work, "ratios", lambda own, others, budget_s: [ratio] * len(others))
 
 
 def plan_of_case():
@@ -70,7 +69,7 @@ def test_a_winner_is_used_and_explained_and_forgotten(database, monkeypatch):
     assert "tuned: measured" in tw.jit(CASE.function).lower(*SHAPES).explain()
     after = tw.jit(CASE.function)(*CASE.inputs)
     assert CASE.error(after) < 1e-4
-    assert untuned(CASE, database) == 1
+    assert untuned(plans_of(CASE), database, plan.machine) == 1
     assert plan_of_case().tuned is None
     assert np.array_equal(tw.jit(CASE.function)(*CASE.inputs), before)
 
@@ -118,15 +117,15 @@ def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypa
 
 def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
     winning(monkeypatch, 1.0)
-    measured, batches = Trials._measured, []
+    measured, batches = trials.measure, []
 
-    def interrupted(self, batch, best_s):
-        batches.append(len(batch))
+    def interrupted(case, model, at, plans, best_s):
+        batches.append(len(plans))
         if len(batches) == 2:
             raise KeyboardInterrupt
-        return measured(self, batch, best_s)
+        return measured(case, model, at, plans, best_s)
 
-    monkeypatch.setattr(Trials, "_measured", interrupted)
+    monkeypatch.setattr(trials, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tune(CASE, database, Request(trials=30))
     assert len(database.measurements()) == 24
@@ -137,9 +136,7 @@ def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
 
 def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
     winning(monkeypatch, 0.5)
-    monkeypatch.setattr(
-        "tilewright.tune.pipeline.trials.wrong", lambda case, runnables: dict.fromkeys(range(1, len(runnables)), 1.0)
-    )
+    monkeypatch.setattr(work, "wrong", lambda case, runnables: dict.fromkeys(range(1, len(runnables)), 1.0))
     (result,) = tune(CASE, database, Request(trials=4))
     assert not result.is_kept
     assert [one.seconds is None for one in database.measurements()] == [False, True, True, True, True]
@@ -185,12 +182,6 @@ def test_a_database_that_cannot_be_used_warns_once_and_changes_nothing(database,
     assert plan_of_case() == plan
     assert plan_of_case() == plan
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == ["plans are the planner's"]
-
-
-def test_constants_are_not_tuned_and_the_reason_is_told(database):
-    weights = np.ones((8, 8), np.float32)
-    (result,) = tune(Case("constant", lambda x: product(x, weights), ((8, 8),)), database, Request(trials=2))
-    assert "constants" in result.why
 
 
 def test_the_command_line(database, monkeypatch, tmp_path):

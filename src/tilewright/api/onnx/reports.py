@@ -62,6 +62,12 @@ def explained(remaining: RemainingSubgraph, values: Values, *, full: bool) -> st
     return "\n".join(_stage_lines(stage, remaining.context, stage.graph, full))
 
 
+def planned_stages(remaining: RemainingSubgraph, values: Values) -> list[ModelPlan]:
+    """The plan of the first stage for these values, if it has a graph."""
+    stage = remaining.first_stage(values)
+    return [] if stage.graph is None else [remaining.context.planned(stage.graph)]
+
+
 def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
     """The plan of every step that was made so far, behind the shapes of the call that asked for it, and of those behind it."""
     parts: list[str] = []

@@ -27,6 +27,7 @@ from tilewright.precision import Precision, checked
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
+    from tilewright.plan.types import ModelPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +235,17 @@ class InferenceSession:
         known = reports.checked_shapes(self._inputs, shapes)
         values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
         return reports.explained(self._remaining(frozenset()), values, full=full)
+
+    def model_plans(self, **shapes: Any) -> list[ModelPlan]:
+        """How the graph of the model is planned for these shapes, as `explain` tells it; empty where nothing is compiled.
+
+        What comes behind nodes that run as NumPy is planned when a call has shown its shapes, and is not there.
+        """
+        from tilewright.api.onnx import reports
+
+        known = reports.checked_shapes(self._inputs, shapes)
+        values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
+        return reports.planned_stages(self._remaining(frozenset()), values)
 
     def profile(self, input_feed: Mapping[str, Any]) -> Profile:
         """Run once with a clock: for every chain its time, what was predicted, its floor, its share of the peak and its bytes."""

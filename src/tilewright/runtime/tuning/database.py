@@ -21,15 +21,19 @@ from tilewright.runtime.directories import TUNING_DATABASE, check_private
 
 WAIT_S = 60.0
 """For other writers."""
-VERSION = 1
+VERSION = 2
 SCHEMA = """
 CREATE TABLE measurements (
     machine TEXT NOT NULL, problem TEXT NOT NULL, plan TEXT NOT NULL, source TEXT NOT NULL, seconds REAL, predicted_s REAL,
     features TEXT NOT NULL, compiler TEXT NOT NULL, release TEXT NOT NULL, run TEXT NOT NULL,
-    UNIQUE (machine, problem, plan, run));
+    "commit" TEXT NOT NULL DEFAULT '', UNIQUE (machine, problem, plan, run));
 CREATE TABLE winners (
     machine TEXT NOT NULL, problem TEXT NOT NULL, name TEXT NOT NULL, choice BLOB NOT NULL, PRIMARY KEY (machine, problem));
 """
+MIGRATIONS = {1: """ALTER TABLE measurements ADD COLUMN "commit" TEXT NOT NULL DEFAULT '';"""}
+"""What a file of an older version lacks; it gets that with the first change, and is read as it is before."""
+ADDED = ("commit",)
+"""Columns that version 1 has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +58,8 @@ class Measurement:
     """Version of this package, with a digest of its files: a commit says less where files were changed."""
     run: str
     """Of which run of tuning it is: a run writes each plan once."""
+    commit: str = ""
+    """Of the package that compiled the plan, or its release (`runtime.tuning.commit`); empty in rows of older releases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +71,23 @@ class TuningDatabase:
     def add(self, found: Iterable[Measurement]) -> None:
         """Keep measurements; those that are there already stay as they are."""
         names = list(Measurement.__dataclass_fields__)
-        places = ", ".join(f":{name}" for name in names)
+        columns, places = ", ".join(f'"{name}"' for name in names), ", ".join(f":{name}" for name in names)
+        rows = [asdict(one) for one in found]
         with self._changing() as connection:
-            connection.executemany(
-                f"INSERT OR IGNORE INTO measurements ({', '.join(names)}) VALUES ({places})", [asdict(one) for one in found]
-            )
+            connection.executemany(f"INSERT OR IGNORE INTO measurements ({columns}) VALUES ({places})", rows)
 
     def measurements(self, machine: str | None = None, problem: str | None = None, run: str | None = None) -> list[Measurement]:
         """Those of a machine, of a problem, and of a run, where these are given, in the order in which they were written."""
         wanted = {"machine": machine, "problem": problem, "run": run}
         given = {name: value for name, value in wanted.items() if value is not None}
         condition = " AND ".join(f"{name} = :{name}" for name in given) or "1"
-        names = ", ".join(Measurement.__dataclass_fields__)
         with self._reading() as connection:
             if connection is None:
                 return []
-            return [Measurement(*row) for row in connection.execute(f"SELECT {names} FROM measurements WHERE {condition}", given)]
+            missing = () if _version(connection) == VERSION else ADDED
+            names = [f'"{name}"' for name in Measurement.__dataclass_fields__ if name not in missing]
+            rows = connection.execute(f"SELECT {', '.join(names)} FROM measurements WHERE {condition}", given)
+            return [Measurement(*row) for row in rows]
 
     def keep_winner(self, machine: str, problem: str, name: str, choice: bytes) -> None:
         """Use this choice for a problem from now on, in the place of an earlier one."""
@@ -138,8 +145,9 @@ class TuningDatabase:
         with self._connection() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
-            if not _version(connection):
-                for statement in filter(str.strip, SCHEMA.split(";")):
+            statements = SCHEMA if not (found := _version(connection)) else MIGRATIONS.get(found, "")
+            if statements:
+                for statement in filter(str.strip, statements.split(";")):
                     connection.execute(statement)
                 connection.execute(f"PRAGMA user_version = {VERSION}")
             yield connection

@@ -1,34 +1,38 @@
-"""Tuning of a case: of every chain the variants, their trials, and a re-measurement in pairs that the winner must win."""
+"""Tuning: of every chain the variants, their trials, and a re-measurement in pairs that the winner must win."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
-import numpy as np
-
-from tilewright import compiler
+import tilewright as tw
 from tilewright.errors import TilewrightError
+from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import choice_of, encoded, problem_key
-from tilewright.plan.types import Tuned
+from tilewright.plan.types import ModelPlan, Plan, Tuned
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
+from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
+from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.trials import Told, Trials
 from tilewright.tune.pipeline.variants import Trial, variants
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case
-from tilewright.tune.schedules.timing import TOLERANCE, Runnable, ratios
 
 FINALISTS = 5
-PAIRS_S = 2.0
 LEAST_GAIN = 0.98
 """A plan is kept if it takes at most this share of the choice's time: below, pairs of the same plan differ by chance."""
-
+LEAST_TRIALS = 10
+"""Of a chain of a model, whatever its share of the time."""
 
 RANKED = "ranked"
 SEARCHES = (RANKED, "evolution", "boosting")
 """The first order of a ranker; by steps from the fastest so far; draws that a model ranks after every batch."""
+
+Plans: TypeAlias = Callable[[Machine], Sequence[ModelPlan]]
+"""What is tuned, as the planner plans it for a machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,35 +60,117 @@ class Result:
     is_kept: bool
     why: str = ""
     """Where nothing was measured."""
+    machine: str = ""
+    """On which it was measured."""
 
 
 def tune(
-    case: Case, database: TuningDatabase, request: Request, told: Callable[[str], Told] = lambda chain: lambda done, total: None
+    case: Case,
+    database: TuningDatabase,
+    request: Request,
+    told: Callable[[str], Told] = lambda chain: lambda done, total: None,
+    executor: Executor = HERE,
 ) -> list[Result]:
-    """Measure variants of every chain of a case, and keep those that win in the database.
+    """Measure variants of every chain of a function, and keep those that win in the database.
 
-    Raises what compilers raise. Rows are written batch by batch: an interrupted run has lost nothing, and goes on where it was.
+    Raises what compilers and executors raise. Rows are written batch by batch: an interrupted run has lost nothing, and goes on
+    where it was.
     """
-    with tuned_plans.ignored():
-        model = case.model_plan(fuse=None)
-        return [_tuned(Trials(case, model, at, request.seed, database), request, told) for at in range(len(model.plans))]
+    return list(tune_chains(plans_of(case), database, lambda share: request, told, executor))
 
 
-def _tuned(trials: Trials, request: Request, told: Callable[[str], Told]) -> Result:
-    plan = trials.model.plans[trials.at]
-    if trials.model.graph.constants:
-        return Result(plan.chain.name, 0, 1.0, is_kept=False, why="it reads constants, which trials do not pack")
+def tune_model(
+    plans: Plans,
+    database: TuningDatabase,
+    request: Request,
+    told: Callable[[str], Told] = lambda chain: lambda done, total: None,
+    executor: Executor = HERE,
+) -> Iterator[Result]:
+    """The same for all chains of a model, equal ones once, the most expensive ones first; results as they come.
+
+    The trials of the request are shared out by the time that chains take, at least `LEAST_TRIALS` for each, while they last.
+    """
+    left = request.trials
+
+    def own(share: float) -> Request:
+        nonlocal left
+        trials = min(left, max(LEAST_TRIALS, round(request.trials * share)))
+        left -= trials
+        return replace(request, trials=trials)
+
+    yield from tune_chains(plans, database, own, told, executor)
+
+
+def plans_of(case: Case) -> Plans:
+    """A function as something to tune."""
+
+    def planned(machine: Machine) -> Sequence[ModelPlan]:
+        lowered = tw.jit(case.function, target=machine).lower(*map(tw.spec, case.shapes))
+        return [lowered.model_plan]
+
+    return planned
+
+
+def tune_chains(
+    plans: Plans,
+    database: TuningDatabase,
+    request: Callable[[float], Request],
+    told: Callable[[str], Told],
+    executor: Executor = HERE,
+) -> Iterator[Result]:
+    """Results of all distinct chains on every kind of machine, the most expensive first; a chain's request follows its share."""
+    for machine in executor.machines():
+        with tuned_plans.ignored():
+            models = plans(machine)
+        for share, model, at in _by_time(models):
+            with tuned_plans.ignored():
+                asked = request(share)
+                yield _tuned(model, at, database, asked, told, executor) if asked.trials else _nothing_left(model.plans[at])
+
+
+def _by_time(models: Iterable[ModelPlan]) -> list[tuple[float, ModelPlan, int]]:
+    """The chains of models, equal ones once: their share of the time of all, a model, and their number there."""
+    seconds: dict[str, float] = {}
+    places: dict[str, tuple[ModelPlan, int]] = {}
+    for model in models:
+        for at, plan in enumerate(model.plans):
+            key = problem_key(plan.chain)
+            seconds[key] = seconds.get(key, 0.0) + plan.predicted_seconds
+            places.setdefault(key, (model, at))
+    total = sum(seconds.values())
+    ordered = sorted(seconds, key=seconds.__getitem__, reverse=True)
+    return [(seconds[key] / total, *places[key]) for key in ordered]
+
+
+def _nothing_left(plan: Plan) -> Result:
+    return Result(plan.chain.name, 0, 1.0, is_kept=False, why="no trials are left for it; give more with --trials")
+
+
+def _tuned(
+    model: ModelPlan,
+    at: int,
+    database: TuningDatabase,
+    request: Request,
+    told: Callable[[str], Told],
+    executor: Executor,
+) -> Result:
+    plan = model.plans[at]
+    machine = machine_key(model.machine)
     try:
+        case = chain_case(model, at)
+        trials = Trials(case, case.model, 0, request.seed, database, executor)
         own, best, measured = best_plans(trials, request, told(plan.chain.name))
+    except NotTunable as problem:
+        return Result(plan.chain.name, 0, 1.0, is_kept=False, why=problem.why, machine=machine)
     except (AssertionError, KeyError) as problem:
-        return Result(plan.chain.name, 0, 1.0, is_kept=False, why=f"its schedules cannot be drawn: {problem}")
+        why = f"its schedules cannot be drawn: {problem}"
+        return Result(plan.chain.name, 0, 1.0, is_kept=False, why=why, machine=machine)
     winner, ratio, own_s = paired(trials, own, best[:FINALISTS], request.threads)
     is_kept = winner is not None and ratio <= LEAST_GAIN
     if winner is not None and is_kept:
-        tuned = Tuned(ratio * own_s, own_s, measured)
-        choice = choice_of(winner.plan, tuned)
-        trials.database.keep_winner(trials.machine, trials.problem, plan.chain.name, encoded(choice))
-    return Result(plan.chain.name, measured, ratio, is_kept)
+        choice = choice_of(winner.plan, Tuned(ratio * own_s, own_s, measured))
+        database.keep_winner(trials.machine, trials.problem, plan.chain.name, encoded(choice))
+    return Result(plan.chain.name, measured, ratio, is_kept, machine=machine)
 
 
 def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], int]:
@@ -112,28 +198,15 @@ def paired(trials: Trials, own: Trial, best: Sequence[Trial], threads: int | Non
     """The best of some variants against the planner's choice, as calls run them: it, the ratio of times, the choice's seconds."""
     if not best:
         return None, 1.0, 0.0
-    reference, *candidates = (_runnable(trials, variant, threads) for variant in (own, *best))
-    right = [number for number, candidate in enumerate(candidates) if _is_right(trials.case, candidate)]
-    found = ratios(reference, [candidates[number] for number in right], budget_s=PAIRS_S)
-    ratio, number = min(zip(found, right, strict=True), default=(1.0, 0))
-    return best[number], ratio, reference.seconds()
+    found = trials.pairs(own, best, threads)
+    number = min(found.ratios, key=found.ratios.__getitem__, default=None)
+    return (None, 1.0, found.reference_s) if number is None else (best[number], found.ratios[number], found.reference_s)
 
 
-def _runnable(trials: Trials, variant: Trial, threads: int | None) -> Runnable:
-    executable = compiler.build(trials.model.with_plan(trials.at, variant.plan), threads=threads)
-    return Runnable(executable, trials.case.inputs, np.empty(trials.case.reference.shape, np.float32))
-
-
-def _is_right(case: Case, runnable: Runnable) -> bool:
-    runnable.result.fill(np.nan)
-    runnable()
-    return case.error(runnable.result) <= TOLERANCE
-
-
-def untuned(case: Case, database: TuningDatabase) -> int:
-    """Forget the winners of a case's chains; how many chains that are."""
+def untuned(plans: Plans, database: TuningDatabase, machine: Machine) -> int:
+    """Forget the winners of all chains for a machine; how many chains that are."""
     with tuned_plans.ignored():
-        model = case.model_plan(fuse=None)
-    for plan in model.plans:
-        database.forget_winner(machine_key(model.machine), problem_key(plan.chain))
-    return len(model.plans)
+        keys = {problem_key(plan.chain) for model in plans(machine) for plan in model.plans}
+    for key in keys:
+        database.forget_winner(machine_key(machine), key)
+    return len(keys)

@@ -11,18 +11,20 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tilewright.plan.decisions.execution import with_execution
+from tilewright.plan.decisions.non_temporal_stores import non_temporal_term, non_temporal_writes
 from tilewright.plan.decisions.packing import with_packs
-from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch
+from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import chain_figures, footprints, set_conflict
-from tilewright.plan.model.operands.packing_cost import may_pack, pack_depth
-from tilewright.plan.model.plan_figures import scratch_bytes
+from tilewright.plan.model.masked_work import key_blocks
+from tilewright.plan.model.memory.traffic import Footprints, chain_figures, footprints, set_conflict
+from tilewright.plan.model.operands.packing_cost import may_pack, pack_depth, packs_ahead
+from tilewright.plan.model.plan_figures import constant_bytes, scratch_bytes
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.regions.epilogues import maps_in_tiles
-from tilewright.plan.regions.loop_views import view_schedule
+from tilewright.plan.regions.loop_views import OperatorView, view_schedule
 from tilewright.plan.regions.parallel_loops import parallel_axes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.search.inner_loops import InnerLoops
@@ -66,17 +68,23 @@ def blocking_of(context: CostContext, point: Point) -> Blocking:
     chain, outer = context.chain, point.outer
     view = view_schedule(chain, outer)
     around = chain_figures(context, view)
+    copied = [one for one in view.operators if may_pack(context, one.operator) and one.operator.name not in point.in_place]
+    ahead = [one.operator.name for one in copied if packs_ahead(context, one)]
     depths = {
-        one.operator.name: pack_depth(context, around, one, footprints(context, one.operator, one.tiles))
-        for one in view.operators
-        if may_pack(context, one.operator) and one.operator.name not in point.in_place
+        one.operator.name: pack_depth(context, around, one, _footprints(context, one))
+        for one in copied
+        if one.operator.name not in ahead
     }
     nearest = context.cache_levels[0]
     conflicts = {name: set_conflict(context, chain.operator(name), nearest) for name in sorted(point.in_place)}
     schedule = replace(outer, body=with_inner(outer.body, dict(point.inner)))
     shared = tuple(loop.axis for loop in shared_loops(outer))
     candidate = Candidate(shared, {}, {}, {}, 0.0, 0.0, 0, 0)
-    return Blocking(candidate, outer, with_packs(context, schedule, depths), conflicts, 0.0)
+    return Blocking(candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, 0.0)
+
+
+def _footprints(context: CostContext, one: OperatorView) -> Footprints:
+    return footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,20 +111,27 @@ def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
     blocking = blocking_of(context, point)
     chain, used = context.chain, dict(point.kernels)
     scratch = scratch_bytes(context, blocking.schedule)
-    maps = maps_in_tiles(chain, blocking.schedule, context.kernels)
+    schedule = blocking.schedule
+    maps = maps_in_tiles(chain, schedule, context.kernels)
+    prefetched = inputs_to_prefetch(context, schedule, scratch)
+    price = price_blocking(context, blocking)
     plan = replace(
         like,
-        schedule=blocking.schedule,
+        schedule=schedule,
         operators=tuple(
             OperatorPlan(op.name, used.get(op.name), context.roles.get(op.name), epilogue_of=maps.get(op.name, ""))
             for op in chain.operators
         ),
         levels=(),
-        parallel_axes=parallel_axes(chain, blocking.schedule),
+        parallel_axes=parallel_axes(chain, schedule),
         movements=(),
         scratch_bytes=scratch,
-        prefetched_inputs=inputs_to_prefetch(context, blocking.schedule, scratch),
-        price=price_blocking(context, blocking),
+        constant_bytes=constant_bytes(context, schedule),
+        prefetched_inputs=prefetched,
+        prefetching_operators=operators_that_prefetch(context, schedule, prefetched),
+        non_temporal=non_temporal_writes(context, schedule),
+        key_blocks=key_blocks(context, schedule),
+        price=replace(price, terms=(*price.terms, *non_temporal_term(context, schedule))),
         rejected=(),
     )
     named = {kernel.name: kernel for kernel in context.kernels.values()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -34,6 +34,24 @@ TURN_S = 1e-3
 """A turn lasts at least this long, and one call."""
 PEAK_SAMPLE_S = 5e-3
 SETTLE_S = 2e-2
+
+
+class Problem(Protocol):
+    """What is computed: what it is given, and what must come out."""
+
+    @property
+    def inputs(self) -> tuple[np.ndarray[Any, Any], ...]:
+        """In the order of the graph, without constants."""
+        ...
+
+    @property
+    def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The result in float64."""
+        ...
+
+    def error(self, result: np.ndarray[Any, Any]) -> float:
+        """The largest difference to the reference, relative to its largest magnitude."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +91,23 @@ def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnabl
     return compiled_models(case, [ModelPlan(case.graph, (plan,), ()) for plan in plans], directory)
 
 
-def compiled_models(case: Case, plans: Sequence[ModelPlan], directory: Path) -> list[Runnable]:
+def compiled_models(case: Problem, plans: Sequence[ModelPlan], directory: Path) -> list[Runnable]:
     """As `compiled`, of plans that may have several chains each."""
     groups = [plans[i : i + PLANS_PER_LIBRARY] for i in range(0, len(plans), PLANS_PER_LIBRARY)]
     result = np.empty(case.reference.shape, np.float32)
     with ThreadPoolExecutor(COMPILERS) as pool:
         libraries = pool.map(lambda pair: _library(pair[1], directory / f"{pair[0]}.so"), enumerate(groups))
-        return [Runnable(one, case.inputs, result) for library in libraries for one in library]
+        loaded = [one for library in libraries for one in library]
+    return [Runnable(one, (*case.inputs, *read_by(one, model)), result) for one, model in zip(loaded, plans, strict=True)]
 
 
-def wrong(case: Case, runnables: Sequence[Runnable]) -> dict[int, float]:
+def read_by(executable: backend.Runnable, model: ModelPlan) -> tuple[np.ndarray[Any, Any], ...]:
+    """The constants that calls are given behind the inputs, of a model whose constants are all given."""
+    values = dict(model.graph.constants)
+    return tuple(values[slot.name].array for slot in executable.signature.inputs[len(model.graph.inputs) :])
+
+
+def wrong(case: Problem, runnables: Sequence[Runnable]) -> dict[int, float]:
     """The relative errors of those whose result is not the reference, by position; each is called once."""
     errors = {}
     for i, runnable in enumerate(runnables):
@@ -124,6 +149,7 @@ def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
         files[0],
         nests=tuple(nest for file in files for nest in file.nests),
         ends=tuple(end for file in files for end in file.ends),
+        prepared=tuple(prepared for file in files for prepared in file.prepared),
     )
     emitted = emit_file(together)
     vocabulary = emitted.text.removesuffix("\n".join(chains_and_entry(together)))
@@ -170,4 +196,13 @@ def _library(plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
         features=first.features,
     )
     path.write_bytes(library)
-    return [load(entry, threads=1, cache=_OneLibrary(path)) for entry in entries]
+    cache = _OneLibrary(path)
+    return [
+        load(entry, threads=1, cache=cache, constants=_packed(entry, plan)) for entry, plan in zip(entries, plans, strict=True)
+    ]
+
+
+def _packed(entry: Artifact, model: ModelPlan) -> list[np.ndarray[Any, Any]]:
+    """The constants that are packed ahead for an entry point."""
+    values = dict(model.graph.constants)
+    return [values[slot.name].array for slot in entry.signature.constants]

@@ -1,0 +1,132 @@
+"""One chain of a plan by itself, with values for all that it reads: what trials of its variants compile, check and time.
+
+Weights are those of the model; what other chains make, and arguments, are drawn. What cannot be drawn is said with its reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import TilewrightError
+from tilewright.graph.interpreter import evaluate
+from tilewright.graph.types import Chain, Constant, Graph, SymbolicExtent, Tensor
+from tilewright.plan.types import ModelPlan
+
+DRAWN = ("float32", "bool")
+"""Types of inputs that can be drawn: whole numbers may be positions, which have a range."""
+SEED = 20240229
+
+Array = np.ndarray[Any, Any]
+
+
+class NotTunable(TilewrightError):
+    """A chain whose variants cannot be measured; `why` says what stands in the way."""
+
+    def __init__(self, chain: str, why: str) -> None:
+        super().__init__(f"{chain} cannot be tuned", why=why)
+        self.why = why
+
+
+@dataclass(frozen=True, eq=False)
+class ChainCase:
+    """A plan of one chain, and what it is run on."""
+
+    model: ModelPlan
+    """Of this chain alone."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is sent elsewhere: weights are drawn there, for nothing that is measured depends on them."""
+        kept = tuple((name, constant.without_values()) for name, constant in self.graph.constants)
+        known = tuple((name, constant) for name, constant in kept if constant.has_values)
+        return _received, (replace(self.model, graph=replace(self.graph, constants=known), given=()),)
+
+    @property
+    def graph(self) -> Graph:
+        """The chain, with its constants."""
+        return self.model.graph
+
+    @property
+    def name(self) -> str:
+        """Of the chain."""
+        return self.model.plans[0].chain.name
+
+    @cached_property
+    def inputs(self) -> tuple[Array, ...]:
+        """Standard normal numbers over the square root of the last extent, and truth values; the same in every run."""
+        source = np.random.default_rng(SEED)
+        return tuple(_drawn(source, self.graph.tensor(name)) for name in self.graph.inputs)
+
+    @cached_property
+    def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The result in float64, by the meaning of the graph in NumPy."""
+        given = dict(zip(self.graph.inputs, self.inputs, strict=True))
+        return evaluate(self.graph, given, dtype="float64")[self.graph.outputs[0]]
+
+    def error(self, result: Array) -> float:
+        """The largest difference to the reference, relative to its largest magnitude; infinite for NaN."""
+        if not np.isfinite(result).all():
+            return float("inf")
+        largest = float(np.abs(self.reference).max(initial=0.0))
+        return float(np.abs(result - self.reference).max(initial=0.0)) / (largest or 1.0)
+
+
+def chain_case(model: ModelPlan, at: int) -> ChainCase:
+    """The chain of this number by itself.
+
+    Raises `NotTunable` where its extents are known at run time only, where its inputs or its result have types that cannot be
+    drawn, and where its result is not finite for numbers that are drawn.
+    """
+    plan = model.plans[at]
+    if why := _why_not(plan.chain):
+        raise NotTunable(plan.chain.name, why)
+    graph = _graph_of(plan.chain, model.graph)
+    case = ChainCase(ModelPlan(graph, (plan,), (), given=graph.constants))
+    if not np.isfinite(case.reference).all():
+        raise NotTunable(plan.chain.name, "its result is not finite for numbers that are drawn")
+    return case
+
+
+def _received(model: ModelPlan) -> ChainCase:
+    """A case that was sent here."""
+    graph = _graph_of(model.plans[0].chain, model.graph)
+    return ChainCase(replace(model, graph=graph, given=graph.constants))
+
+
+def _why_not(chain: Chain) -> str:
+    """The reason why the operands of a chain cannot be drawn; empty if they can."""
+    if any(isinstance(extent, SymbolicExtent) for tensor in chain.tensors for extent in tensor.shape):
+        return "it has extents that are known at run time only; plans are measured at one size"
+    given = [chain.tensor(name) for name in chain.inputs if name not in chain.constants]
+    for tensor in given:
+        if tensor.dtype not in DRAWN:
+            return f"it reads {tensor.name}, which is {tensor.dtype}: numbers of other types than float32 are not drawn"
+    result = chain.tensor(chain.output)
+    return f"its result {result.name} is {result.dtype}, not float32" if result.dtype != "float32" else ""
+
+
+def _graph_of(chain: Chain, whole: Graph) -> Graph:
+    """The chain as a graph, with the values of its constants; those that are not known are drawn."""
+    source, known = np.random.default_rng(SEED), dict(whole.constants)
+    constants = tuple((name, _constant(chain, name, known.get(name), source)) for name in chain.constants)
+    inputs = tuple(name for name in chain.inputs if name not in chain.constants)
+    return Graph(chain.name, chain.tensors, chain.operators, inputs, (chain.output,), constants)
+
+
+def _constant(chain: Chain, name: str, known: Constant | None, source: np.random.Generator) -> Constant:
+    if known is not None and known.has_values:
+        return known
+    tensor = chain.tensor(name)
+    if tensor.dtype not in DRAWN:
+        raise NotTunable(chain.name, f"the values of its constant {name}, which is {tensor.dtype}, are not known here")
+    return Constant(_drawn(source, tensor))
+
+
+def _drawn(source: np.random.Generator, tensor: Tensor) -> Array:
+    shape = tuple(extent for extent in tensor.shape if isinstance(extent, int))
+    if tensor.dtype == "bool":
+        return source.random(shape) < 0.5
+    return source.standard_normal(shape, np.float32) / np.float32(np.sqrt(shape[-1] if shape and shape[-1] else 1))

@@ -1,0 +1,98 @@
+"""What is done on the machine that measures: functions of values that can be sent there, and answers that can be sent back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from tilewright import __version__, compiler
+from tilewright.backends import loading
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime import artifacts, toolchain
+from tilewright.runtime.tuning.commit import commit
+from tilewright.tune.pipeline.chain_case import ChainCase
+from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, ratios, wrong
+
+HOPELESS = 3.0
+"""A variant whose first call takes so many times as long as the best so far is not called again."""
+TURNS = 5
+PAIRS_S = 2.0
+
+Named = tuple[str, Plan]
+"""The digest of a plan's decisions, and the plan."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """Seconds of plans, by digest, None for wrong results; and what compiled them."""
+
+    seconds: dict[str, float | None]
+    compiler: str
+    release: str
+    commit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Paired:
+    """Candidates whose results were right, by number, each with the median ratio of its time to the reference's in pairs."""
+
+    ratios: dict[int, float]
+    reference_s: float
+
+
+def measure(case: Problem, model: ModelPlan | None, at: int, plans: Sequence[Named], best_s: float) -> Measured:
+    """Plans of one chain of a model on one thread: compiled together, checked, and timed where they are right.
+
+    `model` of None is that of the case, a `ChainCase`. `best_s` is the time of the best known so far, infinite without any.
+    """
+    model = _model_of(case, model)
+    with TemporaryDirectory(prefix="tilewright-tune-") as directory:
+        runnables = compiled_models(case, [model.with_plan(at, plan) for _, plan in plans], Path(directory))
+        faults = wrong(case, runnables)
+        seconds: dict[str, float | None] = {}
+        for number, ((digest, _), runnable) in enumerate(zip(plans, runnables, strict=True)):
+            seconds[digest] = None if number in faults else _timed(runnable, best_s)
+            best_s = min(best_s, seconds[digest] or best_s)
+    return Measured(seconds, toolchain.find().version, f"{__version__} {artifacts.sources()[:12]}", commit())
+
+
+def _model_of(case: Problem, model: ModelPlan | None) -> ModelPlan:
+    if model is not None:
+        return model
+    assert isinstance(case, ChainCase), "a case of several chains comes with its model"
+    return case.model
+
+
+def _timed(runnable: Runnable, best_s: float) -> float:
+    """The least of some turns; of one call where that is hopeless."""
+    first_s = runnable.seconds(0.0)
+    if first_s > HOPELESS * best_s:
+        return first_s
+    return min(runnable.seconds() for _ in range(TURNS))
+
+
+def measure_pairs(
+    case: Problem, model: ModelPlan | None, at: int, own: Plan, best: Sequence[Plan], threads: int | None
+) -> Paired:
+    """Candidates against a reference, compiled as calls are, with as many threads, taking turns in pairs."""
+    model = _model_of(case, model)
+    reference, *candidates = (_runnable(case, model.with_plan(at, plan), threads) for plan in (own, *best))
+    right = [number for number, candidate in enumerate(candidates) if _is_right(case, candidate)]
+    found = ratios(reference, [candidates[number] for number in right], budget_s=PAIRS_S)
+    return Paired(dict(zip(right, found, strict=True)), reference.seconds())
+
+
+def _runnable(case: Problem, model: ModelPlan, threads: int | None) -> Runnable:
+    given = replace(model.graph, constants=model.given)
+    executable, read = loading.load(compiler.generate(model), given, model.machine, threads=threads)
+    return Runnable(executable, (*case.inputs, *read), np.empty(case.reference.shape, np.float32))
+
+
+def _is_right(case: Problem, runnable: Runnable) -> bool:
+    runnable.result.fill(np.nan)
+    runnable()
+    return case.error(runnable.result) <= TOLERANCE
