@@ -21,7 +21,6 @@ EMPTY = "a reduction of no elements is a constant"
 SERIAL = "a loop over positions that depend on each other, or on contents"
 IN_PARTS: Mapping[str, str] = {
     "Cast": POWERS,
-    "DequantizeLinear": "scales of float16",
     "Dropout": "in training it draws random numbers",
     "Equal": "strings",
     "FlexAttention": "graphs inside, shared keys, or another type than float32",

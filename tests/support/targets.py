@@ -32,3 +32,12 @@ def runnable_targets() -> tuple[str, ...]:
     """Those of `NEEDED` that this machine runs, the narrowest first."""
     flags = executable_features()
     return tuple(target for target, needed in NEEDED.items() if needed <= flags)
+
+
+def onnxruntime_saturates() -> bool:
+    """Whether onnxruntime's products by int8 add pairs in 16 bits, which saturate: its x86 kernels for CPUs without VNNI do.
+
+    No pair leaves 16 bits where weights have 7 bits: 2 * 255 * 64 is 32640.
+    """
+    flags = executable_features()
+    return "avx2" in flags and not flags & {"avx512_vnni", "avx_vnni"}

@@ -112,6 +112,15 @@ def test_where_it_is_legal(graph: Graph, is_integer: bool) -> None:
     assert sums_integers(graph) == is_integer
 
 
+def test_halves_that_are_rounded_stay_in_front() -> None:
+    builder = Builder("f")
+    a, b = builder.input("a", (2, 8), "uint8"), builder.input("b", (8, 3), "int8")
+    scale = builder.constant(np.float32(0.3))
+    half = builder.body(UNCENTRED, a, scale, dtype="float16", accumulator="float32", kind="dequantize")
+    graph = builder.graph((builder.matmul(builder.cast(half, "float32"), dequantised(builder, b, 0.5)).name,))
+    assert not sums_integers(graph)
+
+
 def test_scales_that_are_arguments_stay_in_front() -> None:
     builder = Builder("f")
     a, b, scale = builder.input("a", (2, 8), "uint8"), builder.input("b", (8, 3), "int8"), builder.input("s", (), "float32")

@@ -83,8 +83,10 @@ class _Rewriting:
     def dequantised(self, reader: Operator, access: Access) -> Dequantised | None:
         """How a reader gets at the bytes behind an operand."""
         producer = self.producers.get(access.tensor)
-        if producer is None or not producer.is_map() or producer.accumulator != "float32" or not is_invertible(producer):
+        if producer is None or not producer.is_map() or not is_invertible(producer):
             return None
+        if producer.accumulator != "float32" or self.tensors[access.tensor].dtype != "float32":
+            return None  # halves are rounded where they are stored
         reads = _parts(producer.body)
         if reads is None or self.tensors[producer.reads[reads[0]].tensor].dtype not in BYTES:
             return None

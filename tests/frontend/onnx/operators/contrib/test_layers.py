@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.frontend.onnx.operators.contrib.peers import DOMAIN, drawn, three_results
+from tests.frontend.onnx.operators.contrib.peers import DOMAIN, drawn, drawn_weights, three_results
 from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel, UnsupportedOperation
 
@@ -25,7 +25,7 @@ def attention(dtype: str, mask: str = "none", *, by_columns: bool = False) -> di
     }
     return {
         "x": drawn(random, (BATCH, STEPS, INPUTS), "uint8"),
-        "weight": drawn(random, (INPUTS, columns), dtype),
+        "weight": drawn_weights(random, (INPUTS, columns), dtype),
         "bias": random.standard_normal(columns).astype(np.float32),
         "x_scale": np.float32(0.01),
         "weight_scale": random.uniform(0.005, 0.01, of_columns).astype(np.float32),
@@ -65,8 +65,8 @@ def lstm(dtype: str, directions: int, *, by_columns: bool) -> dict[str, Any]:
     shape = (directions, columns) if by_columns else (directions,)
     values: dict[str, Any] = {
         "x": random.standard_normal((STEPS, 1, INPUTS)).astype(np.float32),
-        "w": drawn(random, (directions, INPUTS, columns), dtype),
-        "r": drawn(random, (directions, WIDTH, columns), dtype),
+        "w": drawn_weights(random, (directions, INPUTS, columns), dtype),
+        "r": drawn_weights(random, (directions, WIDTH, columns), dtype),
         "b": random.standard_normal((directions, 2 * columns)).astype(np.float32),
     }
     values |= dict.fromkeys(("sequence_lens", "initial_h", "initial_c", "p"))
@@ -89,7 +89,8 @@ def test_lstm(dtype: str, direction: str, by_columns: bool) -> None:
 
 WRONG = {
     "w_scale": (np.ones((1, 5), np.float32), "the scale of W has the shape (1, 5)", "(1,) or (1, 32)"),
-    "r_zero": (np.zeros(1, np.uint8), "the zero point of R is of uint8", "store it as int8"),
+    "r_zero": (np.zeros(1, np.uint8), "the zero point of R is uint8", "make the zero point int8"),
+    "r_scale": (np.float32([-1]), "the scale of R at [0] is -1.0", "a scale is positive and finite"),
     "w": (np.zeros((3, 4), np.int8), "W is of int8 and the shape (3, 4)", "three dimensions"),
 }
 

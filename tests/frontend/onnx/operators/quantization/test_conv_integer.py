@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.replay.onnx_text import model
 from tests.support.onnx_operators import operator
+from tests.support.targets import onnxruntime_saturates
 from tilewright.onnx import InferenceSession
 
 TYPES = list(product(("uint8", "int8"), repeat=2))
@@ -111,6 +112,8 @@ def test_quantised_results_are_the_references_and_near_onnxruntimes(case: str, x
     found = run(session_of(call, values, constants, x_type), values, constants)
     expected = operator("QLinearConv", 10, **attributes).reference(*values.values())
     np.testing.assert_array_equal(found, expected)
+    if w_type == "int8" and onnxruntime_saturates():
+        return
     text = model(
         f"y = {call} ({', '.join(values)})",
         {"x": (x_shape, x_type)},

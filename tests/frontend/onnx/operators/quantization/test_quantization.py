@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -59,6 +60,22 @@ def test_blocks_of_another_number_are_told() -> None:
     ):
         with pytest.raises(ShapeError, match=r"of shape \(2, (3|6)\) for an array of \(2, 7\)"):
             compute("DequantizeLinear", 21, x, scale, axis=1, block_size=2)
+
+
+@pytest.mark.parametrize("half", ["float16", "bfloat16"])
+def test_halves_are_compiled(half: str) -> None:
+    """Bit for bit: halves are numbers of float32, in which the quotient and the product are rounded."""
+    random, dtype = np.random.default_rng(1), np.dtype(getattr(ml_dtypes, half, half))
+    x, scale = random.uniform(-20, 20, (3, 50)).astype(dtype), random.uniform(0.05, 0.2, 3).astype(dtype)
+    steps, zero = random.integers(0, 256, (3, 50), np.uint8), np.array([0, 128, 255], np.uint8)
+    for op_type, first, result in (("QuantizeLinear", x, "uint8"), ("DequantizeLinear", steps, half)):
+        values = {"x": first, "scale": scale, "zero": zero}
+        inputs = {name: (value.shape, value.dtype.name) for name, value in values.items()}
+        session = InferenceSession(model(f"y = {op_type} <axis = 0> (x, scale, zero)", inputs, output_type=result))
+        expected = operator(op_type, 21, axis=0).reference(*values.values())
+        (found,) = session.run(None, values)
+        assert "run as NumPy" not in session.explain()
+        np.testing.assert_array_equal(found.astype(np.float32), expected.astype(np.float32))
 
 
 def test_scales_of_ranges_are_quotients() -> None:

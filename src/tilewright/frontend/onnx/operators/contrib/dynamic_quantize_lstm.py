@@ -17,6 +17,7 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import BYTES, MICROSOFT
 from tilewright.frontend.onnx.operators.quantization.dynamic_quantize_linear import DynamicQuantizeLinear
+from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
 from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, State
 from tilewright.frontend.onnx.operators.recurrent.lstm import LSTM
 from tilewright.graph.shapes import shape_text
@@ -90,11 +91,8 @@ def _weights(name: str, weights: Any, scale: Any, zero: Any) -> Any:
             text = f"the {role} of {name} has the shape {shape_text(parameter.shape)}"
             why = f"it is ({directions},) or ({directions}, {columns})"
             raise InvalidModel(text, where=_WHERE, why=why, hint="quantise the model again")
-    if zero.dtype != weights.dtype:
-        why = f"{name} is of {weights.dtype}, and its zero point is one of its numbers"
-        raise InvalidModel(
-            f"the zero point of {name} is of {zero.dtype}", where=_WHERE, why=why, hint=f"store it as {weights.dtype}"
-        )
+    check_zero_type(zero, weights, name, _WHERE)
+    check_scale_values(scale, name, divides=False, where=_WHERE)
     factors, zeros = (parameter.reshape(directions, 1, -1).astype(np.float32) for parameter in (scale, zero))
     return np.swapaxes((weights.astype(np.float32) - zeros) * factors, 1, 2)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import InvalidModel
+from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Load, Scalar, apply
@@ -29,52 +30,41 @@ def check_operand(
     zero: Any,
     *,
     columns: Any = None,
+    divides: bool = False,
     known: Mapping[str, np.ndarray] | None = None,
 ) -> None:
     """Raise `InvalidModel` for a scale or a zero point that an operand of this type cannot have.
 
     Both are numbers, or vectors with one for each of `columns` columns, where that is given. They are arrays, or tensors, of
-    which the values are in `known`, as far as they are constants. `zero` is None where it is left out.
+    which the values are in `known`, as far as they are constants. `zero` is None where it is left out. Results are what numbers
+    are divided for.
 
     >>> check_operand("QLinearAdd", "A", np.uint8, np.float32(0.5), np.uint8(3))
-    >>> check_operand("QLinearAdd", "A", np.uint8, np.float32(0), None)
+    >>> check_operand("QLinearAdd", "C", np.uint8, np.float32(0), None, divides=True)
     Traceback (most recent call last):
     ...
-    tilewright.errors.InvalidModel: the scale of A is 0
+    tilewright.errors.InvalidModel: the scale of C is 0.0
       where: QLinearAdd
-      why: a step of a quantised number is a finite number above 0
-      hint: quantise the model again, with a range that is not empty
+      why: a scale is positive and finite: numbers are divided by it
+      hint: quantise the model again; tools write such scales for ranges that they have not seen
     """
-    _check_type(where, operand, dtype, zero)
-    _check_scale(where, operand, scale, known or {})
+    if np.dtype(dtype).name not in BYTES:
+        why = "quantised operands are of uint8 or int8"
+        raise InvalidModel(f"{operand} is of {np.dtype(dtype).name}", where=where, why=why)
+    check_zero_type(zero, np.empty(0, dtype), operand, where)
+    _check_scale(where, operand, scale, known or {}, divides=divides)
     for role, parameter in (("scale", scale), ("zero point", zero)):
         if parameter is not None:
             _check_length(where, operand, role, parameter.shape, columns)
 
 
-def _check_type(where: str, operand: str, dtype: Any, zero: Any) -> None:
-    name = np.dtype(dtype).name
-    if name not in BYTES:
-        raise InvalidModel(f"{operand} is of {name}", where=where, why="quantised operands are of uint8 or int8")
-    if zero is not None and np.dtype(zero.dtype).name != name:
-        text = f"the zero point of {operand} is of {np.dtype(zero.dtype).name}"
-        hint = f"store it as {name}"
-        raise InvalidModel(text, where=where, why=f"{operand} is of {name}, and its zero point is one of its numbers", hint=hint)
-
-
-def _check_scale(where: str, operand: str, scale: Any, known: Mapping[str, np.ndarray]) -> None:
+def _check_scale(where: str, operand: str, scale: Any, known: Mapping[str, np.ndarray], *, divides: bool) -> None:
     if np.dtype(scale.dtype).name != "float32":
         text = f"the scale of {operand} is of {np.dtype(scale.dtype).name}"
         raise InvalidModel(text, where=where, why="scales are of float32 here", hint="convert it")
-    values = known.get(scale.name) if isinstance(scale, Tensor) else np.asarray(scale)
-    wrong = [] if values is None else [value for value in values.reshape(-1).tolist() if not 0 < value < np.inf]
-    if wrong:
-        raise InvalidModel(
-            f"the scale of {operand} is {wrong[0]:g}",
-            where=where,
-            why="a step of a quantised number is a finite number above 0",
-            hint="quantise the model again, with a range that is not empty",
-        )
+    values = known.get(scale.name) if isinstance(scale, Tensor) else scale
+    if values is not None:
+        check_scale_values(values, operand, divides=divides, where=where)
 
 
 def _check_length(where: str, operand: str, role: str, shape: Any, columns: Any) -> None:

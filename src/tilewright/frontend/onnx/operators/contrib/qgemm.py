@@ -97,7 +97,7 @@ class QGemm:
             why = "the result is quantised with both, or of float32 without either"
             raise InvalidModel("one of y_scale and y_zero_point is left out", where=_WHERE, why=why, hint="give both or none")
         if y_scale is not None:
-            check_operand(_WHERE, "Y", y_zero.dtype, y_scale, y_zero, known=known)
+            check_operand(_WHERE, "Y", y_zero.dtype, y_scale, y_zero, divides=True, known=known)
         if c is not None:
             _check_bias(c, (rows, columns))
 

@@ -56,7 +56,7 @@ def _parts(y_scale: Any, y_zero: Any, operands: Any, builder: Builder | None) ->
         why = "behind Y's scale and zero point, every part has three: itself, its scale and its zero point"
         raise InvalidModel(f"{2 + len(operands)} inputs are wrong", where=_WHERE, why=why)
     known = None if builder is None else builder.known
-    check_operand(_WHERE, "Y", y_zero.dtype, y_scale, y_zero, known=known)
+    check_operand(_WHERE, "Y", y_zero.dtype, y_scale, y_zero, divides=True, known=known)
     triples = list(zip(operands[::3], operands[1::3], operands[2::3], strict=True))
     for number, (part, scale, zero) in enumerate(triples):
         check_operand(_WHERE, f"part {number}", part.dtype, scale, zero, known=known)

@@ -41,7 +41,7 @@ class QLinearBinary:
     ) -> Any:
         check_operand(self.name, "A", a.dtype, a_scale, a_zero)
         check_operand(self.name, "B", b.dtype, b_scale, b_zero)
-        check_operand(self.name, "C", a.dtype, c_scale, c_zero)
+        check_operand(self.name, "C", a.dtype, c_scale, c_zero, divides=True)
         values = getattr(np, self.function)(dequantised(a, a_scale, a_zero), dequantised(b, b_scale, b_zero))
         return requantised(values, c_scale, c_zero, a.dtype)
 
@@ -60,7 +60,7 @@ class QLinearBinary:
         """One map."""
         check_operand(self.name, "A", a.dtype, a_scale, a_zero, known=builder.known)
         check_operand(self.name, "B", b.dtype, b_scale, b_zero, known=builder.known)
-        check_operand(self.name, "C", a.dtype, c_scale, c_zero, known=builder.known)
+        check_operand(self.name, "C", a.dtype, c_scale, c_zero, divides=True, known=builder.known)
         left, left_operands = lowered_dequantised(builder, a, a_scale, a_zero, 0)
         right, right_operands = lowered_dequantised(builder, b, b_scale, b_zero, len(left_operands))
         body = apply(self.function, left, right)

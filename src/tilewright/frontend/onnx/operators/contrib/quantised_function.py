@@ -53,4 +53,4 @@ class QuantisedFunction(ABC):
         """Raise `InvalidModel` for parameters that do not fit."""
         known = None if builder is None else builder.known
         for operand, parameters in (("X", of_x), ("Y", of_y)):
-            check_operand(type(self).__name__, operand, x.dtype, *parameters, known=known)
+            check_operand(type(self).__name__, operand, x.dtype, *parameters, divides=operand == "Y", known=known)

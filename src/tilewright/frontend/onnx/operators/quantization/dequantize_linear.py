@@ -14,7 +14,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantized import STORED, lowered_spread, spread
+from tilewright.frontend.onnx.operators.quantization.quantized import SCALES, STORED, lowered_spread, spread
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Tensor
@@ -38,15 +38,17 @@ class DequantizeLinear:
         return np.asarray(steps.astype(np.float32) * scale.astype(np.float32)).astype(target)
 
     def lower(self, builder: Builder, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None = None) -> Tensor:
-        """One map."""
+        """One map in float32, which rounds where it is stored."""
         check_zero_type(x_zero_point, x, "x")
         check_scale(builder, x_scale, "x", divides=False)
-        if x.dtype not in STORED or x_scale.dtype != "float32" or self.output_dtype not in (0, 1):
-            raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} has no lowering")
-        scale = lowered_spread(builder, x_scale, x, self.axis, self.block_size)
+        target = element_type(self.output_dtype).name if self.output_dtype else x_scale.dtype
+        if x.dtype not in STORED or not {x_scale.dtype, target} <= set(SCALES):
+            raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} to {target} has no lowering")
+        scale = lowered_spread(builder, builder.cast(x_scale, "float32"), x, self.axis, self.block_size)
         zero: Operand = 0.0 if x_zero_point is None else lowered_spread(builder, x_zero_point, x, self.axis, self.block_size)
         steps = apply("subtract", Load(0), Load(2)) if isinstance(zero, Tensor) else Load(0)
-        return builder.body(apply("multiply", steps, Load(1)), x, scale, zero, dtype="float32", kind="dequantize")
+        product = apply("multiply", steps, Load(1))
+        return builder.body(product, x, scale, zero, dtype=target, accumulator="float32", kind="dequantize")
 
 
 define("DequantizeLinear", DequantizeLinear, since=10, unpacks=True)

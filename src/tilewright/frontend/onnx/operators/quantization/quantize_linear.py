@@ -15,6 +15,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.quantization.parameters import check_output_type, check_scale
 from tilewright.frontend.onnx.operators.quantization.quantized import (
+    SCALES,
     STORED,
     lowered_quantized,
     lowered_spread,
@@ -47,13 +48,14 @@ class QuantizeLinear:
             return quantized(x.astype(chosen) / scale.astype(chosen), zero, saturate=bool(self.saturate))
 
     def lower(self, builder: Builder, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None = None) -> Tensor:
-        """One map."""
+        """One map in float32, which holds halves."""
         check_output_type(y_zero_point, self._declared(), "y")
         check_scale(builder, y_scale, "y", divides=True)
         target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
-        is_float = {x.dtype, y_scale.dtype} == {"float32"}
+        is_float = {x.dtype, y_scale.dtype} <= set(SCALES)
         if target not in STORED or not is_float or self.precision not in (0, 1) or not self.saturate:
             raise UnsupportedOperation(f"QuantizeLinear of {x.dtype} to {target} has no lowering")
+        x, y_scale = builder.cast(x, "float32"), builder.cast(y_scale, "float32")
         scale = lowered_spread(builder, y_scale, x, self.axis, self.block_size)
         zero: Operand = 0.0 if y_zero_point is None else lowered_spread(builder, y_zero_point, x, self.axis, self.block_size)
         return lowered_quantized(builder, apply("divide", Load(0), Load(1)), (x, scale), zero, target)
