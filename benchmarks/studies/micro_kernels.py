@@ -19,8 +19,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.conftest import cpu_flags
 from tests.support.kernel_build import COMPILERS, argument_types, command, dialect_library, load
+from tests.support.targets import cpu_flags
 from tilewright.kernels import MicroKernel, VectorDialect, dialect_for, registered
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.element_access import ELEMENT_BYTES

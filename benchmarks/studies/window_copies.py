@@ -22,8 +22,8 @@ from statistics import median
 
 import numpy as np
 
-from tests.conftest import cpu_flags
 from tests.support.kernel_build import COMPILERS, command, dialect_library
+from tests.support.targets import cpu_flags
 from tilewright.codegen.emit_c.vectors.guarded_windows import windows
 from tilewright.kernels import VectorDialect, dialect_for
 

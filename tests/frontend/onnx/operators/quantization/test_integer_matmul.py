@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.conftest import cpu_flags
 from tests.replay.onnx_text import model
 from tests.support.onnx_operators import operator
+from tests.support.targets import cpu_flags
 from tilewright.machine import Machine
 from tilewright.onnx import InferenceSession
 
