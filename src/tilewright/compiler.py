@@ -156,7 +156,7 @@ def plan(
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
-        kernels = {kernel.name: kernel for kernel in registry.registered()}
+        kernels = registry.by_name()
         model_plan = with_inlined_kernels(
             chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)), chosen.apart)), kernels
         )

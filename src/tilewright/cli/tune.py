@@ -12,6 +12,7 @@ from tilewright.cli import parameters, user_code
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
 from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
+from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
 
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the schedules that are drawn.")
 @click.option("--search", type=click.Choice(SEARCHES), default=RANKED, show_default=True, help="How plans are chosen.")
+@click.option(
+    "--unroll", type=click.Choice(AGENTS), default=DEFAULT, show_default=True, help="Who unrolls the best tenth of the plans."
+)
 @click.option("--forget", is_flag=True, help="Go back to the planner's choice for WHAT; measurements stay.")
 @click.option(
     "--export", "exported", type=click.Path(path_type=Path, dir_okay=False), help="Write all measurements as JSON lines."
@@ -69,6 +73,7 @@ def tune(
     trials: int,
     seed: int,
     search: str,
+    unroll: str,
     forget: bool,
     exported: Path | None,
     imported: Path | None,
@@ -94,7 +99,7 @@ def tune(
     elif exported is not None:
         click.echo(f"{database.export(exported)} measurements written to {exported}")
     elif subject is not None:
-        _tune(subject, softmax, relu, arguments, shapes, database, Request(trials, seed, search=search), forget)
+        _tune(subject, softmax, relu, arguments, shapes, database, Request(trials, seed, search=search, unroll=unroll), forget)
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 

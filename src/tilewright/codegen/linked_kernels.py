@@ -16,7 +16,7 @@ from tilewright.codegen.names import identifier, stride
 from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import KernelSource
 from tilewright.kernels.element_access import C_TYPES
-from tilewright.kernels.registry import dialect_for, registered
+from tilewright.kernels.registry import by_name, dialect_for
 from tilewright.plan.types import Plan
 
 
@@ -33,7 +33,7 @@ def linked_kernels(plan: Plan) -> LinkedKernels:
     """The kernels of a chain that are not inlined; none of a chain that C code cannot compute."""
     machine = plan.machine
     dialect = dialect_for(machine.architecture, machine.features)
-    kernels = {kernel.name: kernel for kernel in registered()}
+    kernels = by_name()
     used = [part for part in plan.operators if part.micro_kernel is not None]
     features = dialect.features.union(*(kernels[part.micro_kernel].features for part in used if part.micro_kernel is not None))
     if all(part.calls.inlined for part in used) or any(tensor.dtype not in C_TYPES for tensor in plan.chain.tensors):

@@ -28,7 +28,7 @@ from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.registry import dialect_for, registered
+from tilewright.kernels.registry import by_name, dialect_for
 from tilewright.plan.execution import Nests
 from tilewright.plan.layout import Layout
 from tilewright.plan.regions.gathered_reads import lookups_of
@@ -68,7 +68,7 @@ def lower_program(model_plan: ModelPlan) -> Program:
     graph = model_plan.graph
     machine = model_plan.machine
     dialect = dialect_for(machine.architecture, machine.features)
-    kernels = {kernel.name: kernel for kernel in registered()}
+    kernels = by_name()
     signature = signature_of(model_plan)
     tensors = {tensor.name: tensor for tensor in graph.tensors}
     stored = stored_arguments(model_plan)

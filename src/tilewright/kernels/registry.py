@@ -11,11 +11,13 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.kernels.contract import DEPTH, FLOAT32, ElementTypes, MicroKernel
 from tilewright.kernels.declaration import check
 from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.f32 import unrolled
 from tilewright.machine.machine import Machine
 
 _external: dict[str, MicroKernel] = {}
@@ -60,6 +62,38 @@ def registered() -> tuple[MicroKernel, ...]:
     return tuple(kernel for _, kernel in sorted(_by_name().items()))
 
 
+class KernelsByName(dict[str, MicroKernel]):
+    """Kernels by their names: the registered ones, and on demand those that `f32/unrolled.py` makes of a name."""
+
+    def __missing__(self, name: str) -> MicroKernel:
+        kernel = unrolled.named(name, dialects())
+        if kernel is None:
+            raise KeyError(name)
+        check(kernel)
+        self[name] = kernel
+        return kernel
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The kernel of a name, if there is one."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or (isinstance(name, str) and unrolled.named(name, dialects()) is not None)
+
+
+def by_name() -> KernelsByName:
+    """Every kernel that a plan may name. Iterating tells only those that are registered.
+
+    >>> found = by_name()
+    >>> found["matmul_avx2_f32_4x24_unroll2"].rows, "matmul_avx2_f32_9x24_unroll2" in found
+    (4, False)
+    """
+    return KernelsByName(_by_name())
+
+
 def for_machine(
     machine: Machine, operation: str = "matmul", element_types: ElementTypes | None = FLOAT32, reduction_loops: int = 1
 ) -> tuple[MicroKernel, ...]:
@@ -99,8 +133,7 @@ def dialect_for(architecture: str, features: frozenset[str]) -> VectorDialect:
     >>> dialect_for("aarch64", frozenset()).name
     'portable'
     """
-    dialects: list[VectorDialect] = [module.DIALECT for module in _modules() if hasattr(module, "DIALECT")]
-    runnable = [dialect for dialect in dialects if dialect.runs_on(architecture, features)]
+    runnable = [dialect for dialect in dialects() if dialect.runs_on(architecture, features)]
     if not runnable:
         raise UnsupportedOperation(f"no vector dialect for {architecture}", hint="add kernels/dialects/<isa>.py")
     return max(runnable, key=lambda dialect: (dialect.vector_bits, len(dialect.features), dialect.name))
@@ -125,6 +158,12 @@ def _own() -> dict[str, MicroKernel]:
                 raise TilewrightError("two micro kernels of this name", where=f"micro kernel {kernel.name}, {module.__name__}")
             kernels[kernel.name] = kernel
     return kernels
+
+
+@cache
+def dialects() -> tuple[VectorDialect, ...]:
+    """Every vector dialect."""
+    return tuple(module.DIALECT for module in _modules() if hasattr(module, "DIALECT"))
 
 
 @cache

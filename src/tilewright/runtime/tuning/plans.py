@@ -63,8 +63,9 @@ def _is_of(choice: TunedChoice, plan: Plan) -> bool:
     """Whether all micro kernels of a choice are those of this release."""
     from tilewright.kernels import registry
 
-    known = {kernel.name for kernel in registry.for_machine(plan.machine, element_types=None)}
-    return all(one.micro_kernel in known for one in choice.operators if one.micro_kernel)
+    known, machine = registry.by_name(), plan.machine
+    kernels = [known.get(one.micro_kernel) for one in choice.operators if one.micro_kernel]
+    return all(kernel is not None and kernel.runs_on(machine.architecture, machine.features) for kernel in kernels)
 
 
 def _winners(machine: Machine) -> dict[str, bytes]:

@@ -59,13 +59,18 @@ class Trials:
         """What tasks have besides the case, which may know its model."""
         return None if isinstance(self.case, ChainCase) else self.model
 
-    def measure(self, found: Sequence[Trial], told: Told = lambda done, total: None) -> dict[str, float]:
-        """Seconds of a call on one thread, by the digest of a variant, of those that compute the right result."""
+    def measure(
+        self, found: Sequence[Trial], told: Told = lambda done, total: None, best_s: float = float("inf")
+    ) -> dict[str, float]:
+        """Seconds of a call on one thread, by the digest of a variant, of those that compute the right result.
+
+        `best_s` is the best time of others that were measured before.
+        """
         run = self.run_of(found)
         known = self.known(run)
         batches = list(_batches([variant for variant in found if variant.digest not in known]))
         told(len(known), len(found))
-        for number, measured in self.executor.run(self.planned_for, measure, self._tasks(batches, known)):
+        for number, measured in self.executor.run(self.planned_for, measure, self._tasks(batches, known, best_s)):
             known |= measured.seconds
             self.keep(batches[number], measured, run)
             told(len(known), len(found))
@@ -89,10 +94,12 @@ class Trials:
         ((_, found),) = self.executor.run(self.planned_for, measure_pairs, [task])
         return found
 
-    def _tasks(self, batches: Sequence[Sequence[Trial]], known: dict[str, float | None]) -> Iterator[tuple[object, ...]]:
+    def _tasks(
+        self, batches: Sequence[Sequence[Trial]], known: dict[str, float | None], best_s: float
+    ) -> Iterator[tuple[object, ...]]:
         """Each with the best time that is known when it is asked for."""
         for batch in batches:
-            best_s = min((seconds for seconds in known.values() if seconds is not None), default=float("inf"))
+            best_s = min((seconds for seconds in known.values() if seconds is not None), default=best_s)
             yield self.case, self._sent, self.at, [(variant.digest, variant.plan) for variant in batch], best_s
 
     def _row(self, variant: Trial, measured: Measured, run: str) -> Measurement:

@@ -13,6 +13,7 @@ from tilewright.plan.tuned import choice_of, encoded, problem_key
 from tilewright.plan.types import ModelPlan, Plan, Tuned
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
+from tilewright.tune.pipeline import unrolling
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.trials import Told, Trials
@@ -47,6 +48,13 @@ class Request:
     ranker: Ranker = field(default_factory=ByPrice)
     search: str = RANKED
     """How plans are chosen: of `SEARCHES`."""
+    unroll: str = unrolling.NONE
+    """Who chooses unroll factors for the best tenth: of `unrolling.AGENTS`. That takes `unrolling.SHARE` of the trials."""
+
+    @property
+    def unrolled(self) -> int:
+        """The trials of unroll factors."""
+        return 0 if self.unroll == unrolling.NONE else int(unrolling.SHARE * self.trials)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +182,29 @@ def _tuned(
 
 
 def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], int]:
-    """The planner's choice, what is faster than all others in trials, fastest first, and how many were measured."""
+    """The planner's choice, what is faster than all others in trials, fastest first, and how many were measured.
+
+    The stages of the pipeline: variants, those that a ranker or a search chooses, and unroll factors for the best tenth of these.
+    """
+    own, found, seconds = _measured(trials, replace(request, trials=request.trials - request.unrolled), told)
+    fastest = sorted(found, key=lambda variant: seconds[variant.digest])
+    measured = len(seconds)
+    if request.unrolled and fastest:
+        more = unrolling.unrolled(trials, fastest, seconds, request.unroll, request.unrolled, told)
+        found = [*found, *(one for one, _ in more)]
+        seconds |= {one.digest: of_one for one, of_one in more}
+        measured += len(more)
+    others = {one.digest: one for one in found if one.digest != own.digest}
+    return own, sorted(others.values(), key=lambda variant: seconds[variant.digest]), measured
+
+
+def _measured(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], dict[str, float]]:
+    """The planner's choice, the variants that were right, it among them if it was measured, and their seconds by digest."""
     plan = trials.model.plans[trials.at]
     if request.search == RANKED:
         own, *others = variants(plan, request.trials, request.seed, request.ranker)
         seconds = trials.measure([own, *others], told)
-        right = (variant for variant in others if variant.digest in seconds)
-        return own, sorted(right, key=lambda variant: seconds[variant.digest]), len(seconds)
+        return own, [variant for variant in (own, *others) if variant.digest in seconds], seconds
     try:
         from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
     except ModuleNotFoundError as problem:
@@ -190,8 +214,8 @@ def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, lis
     own = variants(plan, 0, request.seed, request.ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
     found = search(propose, lambda batch: trials.measure(batch, told), request.trials, request.seed)
-    fastest = sorted(found.seconds, key=found.seconds.__getitem__)
-    return own, [Trial(found.schedules[digest].plan, request.search, digest) for digest in fastest], len(fastest)
+    drawn = [Trial(found.schedules[digest].plan, request.search, digest, found.schedules[digest]) for digest in found.seconds]
+    return own, drawn, dict(found.seconds)
 
 
 def paired(trials: Trials, own: Trial, best: Sequence[Trial], threads: int | None) -> tuple[Trial | None, float, float]:

@@ -28,6 +28,8 @@ class Trial:
     source: str
     digest: str
     """Of its decisions: equal for equal plans."""
+    origin: Sampled | None = None
+    """The schedule that the plan is of, where others are made of it."""
 
     @property
     def features(self) -> str:
@@ -43,13 +45,18 @@ def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Trial]:
     own = choice(plan)
     sampler = Sampler(own, kernels_for(plan.machine), seed)
     if not trials:
-        return [Trial(own.plan, "choice", decisions_digest(own.plan))]
+        return [trial_of(own, "choice")]
     found = [*((one, "neighbour") for _, one in sampler.neighbours())]
     found += [(one, source) for source, one in sampler.drawn(DRAWN_PER_TRIAL * trials)]
     unlike = list(_distinct([(own, "choice"), *found]))
     order = ranker.order([_ranked(one, ranker) for one, _, _ in unlike[1:]])
     ordered = (unlike[1 + at] for at in order[:trials])
-    return [Trial(one.plan, source, digest) for one, source, digest in (unlike[0], *ordered)]
+    return [Trial(one.plan, source, digest, one) for one, source, digest in (unlike[0], *ordered)]
+
+
+def trial_of(one: Sampled, source: str) -> Trial:
+    """A schedule as something to measure."""
+    return Trial(one.plan, source, decisions_digest(one.plan), one)
 
 
 def _distinct(found: Iterable[tuple[Sampled, str]]) -> Iterable[tuple[Sampled, str, str]]:

@@ -81,7 +81,7 @@ def choice(plan: Plan) -> Sampled:
 
 def setting_for(plan: Plan) -> CostContext:
     """What a plan was searched in."""
-    kernels = {kernel.name: kernel for kernel in registry.registered()}
+    kernels = registry.by_name()
     used = {one.operator: kernels[one.micro_kernel] for one in plan.operators if one.micro_kernel}
     roles = {one.operator: one.roles for one in plan.operators if one.roles}
     return context_of(plan.chain, plan.machine, used, roles, coefficients_for(plan.machine))

@@ -47,7 +47,7 @@ def kernel_steps(space_with: Callable[[Kernels], Space], point: Point, known: Ma
             fits = can_compute(other, context.chain.operator(name), context.roles[name])
             if fits and other.name != own and other.vector_bits == known[own].vector_bits:
                 kernels = tuple((one, other.name if one == name else kernel) for one, kernel in point.kernels)
-                yield f"{name} on {other.name}", _aligned(space_with(kernels), replace(point, kernels=kernels))
+                yield f"{name} on {other.name}", with_kernels(space_with(kernels), point, kernels)
 
 
 def nearest(tiles: Sequence[int], tile: float) -> int:
@@ -157,8 +157,10 @@ def _with_loops(context: CostContext, point: Point, name: str, loops: InnerLoops
     return _cut_only(context, replace(point, inner=ordered))
 
 
-def _aligned(space: Space, point: Point) -> Point:
-    """Every tile at the nearest candidate of another space, without loops that do not cut there."""
+def with_kernels(space: Space, point: Point, kernels: Kernels) -> Point:
+    """A point on other micro kernels, those of a space: every tile at its nearest candidate, without loops that do not cut
+    there."""
+    point = replace(point, kernels=kernels)
     outer = replace(point.outer, body=_aligned_body(space, point.outer.body))
     inner = []
     for name, loops in point.inner:

@@ -83,7 +83,7 @@ class Agent:
 def agent_search(trace: Trace, registers: Registers, seed: int) -> None:
     """Episodes of an agent, each from where the last ended, until the budget is spent or nothing new is found."""
     agent, environment = Agent(seed), UnrollEnvironment(trace, registers)
-    start, idle = registers.first, 0
+    start, idle = trace.start or registers.first, 0
     try:
         trace(start)
         while idle < MOST_IDLE_EPISODES and len(trace.found) < trace.budget:

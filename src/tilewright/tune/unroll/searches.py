@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from tilewright.tune.unroll.factors import Factors, Registers
 
@@ -23,6 +24,10 @@ class Trace:
     speed: Speed
     budget: int
     found: dict[Factors, float] = field(default_factory=dict)
+    start: Factors | None = None
+    """Where searches that move step by step begin; None: with one vector."""
+    ahead: Callable[[Sequence[Factors]], None] = lambda factors: None
+    """Is told what will be asked for next, where a search knows that: it may be measured together."""
 
     def __call__(self, factors: Factors) -> float:
         """The speed. Raises `BudgetSpent` where it would have to be measured and may not."""
@@ -58,7 +63,9 @@ def at_random(trace: Trace, registers: Registers, seed: int) -> None:
 
 
 def _try_all(trace: Trace, factors: Iterator[Factors]) -> None:
-    for one in factors:
+    wanted = list(islice(factors, trace.budget))
+    trace.ahead(wanted)
+    for one in wanted:
         if trace.is_spent():
             return
         trace(one)
@@ -68,7 +75,7 @@ def hill_climbing(trace: Trace, registers: Registers, seed: int) -> None:
     """To the fastest neighbour as long as it is faster; from a random place where none is. The first climb begins as all do."""
     source = random.Random(seed)
     every = list(registers.all_factors())
-    here = registers.first
+    here = trace.start or registers.first
     try:
         while len(trace.found) < len(every):
             speeds = {one: trace(one) for one in (here, *neighbours(here, registers))}
