@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,8 @@ import click
 from tilewright.cli import parameters, user_code
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
+from tilewright.cli.tuning_progress import tuning_progress
+from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
 from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
 
@@ -19,7 +21,6 @@ if TYPE_CHECKING:
     from tilewright.plan.types import ModelPlan
     from tilewright.runtime.tuning.database import TuningDatabase
     from tilewright.tune.fit.session import Outcome
-    from tilewright.tune.pipeline.trials import Told
     from tilewright.tune.pipeline.tuning import Plans, Result
 
 
@@ -48,9 +49,17 @@ if TYPE_CHECKING:
 @click.option(
     "--unroll", type=click.Choice(AGENTS), default=DEFAULT, show_default=True, help="Who unrolls the best tenth of the plans."
 )
+@click.option(
+    "--scheduler",
+    metavar="tcp://HOST:PORT",
+    help="Measure on the workers of this Dask scheduler, on every kind of machine there.",
+)
 @click.option("--forget", is_flag=True, help="Go back to the planner's choice for WHAT; measurements stay.")
 @click.option(
-    "--export", "exported", type=click.Path(path_type=Path, dir_okay=False), help="Write all measurements as JSON lines."
+    "--export",
+    "exported",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write all measurements: NAME.parquet, else JSON lines.",
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Read such a file.")
 @click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they stay apart.")
@@ -74,6 +83,7 @@ def tune(
     seed: int,
     search: str,
     unroll: str,
+    scheduler: str | None,
     forget: bool,
     exported: Path | None,
     imported: Path | None,
@@ -99,7 +109,17 @@ def tune(
     elif exported is not None:
         click.echo(f"{database.export(exported)} measurements written to {exported}")
     elif subject is not None:
-        _tune(subject, softmax, relu, arguments, shapes, database, Request(trials, seed, search=search, unroll=unroll), forget)
+        _tune(
+            subject,
+            softmax,
+            relu,
+            arguments,
+            shapes,
+            database,
+            Request(trials, seed, search=search, unroll=unroll),
+            forget,
+            scheduler,
+        )
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
@@ -119,6 +139,7 @@ def _tune(
     database: TuningDatabase,
     request: Request,
     forget: bool,
+    scheduler: str | None,
 ) -> None:
     """Measure variants of a function or a model, and say what came of it."""
     from tilewright.tune.pipeline import tuning
@@ -129,12 +150,22 @@ def _tune(
         if forget:
             click.echo(f"{tuning.untuned(plans, database, _machine())} chains have the plans of the planner again")
             return
-        if is_model:
-            results = tuning.tune_model(plans, database, request, _progress)
-        else:
-            results = tuning.tune_chains(plans, database, lambda share: request, _progress)
-        for result in results:
-            click.echo(_told(result))
+        with _executor(scheduler) as executor, tuning_progress() as progress:
+            if is_model:
+                results = tuning.tune_model(plans, database, request, progress, executor)
+            else:
+                results = tuning.tune_chains(plans, database, lambda share: request, progress, executor)
+            for result in results:
+                click.echo(_told(result))
+
+
+def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:
+    """The machines of a scheduler; this process without one."""
+    if scheduler is None:
+        return nullcontext(HERE)
+    from tilewright.tune.pipeline.cluster import Cluster
+
+    return Cluster(scheduler)
 
 
 def _plans_of_function(subject: str, softmax: bool, relu: bool, arguments: tuple[Spec, ...]) -> Plans:
@@ -164,18 +195,6 @@ def _known(shape: tuple[int | str, ...]) -> tuple[int, ...]:
     if len(extents) < len(shape):
         raise click.UsageError(f"a shape to tune has numbers only, not {'x'.join(map(str, shape))}")
     return extents
-
-
-def _progress(chain: str) -> Told:
-    """A line on stderr that says how far the trials are, and how long they will still take."""
-    begin = time.monotonic()
-
-    def told(done: int, total: int) -> None:
-        left_s = (time.monotonic() - begin) / done * (total - done) if done else float("nan")
-        left = f", {left_s:.0f} s left" if done and done < total else ""
-        click.echo(f"\r{chain}: {done} of {total} plans{left}   ", err=True, nl=done == total)
-
-    return told
 
 
 def _told(result: Result) -> str:

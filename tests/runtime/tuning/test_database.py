@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
-from tilewright.errors import CacheError
+from tilewright.errors import CacheError, TilewrightError
 from tilewright.machine import Machine
+from tilewright.runtime.tuning.commit import commit
 from tilewright.runtime.tuning.database import VERSION, Measurement, TuningDatabase, machine_key
 
 ROW = Measurement("here", "p", "0", "uniform", 1.0, 2.0, "[1, 2]", "cc 12", "0.1.0", "run")
@@ -119,20 +121,111 @@ def test_a_newer_schema_is_refused(database):
         assert "delete the file" in str(refused.value)
 
 
+def with_version_1(database: TuningDatabase) -> None:
+    """A database as release 0.1 wrote it: without commits."""
+    with sqlite3.connect(database.path) as connection:
+        connection.executescript(
+            """
+            CREATE TABLE measurements (
+                machine TEXT NOT NULL, problem TEXT NOT NULL, plan TEXT NOT NULL, source TEXT NOT NULL, seconds REAL,
+                predicted_s REAL, features TEXT NOT NULL, compiler TEXT NOT NULL, release TEXT NOT NULL, run TEXT NOT NULL,
+                UNIQUE (machine, problem, plan, run));
+            CREATE TABLE winners (
+                machine TEXT NOT NULL, problem TEXT NOT NULL, name TEXT NOT NULL, choice BLOB NOT NULL,
+                PRIMARY KEY (machine, problem));
+            PRAGMA user_version = 1;
+            """
+        )
+        connection.execute("INSERT INTO measurements VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", list(asdict(ROW).values())[:10])
+        connection.execute("INSERT INTO winners VALUES ('here', 'p', 'chain', x'00')")
+    connection.close()
+
+
+def test_an_older_schema_is_read_as_it_is_and_migrated_by_the_first_change(database):
+    with_version_1(database)
+    assert database.measurements("here") == [ROW]
+    assert database.winners("here") == {"p": b"\0"}
+    with sqlite3.connect(database.path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (1,)
+    connection.close()
+    fresh = replace(ROW, plan="1", commit="0123abcd")
+    database.add([fresh, ROW])
+    assert database.measurements() == [ROW, fresh]
+    with sqlite3.connect(database.path) as connection:
+        assert connection.execute("PRAGMA user_version").fetchone() == (VERSION,)
+    connection.close()
+    assert database.winners("here") == {"p": b"\0"}
+
+
 def test_a_damaged_file_is_refused(database):
     database.path.write_bytes(b"no database" * 1000)
     with pytest.raises(CacheError, match="cannot be used"):
         database.measurements()
 
 
-def test_exports_are_read_back(database, tmp_path):
-    rows = [ROW, replace(ROW, plan="1", seconds=None)]
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+def test_exports_are_read_back(database, tmp_path, name):
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    rows = [ROW, replace(ROW, plan="1", seconds=None), replace(ROW, plan="2", predicted_s=float("inf"), commit="0123abcd")]
     database.add(rows)
-    assert database.export(tmp_path / "rows.jsonl") == 2
+    assert database.export(tmp_path / name) == 3
     other = TuningDatabase(tmp_path / "other.sqlite")
-    assert other.take_in(tmp_path / "rows.jsonl", "here") == 2
-    assert other.take_in(tmp_path / "rows.jsonl", "here") == 2
+    assert other.take_in(tmp_path / name, "here") == 3
+    assert other.take_in(tmp_path / name, "here") == 3
     assert other.measurements() == rows
+
+
+def test_exports_of_older_releases_are_read(database, tmp_path):
+    row = asdict(ROW)
+    del row["commit"]
+    (tmp_path / "rows.jsonl").write_text(json.dumps(row) + "\n")
+    database.take_in(tmp_path / "rows.jsonl", "here")
+    assert database.measurements() == [ROW]
+
+
+def test_parquet_without_its_package_is_named(database, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(TilewrightError, match="Parquet needs the package pyarrow") as refused:
+        database.export(tmp_path / "rows.parquet")
+    assert "JSON lines" in refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("rows.jsonl", b"{"),
+        ("rows.jsonl", b"5"),
+        ("rows.jsonl", b"{}"),
+        ("rows.jsonl", b"\xff\xfe"),
+        ("rows.jsonl", b'{"machine": 1}'),
+        ("rows.parquet", b"no parquet"),
+    ],
+)
+def test_other_files_are_no_measurements(database, tmp_path, name, content):
+    if name.endswith(".parquet"):
+        pytest.importorskip("pyarrow")
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(CacheError, match="this is no measurement"):
+        database.take_in(tmp_path / name)
+    assert database.measurements() == []
+
+
+def test_a_checkout_has_a_commit(tmp_path):
+    package = tmp_path / "src" / "tilewright"
+    package.mkdir(parents=True)
+    (package / "file.py").write_text("")
+    assert commit(package) == ""
+    commit.cache_clear()
+    identity = ["-c", "user.name=n", "-c", "user.email=e@example.org"]
+    for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", str(tmp_path), *words], check=True)
+    first = commit(package)
+    assert len(first) == 40
+    commit.cache_clear()
+    (package / "file.py").write_text("changed")
+    assert commit(package) == f"{first}+changed"
+    commit.cache_clear()
 
 
 def test_measurements_of_another_machine_are_refused_or_kept_apart(database, tmp_path):

@@ -6,8 +6,6 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from tilewright import __version__
-
 PACKAGE = Path(__file__).parents[2]
 CHANGED = "+changed"
 PATIENCE_S = 10.0
@@ -15,18 +13,17 @@ PATIENCE_S = 10.0
 
 @cache
 def commit(package: Path = PACKAGE) -> str:
-    """The commit that is checked out where the package lies, with `CHANGED` where its files differ; without git the release.
+    """The commit that is checked out where the package lies, with `CHANGED` where its files differ; empty without a checkout.
 
-    >>> commit(Path("/nowhere/src/tilewright")) == f"release {__version__}"
-    True
+    >>> commit(Path("/nowhere/src/tilewright"))
+    ''
     """
     root = package.parents[1]
-    release = f"release {__version__}"
     if package.parent.name != "src" or not (root / ".git").exists():
-        return release
+        return ""
     head = _git(root, "rev-parse", "HEAD")
     changes = _git(root, "status", "--porcelain", "--", "src/tilewright")
-    return release if not head or changes is None else head + (CHANGED if changes else "")
+    return "" if not head or changes is None else head + (CHANGED if changes else "")
 
 
 def _git(root: Path, *words: str) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
@@ -18,6 +17,7 @@ from tilewright import settings
 from tilewright.errors import CacheError
 from tilewright.machine.machine import Machine
 from tilewright.runtime.directories import TUNING_DATABASE, check_private
+from tilewright.runtime.tuning import row_files
 
 WAIT_S = 60.0
 """For other writers."""
@@ -32,6 +32,7 @@ CREATE TABLE winners (
 """
 MIGRATIONS = {1: """ALTER TABLE measurements ADD COLUMN "commit" TEXT NOT NULL DEFAULT '';"""}
 """What a file of an older version lacks; it gets that with the first change, and is read as it is before."""
+TEXTS = ("machine", "problem", "plan", "source", "features", "compiler", "release", "run", "commit")
 ADDED = ("commit",)
 """Columns that version 1 has not."""
 
@@ -107,17 +108,21 @@ class TuningDatabase:
             return dict(connection.execute("SELECT problem, choice FROM winners WHERE machine = ? ORDER BY problem", (machine,)))
 
     def export(self, path: Path) -> int:
-        """Write all measurements as JSON lines; how many."""
-        found = self.measurements()
-        path.write_text("".join(json.dumps(asdict(one)) + "\n" for one in found))
+        """Write all measurements, as Parquet where the name ends with .parquet, else as JSON lines; how many.
+
+        Raises `TilewrightError` where Parquet is asked for without pyarrow.
+        """
+        found = [asdict(one) for one in self.measurements()]
+        row_files.write(path, found, list(Measurement.__dataclass_fields__))
         return len(found)
 
     def take_in(self, path: Path, machine: str | None = None) -> int:
-        """Read measurements of JSON lines; how many. With `machine`, `CacheError` where any is of another, and nothing is read.
+        """Read measurements that `export` wrote; how many. With `machine`, `CacheError` where any is of another, and nothing is
+        read.
 
         Those of other machines are never used for this one: rankers and plans ask for a machine's rows.
         """
-        found = [_measurement(line, f"{path}:{number}") for number, line in enumerate(path.read_text().splitlines(), 1)]
+        found = [_measurement(row, place) for place, row in row_files.read(path)]
         foreign = sorted({one.machine for one in found} - {machine})
         if machine is not None and foreign:
             raise CacheError(
@@ -179,11 +184,14 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(found)
 
 
-def _measurement(line: str, place: str) -> Measurement:
-    """A line of an export. Raises `CacheError` where it is none."""
+def _measurement(row: object, place: str) -> Measurement:
+    """A row of an export. Raises `CacheError` where it is none."""
     try:
-        return Measurement(**json.loads(line))
-    except (ValueError, TypeError) as problem:
+        found = Measurement(**row)  # type: ignore[arg-type]
+        if not all(isinstance(getattr(found, name), str) for name in TEXTS):
+            raise TypeError(f"{', '.join(TEXTS)} must be text")
+        return found
+    except TypeError as problem:
         raise CacheError("this is no measurement", where=place, why=str(problem), hint="files are those of --export") from None
 
 

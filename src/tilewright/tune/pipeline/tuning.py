@@ -186,14 +186,20 @@ def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, lis
 
     The stages of the pipeline: variants, those that a ranker or a search chooses, and unroll factors for the best tenth of these.
     """
-    own, found, seconds = _measured(trials, replace(request, trials=request.trials - request.unrolled), told)
+    total = request.trials + 1
+    first = replace(request, trials=request.trials - request.unrolled)
+    own, found, seconds = _measured(trials, first, lambda done, _: told(done, total))
     fastest = sorted(found, key=lambda variant: seconds[variant.digest])
     measured = len(seconds)
     if request.unrolled and fastest:
-        more = unrolling.unrolled(trials, fastest, seconds, request.unroll, request.unrolled, told)
+        begun = total - request.unrolled
+        more = unrolling.unrolled(
+            trials, fastest, seconds, request.unroll, request.unrolled, lambda done, _: told(begun + done, total)
+        )
         found = [*found, *(one for one, _ in more)]
         seconds |= {one.digest: of_one for one, of_one in more}
         measured += len(more)
+    told(total, total)
     others = {one.digest: one for one in found if one.digest != own.digest}
     return own, sorted(others.values(), key=lambda variant: seconds[variant.digest]), measured
 

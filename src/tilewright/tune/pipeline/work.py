@@ -57,7 +57,8 @@ def measure(case: Problem, model: ModelPlan | None, at: int, plans: Sequence[Nam
         for number, ((digest, _), runnable) in enumerate(zip(plans, runnables, strict=True)):
             seconds[digest] = None if number in faults else _timed(runnable, best_s)
             best_s = min(best_s, seconds[digest] or best_s)
-    return Measured(seconds, toolchain.find().version, f"{__version__} {artifacts.sources()[:12]}", commit())
+    release = f"{__version__} {artifacts.sources()[:12]}"
+    return Measured(seconds, toolchain.find().version, release, commit() or f"release {__version__}")
 
 
 def _model_of(case: Problem, model: ModelPlan | None) -> ModelPlan:
