@@ -294,7 +294,7 @@ class VectorLoops:
     sliding: int = 0
     """Vectors side by side of a sliding sum, whose rows stream past; 0 for all else."""
     sliding_lanes: int = 0
-    """The length of vectors of sliding sums and channel sums; 0 for all else."""
+    """The length of vectors of sliding sums, channel sums and packed sums; 0 for all else."""
 
     def functions(self) -> tuple[str, ...]:
         """The scalar functions that are called, those that combine states included."""

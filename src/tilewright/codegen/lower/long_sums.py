@@ -11,6 +11,7 @@ from tilewright.codegen.expressions import Value, ceil_divide, less, multiply
 from tilewright.codegen.loop_nest import BlockLoop, If, LoopNest, Node, Range, VectorLoops
 from tilewright.plan.execution import Execution, Sums
 from tilewright.plan.regions.channel_sums import channel_sum
+from tilewright.plan.regions.packed_sums import packed_sum
 from tilewright.plan.regions.sliding_sums import sliding_sum
 
 
@@ -36,10 +37,11 @@ def _nodes(node: Node, lanes: int, execution: Execution) -> tuple[Node, ...]:
 
 
 def _with_sliding_sum(loops: VectorLoops, lanes: int) -> VectorLoops:
-    """A sliding sum with the number of its vectors side by side; a channel sum with the length of vectors."""
+    """A sliding sum with the number of its vectors side by side; a channel sum or a packed sum with the length of vectors."""
     found = sliding_sum(loops.operator)
     if found is None:
-        return replace(loops, sliding_lanes=lanes) if channel_sum(loops.operator) is not None else loops
+        has_lanes = channel_sum(loops.operator) is not None or packed_sum(loops.operator) is not None
+        return replace(loops, sliding_lanes=lanes) if has_lanes else loops
     width = dict(loops.box)[found.columns.output].size
     return replace(loops, sliding=found.vectors(width if isinstance(width, int) else None, lanes), sliding_lanes=lanes)
 

@@ -1,45 +1,113 @@
-"""Products of floats with weights of 4 or 8 bits in blocks of one scale, which are unpacked while they are multiplied."""
+"""Products with weights of 4 or 8 bits in blocks of one scale, which are unpacked while they are multiplied.
+
+Columns stand in panels, and of a column in a panel four bytes lie side by side, a word; words of neighbouring columns are
+neighbours. So vectors along columns load whole words, and all bytes of a panel are read in their order. A byte holds one number,
+or two: then the lower halves of a word are four steps of the sum, and its upper halves the next four.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright.errors import ShapeError
-from tilewright.graph.extents import times
+from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 
+WORD_BYTES = 4
+ROW, PANEL, COLUMN, BLOCK, GROUP, BYTE = (axis_index(axis) for axis in ("row", "panel", "column", "block", "group", "byte"))
 
-def nbits_matmul(
-    rows: Tensor, packed: Tensor, scales: Tensor, zeros: Tensor | None, middle: float, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    """`rows @ weights` where a weight is (its number - the block's zero point) times the block's scale, `middle` without zeros.
 
-    `rows` (m, blocks, block size) in float32. Columns stand in panels, so that a kernel reads all bytes of one in their order:
-    `packed` (panels, blocks, bytes of a block, columns) in uint8 holds one number a byte, or, where a block has half as many
-    bytes as numbers, two: the even one in the lower half. `scales` and `zeros` are (panels, blocks, columns). The result is
-    (m, panels, columns) in float32. Raises `ShapeError` for shapes that do not fit.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PackedWeights:
+    """Weights (number - zero point) * scale in panels; without zero points that is `middle` for all.
 
-    >>> x, s = Tensor("x", (1, 4, 32)), Tensor("s", (2, 4, 8))
-    >>> operator, tensor = nbits_matmul(x, Tensor("w", (2, 4, 16, 8), "uint8"), s, None, 8.0, name="f", result="y")
-    >>> tensor.shape, [axis.extent for axis in operator.reduction_axes()]
-    ((1, 2, 8), [4, 16])
+    `numbers` are [panels][blocks][words of a block][columns][4] in uint8, `scales` and `zeros` [panels][blocks][columns]. All
+    three have one dimension: then generated code knows how far apart elements are.
     """
-    per_byte = _numbers_in_a_byte(rows, packed, scales)
-    (m, *_), (panels, blocks, count, columns) = rows.shape, packed.shape
-    row, panel, column, block, byte = (axis_index(axis) for axis in ("row", "panel", "column", "block", "byte"))
-    reads = [Access(packed.name, (panel, block, byte, column))]
-    reads += [Access(rows.name, (row, block, byte * per_byte + place)) for place in range(per_byte)]
-    reads.append(Access(scales.name, (panel, block, column)))
-    zero: Scalar = Literal(middle) if zeros is None else Load(len(reads))
-    if zeros is not None:
-        reads.append(Access(zeros.name, (panel, block, column)))
-    body = apply("multiply", Load(1 + per_byte), _products(per_byte, zero))
-    kept = Axis("row", m), Axis("panel", panels), Axis("column", columns)
-    summed = Axis("block", blocks, AxisKind.REDUCTION), Axis("byte", count, AxisKind.REDUCTION)
-    write = Access(result, (row, panel, column))
-    operator = Operator(name, "nbits_matmul", (*kept, *summed), tuple(reads), write, body, SUM)
-    return operator, Tensor(result, (m, panels, columns))
+
+    numbers: Tensor
+    scales: Tensor
+    zeros: Tensor | None
+    middle: float
+    panels: int
+    blocks: int
+    words: int
+    columns: int
+
+    def by_block(self) -> Index:
+        """Where scales and zero points are."""
+        return (PANEL * self.blocks + BLOCK) * self.columns + COLUMN
+
+    def by_byte(self) -> Index:
+        """Where numbers are."""
+        return (((PANEL * self.blocks + BLOCK) * self.words + GROUP) * self.columns + COLUMN) * WORD_BYTES + BYTE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundedRows:
+    """Rows of 8-bit integers in blocks: `numbers` (m, blocks, block size) in int8, and by blocks (m, blocks) in float32 their
+    `scales` and `shares`: the sum of a block's numbers over the count of bytes of a column's weights in a block."""
+
+    numbers: Tensor
+    scales: Tensor
+    shares: Tensor
+
+
+def nbits_matmul(rows: Tensor, weights: PackedWeights, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`rows @ weights` of `rows` (m, blocks, block size) in float32: (m, panels, columns) in float32.
+
+    Raises `ShapeError` for shapes that do not fit.
+
+    >>> x, w, s = Tensor("x", (1, 4, 32)), Tensor("w", (2 * 4 * 4 * 8 * 4,), "uint8"), Tensor("s", (2 * 4 * 8,))
+    >>> sizes = {"panels": 2, "blocks": 4, "words": 4, "columns": 8}
+    >>> weights = PackedWeights(numbers=w, scales=s, zeros=None, middle=8.0, **sizes)
+    >>> operator, tensor = nbits_matmul(x, weights, name="f", result="y")
+    >>> tensor.shape, [axis.extent for axis in operator.reduction_axes()]
+    ((1, 2, 8), [4, 4, 4])
+    """
+    per_byte = _numbers_in_a_byte(rows, weights)
+    reads = [*_numbers(rows, weights, per_byte), Access(weights.scales.name, (weights.by_block(),))]
+    reads += _zeros(weights)
+    return _operator(name, result, rows, weights, reads, body_of_floats(per_byte, _zero(weights, reads)))
+
+
+def nbits_matmul_of_integers(rows: RoundedRows, weights: PackedWeights, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The same of rows of 8-bit integers in blocks of one scale.
+
+    The sum over a block of (number - zero) * row is that of number * row, less zero times the sum of the row: every byte of the
+    block brings its share of that.
+
+    >>> x, w, s = Tensor("x", (1, 4, 32), "int8"), Tensor("w", (2 * 4 * 8 * 8 * 4,), "uint8"), Tensor("s", (2 * 4 * 8,))
+    >>> sizes = {"panels": 2, "blocks": 4, "words": 8, "columns": 8}
+    >>> weights = PackedWeights(numbers=w, scales=s, zeros=None, middle=128.0, **sizes)
+    >>> rounded = RoundedRows(numbers=x, scales=Tensor("r", (1, 4)), shares=Tensor("t", (1, 4)))
+    >>> nbits_matmul_of_integers(rounded, weights, name="f", result="y")[1].shape
+    (1, 2, 8)
+    """
+    per_byte = _numbers_in_a_byte(rows.numbers, weights)
+    reads = [*_numbers(rows.numbers, weights, per_byte), Access(weights.scales.name, (weights.by_block(),))]
+    reads += [Access(part.name, (ROW, BLOCK)) for part in (rows.scales, rows.shares)]
+    reads += _zeros(weights)
+    return _operator(name, result, rows.numbers, weights, reads, body_of_integers(per_byte, _zero(weights, reads)))
+
+
+def body_of_floats(per_byte: int, zero: Scalar) -> Scalar:
+    """The weighted elements of a row at one byte. The reads: bytes, `per_byte` of the row, scales, and zero points if any."""
+    pairs = zip(_rows(per_byte), _parts(per_byte), strict=True)
+    return apply(
+        "multiply", Load(1 + per_byte), _sum([apply("multiply", row, apply("subtract", part, zero)) for row, part in pairs])
+    )
+
+
+def body_of_integers(per_byte: int, zero: Scalar) -> Scalar:
+    """The same of integers. Behind the read of scales are those of the row's scales and shares."""
+    pairs = zip(_rows(per_byte), _parts(per_byte), strict=True)
+    products = _sum([apply("multiply", row, part) for row, part in pairs])
+    scale = apply("multiply", Load(2 + per_byte), Load(1 + per_byte))
+    return apply("multiply", scale, apply("subtract", products, apply("multiply", Load(3 + per_byte), zero)))
 
 
 def numbers_of_bytes(packed: Tensor, per_byte: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -57,13 +125,38 @@ def numbers_of_bytes(packed: Tensor, per_byte: int, *, name: str, result: str) -
     return Operator(name, "numbers_of_bytes", axes, (Access(packed.name, tuple(places)),), write, body), Tensor(result, shape)
 
 
-def _products(per_byte: int, zero: Scalar) -> Scalar:
-    """The products of a byte's numbers, less the zero point, with elements of a row; float32 holds the numbers exactly."""
-    byte = Load(0)
-    if per_byte == 1:
-        return apply("multiply", Load(1), apply("subtract", byte, zero))
-    parts = [apply("multiply", Load(1 + place), apply("subtract", half, zero)) for place, half in enumerate(_halves(byte))]
-    return apply("add", *parts)
+def _numbers(rows: Tensor, weights: PackedWeights, per_byte: int) -> list[Access]:
+    """The reads of a byte, and of the elements of a row that its numbers are multiplied by."""
+    first: Index = GROUP * (WORD_BYTES * per_byte) + BYTE
+    elements = [Access(rows.name, (ROW, BLOCK, first + WORD_BYTES * half)) for half in range(per_byte)]
+    return [Access(weights.numbers.name, (weights.by_byte(),)), *elements]
+
+
+def _zeros(weights: PackedWeights) -> list[Access]:
+    return [] if weights.zeros is None else [Access(weights.zeros.name, (weights.by_block(),))]
+
+
+def _zero(weights: PackedWeights, reads: list[Access]) -> Scalar:
+    return Literal(weights.middle) if weights.zeros is None else Load(len(reads) - 1)
+
+
+def _operator(
+    name: str, result: str, rows: Tensor, weights: PackedWeights, reads: list[Access], body: Scalar
+) -> tuple[Operator, Tensor]:
+    kept = Axis("row", rows.shape[0]), Axis("panel", weights.panels), Axis("column", weights.columns)
+    inside = ("block", weights.blocks), ("group", weights.words), ("byte", WORD_BYTES)
+    summed = tuple(Axis(axis, extent, AxisKind.REDUCTION) for axis, extent in inside)
+    operator = Operator(name, "nbits_matmul", (*kept, *summed), tuple(reads), Access(result, (ROW, PANEL, COLUMN)), body, SUM)
+    return operator, Tensor(result, (rows.shape[0], weights.panels, weights.columns))
+
+
+def _rows(per_byte: int) -> list[Scalar]:
+    return [Load(1 + half) for half in range(per_byte)]
+
+
+def _parts(per_byte: int) -> list[Scalar]:
+    """The numbers of a byte; float32 holds them exactly."""
+    return [Load(0)] if per_byte == 1 else list(_halves(Load(0)))
 
 
 def _halves(byte: Scalar) -> tuple[Scalar, Scalar]:
@@ -72,9 +165,15 @@ def _halves(byte: Scalar) -> tuple[Scalar, Scalar]:
     return apply("subtract", byte, apply("multiply", high, Literal(16.0))), high
 
 
-def _numbers_in_a_byte(rows: Tensor, packed: Tensor, scales: Tensor) -> int:
-    (_, blocks, size), (panels, packed_blocks, count, columns) = rows.shape, packed.shape
-    if packed_blocks != blocks or scales.shape != (panels, blocks, columns) or size not in (count, times(2, count)):
-        shapes = ", ".join(shape_text(tensor.shape) for tensor in (rows, packed, scales))
+def _sum(terms: list[Scalar]) -> Scalar:
+    return terms[0] if len(terms) == 1 else apply("add", *terms)
+
+
+def _numbers_in_a_byte(rows: Tensor, weights: PackedWeights) -> int:
+    (_, blocks, size), by_block = rows.shape, weights.panels * weights.blocks * weights.columns
+    count = weights.words * WORD_BYTES
+    is_right = weights.numbers.shape == (by_block * count,) and weights.scales.shape == (by_block,) and blocks == weights.blocks
+    if not is_right or size not in (count, 2 * count):
+        shapes = ", ".join(shape_text(tensor.shape) for tensor in (rows, weights.numbers, weights.scales))
         raise ShapeError(f"rows, packed numbers and scales of {shapes}", where="nbits matmul", why="their blocks differ")
     return 1 if size == count else 2

@@ -17,6 +17,7 @@ from tilewright.plan.model.memory.traffic import Footprints, passes
 from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
 from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
+from tilewright.plan.regions.packed_sums import MOST_ROWS, PackedSum, packed_sum
 from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum
 from tilewright.plan.regions.windows import window_taps
 
@@ -29,6 +30,9 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     by_channels = channel_sum(operator)
     if by_channels is not None:
         return channel_sum_seconds(context, operator, by_channels)
+    packed = packed_sum(operator)
+    if packed is not None:
+        return packed_seconds(context, operator, packed)
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
@@ -62,6 +66,17 @@ def channel_sum_seconds(context: CostContext, operator: Operator, found: Channel
     return 2 * sums * found.taps / peak + sums * _seconds_per_element(context, operator, [operator.reduction.finish], 1)
 
 
+def packed_seconds(context: CostContext, operator: Operator, packed: PackedSum) -> Quantity:
+    """The time of sums of packed weights: what every vector of numbers costs, once for some rows, and for each of them."""
+    unpacking, taking = PACKED_CYCLES[packed.is_whole]
+    numbers = product(context.sizes[axis.name] for axis in operator.axes if axis.name != packed.row) * packed.per_byte
+    rows = context.sizes[packed.row]
+    cycles = (-(-rows // MOST_ROWS) * unpacking + rows * taking) * numbers * context.vectors_per_element(operator)
+    return cycles / context.machine.frequency_hz
+
+
+PACKED_CYCLES = {False: (1.2, 0.55), True: (0.15, 0.3)}
+"""Cycles in which a vector of packed numbers is unpacked, and in which it is multiplied by a row, of floats and of integers."""
 CHANNEL_SHARE = 0.6
 """Of the peak, what multiply-adds of channel sums reach."""
 SLIDING_SHARE = {1: 0.85, 2: 0.6}

@@ -14,6 +14,7 @@ from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.channel_sums import emit_channel_sum, sums_channels
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, windows
+from tilewright.codegen.emit_c.vectors.packed_sums import emit_packed_sum, packed_helpers, unpacks
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams
 from tilewright.codegen.emit_c.vectors.statements import Lines
@@ -34,6 +35,8 @@ def emit_vector_loops(loops: VectorLoops) -> Lines:
         return emit_sliding_sum(loops)
     if sums_channels(loops):
         return emit_channel_sum(loops)
+    if unpacks(loops):
+        return emit_packed_sum(loops)
     rows = transposed_axis(loops)
     return _Emitter(loops).text() if rows is None else emit_transposed_map(loops, rows)
 
@@ -51,6 +54,7 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *short_windows(_types_of_windows(loops), lanes),
         *([compensated_sum("")] if loops.block_steps else []),
         *([sliding_helpers(lanes)] if streams(loops) else []),
+        *packed_helpers(loops, lanes),
         *transposed_helpers(loops),
     ]
 

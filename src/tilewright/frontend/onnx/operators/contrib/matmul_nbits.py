@@ -1,8 +1,9 @@
 """MatMulNBits: products with weights of 4 or 8 bits, in blocks along the summed dimension with a scale and a zero point each.
 
-Source: onnxruntime's ContribOperators.md. Weights are what they stand for, (number - zero point) times scale, in float32, at
-every `accuracy_level`, which is the least accuracy. onnxruntime rounds the left operand to 8 bits at level 4, and is further from
-the exact product than what is computed here; at levels 0 and 1 both differ by the roundings of sums of float32.
+Source: onnxruntime's ContribOperators.md. Weights are what they stand for, (number - zero point) times scale. `accuracy_level` is
+the least accuracy: at 4, rows are rounded to 8 bits in the blocks of the weights, by steps of 1/127 of a block's largest
+element, and products are sums of integers; at all others rows are float32. So an element is wrong by at most half a step at
+level 4, of at least 2^-126. A row with an infinity or NaN is NaN in all results there: nothing finite is made of it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,14 @@ from tilewright.errors import InvalidModel, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.nbits_matmul import nbits_matmul, numbers_of_bytes
+from tilewright.graph.builders.nbits_matmul import (
+    WORD_BYTES,
+    PackedWeights,
+    RoundedRows,
+    nbits_matmul,
+    nbits_matmul_of_integers,
+    numbers_of_bytes,
+)
 from tilewright.graph.builders.pad import pad
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, times
 from tilewright.graph.shapes import shape_text
@@ -24,8 +32,14 @@ from tilewright.graph.types import Extent, Tensor
 
 PANEL = 32
 """Columns that stand side by side where weights are read in the order of the sum: two vectors of 512 bits."""
-MOST_ROWS = 4
-"""Rows up to which it is faster to unpack weights at every row than to read them as float32."""
+MOST_ROWS = 16
+"""Rows of float32 up to which it is faster to unpack weights for every few of them than to read them as float32."""
+ROUNDED = 4
+"""The `accuracy_level` at which rows may be rounded to 8 bits."""
+STEPS = 127.0
+"""From zero to the largest of 8 bits."""
+LEAST_STEP = 2.0**-126
+"""The least normal float32: quotients by smaller ones would not be those of steps."""
 
 _WHERE = "MatMulNBits"
 
@@ -50,7 +64,7 @@ class MatMulNBits:
         numbers = self._numbers(b).reshape(self.N, -1)[:, : self.K].astype(np.float32)
         zeros = self._zeros(zero_points).astype(np.float32)[:, block]
         weights = (numbers - zeros) * scales.reshape(self.N, self._blocks).astype(np.float32)[:, block]
-        product = np.matmul(a.astype(np.float32), weights.T)
+        product = np.matmul(self._reference_rows(a.astype(np.float32)), weights.T)
         return (product if bias is None else product + bias.astype(np.float32)).astype(a.dtype)
 
     def lower(
@@ -72,27 +86,91 @@ class MatMulNBits:
         rows = builder.reshape(builder.cast(a, "float32"), (times(*a.shape[:-1]), self.K))
         parts = [part for part in (b, scales, zero_points) if part is not None]
         are_known = all(part.name in builder.known for part in parts)
-        multiply = self._by_unpacking if are_known and _is_few(rows.shape[0]) else self._by_floats
+        is_unpacked = are_known and (self._is_rounded or _is_few(rows.shape[0]))
+        multiply = self._by_unpacking if is_unpacked else self._by_floats
         product = multiply(builder, rows, b, scales, zero_points)
         product = product if bias is None else builder.map("add", product, builder.cast(bias, "float32"))
         return builder.cast(builder.reshape(product, (*a.shape[:-1], self.N)), a.dtype)
 
     def _by_unpacking(self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
-        """The product where every row reads the bytes of constant weights, in panels of columns."""
-        known, m, behind = builder.known, rows.shape[0], self._blocks * self.block_size - self.K
-        whole = builder.record(pad, rows, ((0, 0), (0, behind)), 0.0, kind="pad") if behind else rows
-        blocks = builder.reshape(whole, (m, self._blocks, self.block_size))
-        packed = builder.constant(_panels(known[b.name]), b.name)
-        by_block = known[scales.name].reshape(self.N, self._blocks).astype(np.float32)
-        factors = builder.constant(_panels(by_block), scales.name)
-        zeros = None if zero_points is None else builder.constant(_panels(self._zeros(known[zero_points.name])), zero_points.name)
-        product = builder.record(nbits_matmul, blocks, packed, factors, zeros, self._middle, kind="nbits_matmul")
+        """The product where rows read the bytes of constant weights, in panels of columns."""
+        known, m, zeros = builder.known, rows.shape[0], None
+        if zero_points is not None:
+            zeros = builder.constant(_panels(self._zeros(known[zero_points.name])), zero_points.name)
+        weights = PackedWeights(
+            numbers=builder.constant(self._words(known[b.name]), b.name),
+            scales=builder.constant(_panels(known[scales.name].reshape(self.N, self._blocks)), scales.name),
+            zeros=zeros,
+            middle=self._middle,
+            panels=-(-self.N // PANEL),
+            blocks=self._blocks,
+            words=self.block_size * self.bits // 8 // WORD_BYTES,
+            columns=PANEL,
+        )
+        blocks = self._in_blocks(builder, rows)
+        if self._is_rounded:
+            product = builder.record(nbits_matmul_of_integers, self._rounded(builder, blocks), weights, kind="nbits_matmul")
+        else:
+            product = builder.record(nbits_matmul, blocks, weights, kind="nbits_matmul")
         columns = -(-self.N // PANEL) * PANEL
         flat = builder.reshape(product, (m, columns))
         return flat if columns == self.N else builder.slice(flat, (slice(None), slice(0, self.N)))
 
+    def _in_blocks(self, builder: Builder, rows: Tensor) -> Tensor:
+        """Rows (m, blocks, block size), with zeros behind them."""
+        behind = self._blocks * self.block_size - self.K
+        whole = builder.record(pad, rows, ((0, 0), (0, behind)), 0.0, kind="pad") if behind else rows
+        return builder.reshape(whole, (rows.shape[0], self._blocks, self.block_size))
+
+    def _rounded(self, builder: Builder, blocks: Tensor) -> RoundedRows:
+        """Rows in blocks as 8-bit integers. Of a block that is not finite the scale is not, and its numbers are 0."""
+        size = builder.reduce("max", builder.map("abs", blocks), (2,), keepdims=True)
+        scales = builder.map("maximum", builder.map("divide", size, STEPS), LEAST_STEP)
+        numbers = builder.map("round", builder.map("divide", blocks, scales))
+        is_finite = builder.map("less_equal", size, float(np.finfo(np.float32).max))
+        numbers = builder.map("where", is_finite, numbers, 0.0)
+        sums = builder.reduce("sum", numbers, (2,))
+        shares = builder.map("multiply", sums, 8 / (self.bits * self.block_size))
+        scales = builder.reshape(scales, sums.shape)
+        return RoundedRows(numbers=builder.cast(numbers, "int8"), scales=scales, shares=shares)
+
+    def _rounded_floats(self, builder: Builder, rows: Tensor) -> Tensor:
+        """Rows (m, K) of what rounded ones stand for."""
+        blocks = self._in_blocks(builder, rows)
+        rounded = self._rounded(builder, blocks)
+        scales = builder.reshape(rounded.scales, (rows.shape[0], self._blocks, 1))
+        product = builder.map("multiply", builder.cast(rounded.numbers, "float32"), scales)
+        flat = builder.reshape(product, (rows.shape[0], self._blocks * self.block_size))
+        return flat if flat.shape[1] == self.K else builder.slice(flat, (slice(None), slice(0, self.K)))
+
+    def _reference_rows(self, a: Any) -> Any:
+        """The rows that are multiplied: rounded where that is allowed."""
+        if not self._is_rounded:
+            return a
+        behind = [(0, 0)] * (a.ndim - 1) + [(0, self._blocks * self.block_size - self.K)]
+        blocks = np.pad(a, behind).reshape(*a.shape[:-1], self._blocks, self.block_size)
+        size = np.abs(blocks).max(axis=-1, keepdims=True)
+        scales = np.maximum(size / np.float32(STEPS), np.float32(LEAST_STEP))
+        with np.errstate(invalid="ignore"):
+            rounded = np.where(np.isfinite(size), np.round(blocks / scales), np.float32(0)) * scales
+        return rounded.reshape(*a.shape[:-1], -1)[..., : self.K]
+
+    @property
+    def _is_rounded(self) -> bool:
+        return self.accuracy_level == ROUNDED
+
+    def _words(self, b: Any) -> Any:
+        """The bytes of weights in panels of words, [panels][blocks][words of a block][PANEL][4].
+
+        Of 4 bits, a word's lower halves are four steps of the sum, and its upper halves the next four.
+        """
+        numbers = self._numbers(b).reshape(self.N, self._blocks, -1, 8 // self.bits, WORD_BYTES)
+        words = numbers[..., 0, :] if self.bits == 8 else numbers[..., 0, :] | numbers[..., 1, :] << 4
+        return np.ascontiguousarray(_in_panels(words).transpose(0, 2, 3, 1, 4)).reshape(-1)
+
     def _by_floats(self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
         """The product with weights in float32, which become constants where they are made of constants."""
+        rows = self._rounded_floats(builder, rows) if self._is_rounded else rows
         numbers = builder.record(numbers_of_bytes, b, 8 // self.bits, kind="unpack")
         numbers = builder.reshape(numbers, (self.N, self._blocks, self.block_size))
         shape = (self.N, self._blocks, 1)
@@ -200,10 +278,15 @@ def _check_shape(operand: str, shape: Any, allowed: list[tuple[int, ...]]) -> No
 
 
 def _panels(array: Any) -> Any:
-    """(n, blocks, ...) as (panels, blocks, ..., columns of a panel); columns that there are not are 0."""
+    """(n, blocks) as [panels][blocks][columns of a panel]."""
+    return np.ascontiguousarray(_in_panels(array).swapaxes(1, 2)).reshape(-1)
+
+
+def _in_panels(array: Any) -> Any:
+    """(n, ...) as (panels, columns of a panel, ...); columns that there are not are 0."""
     behind = -array.shape[0] % PANEL
     padded = np.pad(array, [(0, behind)] + [(0, 0)] * (array.ndim - 1)) if behind else array
-    return np.ascontiguousarray(np.moveaxis(padded.reshape(-1, PANEL, *array.shape[1:]), 1, -1))
+    return padded.reshape(-1, PANEL, *array.shape[1:])
 
 
 define("MatMulNBits", MatMulNBits, domain=MICROSOFT)

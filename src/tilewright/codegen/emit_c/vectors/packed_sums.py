@@ -1,0 +1,168 @@
+"""C text of packed sums: panel by panel, some rows at a time, by functions that unpack weights in registers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tilewright.codegen import names
+from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.expressions import add, multiply, to_c
+from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.graph.scalar import Load, subexpressions
+from tilewright.kernels.helpers import Helper
+from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
+from tilewright.plan.regions.packed_sums import MOST_ROWS, PackedSum, packed_sum
+
+MOST_BLOCKS = 128
+"""Blocks whose sums are added up before they go into the totals: roundings grow with the count of these runs."""
+
+
+def unpacks(loops: VectorLoops) -> bool:
+    """Whether a sum is packed, and everything lies as the functions want it."""
+    found = packed_sum(loops.operator) if loops.sliding_lanes else None
+    if found is None or loops.vector_axis != found.column or loops.scalar_element_type:
+        return False
+    if not all(isinstance(read, View) for read in loops.reads) or loops.write.stride(found.column) != 1:
+        return False
+    box = dict(loops.box)
+    columns, sizes = box[found.column].size, [box[axis].size for axis in (found.block, found.group, found.byte)]
+    if not isinstance(columns, int) or columns % loops.sliding_lanes or not all(isinstance(size, int) for size in sizes):
+        return False
+    return all(_strides_are(loops, *wanted) for wanted in _strides(loops, found))
+
+
+def packed_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
+    """The functions that the lines call."""
+    if not unpacks(loops):
+        return []
+    return [packed_product(kind, lanes) for kind in _kinds(loops)]
+
+
+def emit_packed_sum(loops: VectorLoops) -> Lines:
+    """The lines of a packed sum."""
+    found = packed_sum(loops.operator)
+    assert found is not None
+    return _Emitter(loops, form=found).text()
+
+
+def _strides(loops: VectorLoops, found: PackedSum) -> Iterable[tuple[int, dict[str, int]]]:
+    """Of reads by number, the strides that the functions take for granted."""
+    groups, panel = dict(loops.box)[found.group].size, _panel(loops, found)
+    assert isinstance(groups, int)
+    words, size = panel * WORD_BYTES, groups * WORD_BYTES * found.per_byte
+    yield 0, {found.byte: 1, found.column: WORD_BYTES, found.group: words, found.block: groups * words}
+    yield 1, {found.byte: 1, found.column: 0, found.group: WORD_BYTES * found.per_byte, found.block: size}
+    for read in (found.scales, *((found.zeros,) if found.has_zeros else ())):
+        yield read, {found.row: 0, found.column: 1, found.group: 0, found.block: panel}
+    for read in (found.scales + 1, found.scales + 2) if found.is_whole else ():
+        yield read, {found.column: 0, found.group: 0, found.byte: 0, found.block: 1}
+
+
+def _strides_are(loops: VectorLoops, read: int, wanted: dict[str, int]) -> bool:
+    view, box = loops.reads[read], dict(loops.box)
+    assert isinstance(view, View)
+    return all(view.stride(axis) == stride for axis, stride in wanted.items() if box[axis].size != 1)
+
+
+def _panel(loops: VectorLoops, found: PackedSum) -> int:
+    """The columns of a panel, by the words from one group to the next."""
+    numbers = loops.reads[0]
+    stride = numbers.stride(found.group) if isinstance(numbers, View) else 0
+    return stride // WORD_BYTES if isinstance(stride, int) else 0
+
+
+def _kinds(loops: VectorLoops) -> list[PackedProduct]:
+    """By the rows that are computed together."""
+    found = packed_sum(loops.operator)
+    assert found is not None
+    box = dict(loops.box)
+    groups, columns, rows = (box[axis].size for axis in (found.group, found.column, found.row))
+    assert isinstance(groups, int)
+    assert isinstance(columns, int)
+    counts = [MOST_ROWS, 2, 1] if not isinstance(rows, int) else sorted(set(_parts(rows)), reverse=True)
+    return [
+        PackedProduct(
+            per_byte=found.per_byte,
+            row_type=loops.reads[1].dtype,
+            scale_type=loops.reads[found.scales].dtype,
+            zero_type=loops.reads[found.zeros].dtype if found.has_zeros else "",
+            groups=groups,
+            panel=_panel(loops, found),
+            columns=columns,
+            rows=count,
+        )
+        for count in counts
+    ]
+
+
+def _parts(rows: int) -> list[int]:
+    """Rows that are computed together, of so many: powers of two.
+
+    >>> _parts(11)
+    [4, 4, 2, 1]
+    """
+    return [*[MOST_ROWS] * (rows // MOST_ROWS), *(part for part in (2, 1) if rows % MOST_ROWS & part)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Emitter(VectorStatements):
+    form: PackedSum
+
+    def text(self) -> Lines:
+        """All rows of a panel, then the next panel: its weights come from memory once."""
+        form, row = self.form, names.axis_offset(self.form.row)
+        inside = {form.row, form.column, *self.reduced}
+        around = [axis for axis, _ in self.loops.box if axis not in inside]
+        size = to_c(self.ranges[form.row].size)
+        lines = [f"long {row} = 0;"]
+        for kind in _kinds(self.loops):
+            lines += [f"for (; {row} + {kind.rows} <= {size}; {row} += {kind.rows}) {{", *indent(self.rows_of(kind)), "}"]
+        return self.nest(around, ["{", *indent(lines), "}"])
+
+    def rows_of(self, kind: PackedProduct) -> Lines:
+        """The sums of some rows, and their finish."""
+        form, row = self.form, names.axis_offset(self.form.row)
+        blocks = to_c(self.ranges[form.block].size)
+        size = kind.groups * kind.panel * WORD_BYTES
+        numbers, rows = self.place(0, multiply("first", size)), self.place(1, multiply("first", kind.block_size))
+        scales = self.place(form.scales, multiply("first", kind.panel))
+        zeros = self.place(form.zeros, multiply("first", kind.panel)) if form.has_zeros else "0"
+        reads = (form.scales + 1, form.scales + 2) if form.is_whole else ()
+        of_rows = [text for read in reads for text in (self.place(read, "first"), self.row_stride(read))] or ["0"] * 4
+        arguments = [numbers, scales, zeros, rows, self.row_stride(1), *of_rows]
+        return [
+            f"float sums[{kind.rows * kind.columns}] = {{0}};",
+            f"for (long first = 0; first < {blocks}; first += {MOST_BLOCKS})",
+            f"  {kind.name}({', '.join(arguments)}, tw_min({MOST_BLOCKS}, {blocks} - first), sums);",
+            f"for (long way = 0; way < {kind.rows}; way++) {{",
+            f"  const long first_row = {row};",
+            *indent(["{", *indent([f"const long {row} = first_row + way;", *self.finished(kind)]), "}"]),
+            "}",
+        ]
+
+    def finished(self, kind: PackedProduct) -> Lines:
+        """Finish and store the sums of a row."""
+        column, reduction = names.axis_offset(self.form.column), self.loops.operator.reduction
+        assert reduction is not None
+        reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
+        loads = [line for read in reads for line in self.load_lines(read, part=False)]
+        lines = [f"const tw_vec state_sum = tw_load(sums + way * {kind.columns} + {column});", *loads]
+        lines += [*self.define("result", self.value(reduction.finish)), self.store("result", part=False)]
+        head = f"for (long {column} = 0; {column} < {kind.columns}; {column} += TW_LANES) {{"
+        return [f"(void){names.axis_offset(self.form.row)};", head, *indent(lines), "}"]
+
+    def place(self, read: int, further: str | int) -> str:
+        """Where the first element of a read is, from a block on."""
+        view = self.loops.reads[read]
+        assert isinstance(view, View)
+        fixed = {self.form.column, *self.reduced}
+        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides if axis not in fixed)
+        return f"{view.buffer} + {to_c(add(view.offset, *moved, further))}"
+
+    def row_stride(self, read: int) -> str:
+        """Elements from one row to the next."""
+        view = self.loops.reads[read]
+        assert isinstance(view, View)
+        return to_c(view.stride(self.form.row))
