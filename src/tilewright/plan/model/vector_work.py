@@ -32,7 +32,7 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
         return channel_sum_seconds(context, operator, by_channels)
     packed = packed_sum(operator)
     if packed is not None:
-        return packed_seconds(context, operator, packed)
+        return packed_seconds(context, operator, packed, tiles[packed.row])
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
@@ -66,12 +66,14 @@ def channel_sum_seconds(context: CostContext, operator: Operator, found: Channel
     return 2 * sums * found.taps / peak + sums * _seconds_per_element(context, operator, [operator.reduction.finish], 1)
 
 
-def packed_seconds(context: CostContext, operator: Operator, packed: PackedSum) -> Quantity:
-    """The time of sums of packed weights: what every vector of numbers costs, once for some rows, and for each of them."""
+def packed_seconds(context: CostContext, operator: Operator, packed: PackedSum, tile: Count) -> Quantity:
+    """The time of sums of packed weights in blocks of so many rows: what every vector of numbers costs, once for some rows, and
+    for each of them."""
     unpacking, taking = PACKED_CYCLES[packed.is_whole]
     numbers = product(context.sizes[axis.name] for axis in operator.axes if axis.name != packed.row) * packed.per_byte
     rows = context.sizes[packed.row]
-    cycles = (-(-rows // MOST_ROWS) * unpacking + rows * taking) * numbers * context.vectors_per_element(operator)
+    unpacked = rows // tile * -(-tile // MOST_ROWS) + -(-(rows % tile) // MOST_ROWS)
+    cycles = (unpacked * unpacking + rows * taking) * numbers * context.vectors_per_element(operator)
     return cycles / context.machine.frequency_hz
 
 

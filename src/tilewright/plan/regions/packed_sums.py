@@ -58,6 +58,12 @@ def packed_sum(operator: Operator) -> PackedSum | None:
     return None
 
 
+def rows_of_packed_sum(operator: Operator) -> str:
+    """The axis of the rows of a packed sum; "" for all other operators."""
+    found = packed_sum(operator)
+    return "" if found is None else found.row
+
+
 @lru_cache(1)
 def _bodies() -> tuple[tuple[int, bool, bool, Scalar], ...]:
     return tuple(_every_body())

@@ -22,6 +22,7 @@ from tilewright.plan.loop_orders import fused_schedule, storage_below
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, reordered, view_outer_loops
+from tilewright.plan.regions.packed_sums import rows_of_packed_sum
 from tilewright.plan.regions.parallel_loops import is_parallel
 from tilewright.plan.regions.required_regions import line_buffer_axis, region_axes_of
 from tilewright.plan.regions.trip_counts import planned_sizes
@@ -243,8 +244,11 @@ def shared_view(
 
 
 def may_lead(chain: Chain, axis: str) -> bool:
-    """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow."""
-    if axis not in chain.operators[-1].axis_names:
+    """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow.
+
+    Rows of a packed sum stay together: they share the weights that are unpacked.
+    """
+    if axis not in chain.operators[-1].axis_names or any(rows_of_packed_sum(operator) == axis for operator in chain.operators):
         return False
     having = [op for op in chain.operators[:-1] if axis in op.axis_names]
     apart = [op for op in having if axis not in equal_axes(chain, op.write.tensor)]
