@@ -14,7 +14,7 @@ from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel
 from tilewright.onnx import InferenceSession
 
-FEW = settings(max_examples=20, deadline=None)
+FEW = settings(max_examples=8, deadline=None)
 ZEROS = ("none", "packed", "floats")
 
 
@@ -71,10 +71,70 @@ def test_products(
 @pytest.mark.parametrize(("level", "tolerance"), [(0, 3e-6), (1, 3e-6), (4, 3e-3)])
 @pytest.mark.parametrize("rows", [1, 20])
 def test_levels_of_accuracy(level: int, tolerance: float, rows: int) -> None:
-    """What is computed here is as exact at every level; onnxruntime rounds rows to 8 bits at level 4."""
     values = operands((rows,), 128, 64, 32, 4, "none")
     attributes = {"K": 128, "N": 64, "bits": 4, "block_size": 32, "accuracy_level": level}
     assert_close(three_results("MatMulNBits", values, "float", ("b", "scales"), **attributes), values, tolerance)
+
+
+@FEW
+@given(
+    st.sampled_from([1, 2, 3, 7, 19]),
+    st.integers(1, 150),
+    st.integers(1, 70),
+    st.sampled_from([16, 32, 64, 128, 256]),
+    st.sampled_from([4, 8]),
+    st.sampled_from(ZEROS),
+    st.booleans(),
+)
+def test_rounded_rows(rows: int, k: int, n: int, block: int, bits: int, zeros: str, is_constant: bool) -> None:
+    """What level 4 rounds is the same for the peer, where quotients are no ties, and whatever way the product takes."""
+    values = operands((rows,), k, n, block, bits, zeros)
+    constants = ("b", "scales", "zero_points") if is_constant else ()
+    attributes = {"K": k, "N": n, "bits": bits, "block_size": block, "accuracy_level": 4}
+    has_peer = bits == 4 and zeros != "floats"
+    found = three_results("MatMulNBits", values, "float", constants, has_peer=has_peer, **attributes)
+    assert_close(found, values, tolerance=2e-3)
+
+
+def error_of_rounding(values: dict[str, Any], block: int) -> Any:
+    """What half a step of every element of a row adds up to, for every result: the bound that docs/correctness.md states."""
+    a = values["a"].astype("f8")
+    steps = np.maximum(np.abs(a.reshape(len(a), -1, block)).max(axis=-1) / 127, 2.0**-126).repeat(block, axis=-1)
+    numbers = values["b"].astype("f8").reshape(len(values["b"]), -1)
+    weights = np.abs(np.stack([numbers % 16, numbers // 16], axis=-1).reshape(len(numbers), -1) - 8)
+    return 0.5 * steps @ (weights * np.abs(values["scales"].astype("f8")).repeat(block, axis=-1)).T
+
+
+@pytest.mark.parametrize("size", [1e-44, 1e-38, 1.0, 1e37])
+@pytest.mark.parametrize("rows", [1, 5])
+def test_rounded_rows_are_half_a_step_off_at_most(size: float, rows: int) -> None:
+    values = operands((rows,), 96, 40, 32, 4, "none")
+    values["a"] = (values["a"] / 4 * size).astype(np.float32)
+    data = node_model("MatMulNBits", values, "float", ("b", "scales"), K=96, N=40, bits=4, block_size=32, accuracy_level=4)
+    (found,) = InferenceSession(data.SerializeToString()).run(None, {"a": values["a"]})
+    wide = {name: value if value is None or name == "b" else value.astype("f8") for name, value in values.items()}
+    numbers = wide["b"].astype("f8").reshape(40, -1)
+    weights = (np.stack([numbers % 16, numbers // 16], axis=-1).reshape(40, -1) - 8) * wide["scales"].repeat(32, axis=-1)
+    expected = wide["a"] @ weights.T
+    sizes = np.abs(wide["a"]) @ np.abs(weights).T
+    assert (np.abs(found - expected) <= error_of_rounding(values, 32) * 1.001 + 1e-5 * sizes + 1e-44).all()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("level", [0, 4])
+@pytest.mark.parametrize("rows", [1, 6])
+def test_rows_that_are_not_finite(wrong: float, level: int, rows: int) -> None:
+    """A row is finite or not for itself: at level 4 all of its results are NaN, and else what the sums of products are."""
+    values = operands((rows,), 96, 40, 32, 4, "packed")
+    values["a"][0, 50] = wrong
+    attributes = {"K": 96, "N": 40, "bits": 4, "block_size": 32, "accuracy_level": level}
+    with np.errstate(invalid="ignore"):
+        _, compiled, reference = three_results("MatMulNBits", values, "float", ("b", "scales", "zero_points"), **attributes)
+    assert not np.isfinite(compiled[0]).any()
+    assert np.isfinite(compiled[1:]).all()
+    if level == 4:
+        assert np.isnan(compiled[0]).all()
+    np.testing.assert_array_equal(np.isnan(compiled), np.isnan(reference))
 
 
 def test_few_rows_read_the_packed_bytes_themselves() -> None:
