@@ -3,8 +3,8 @@
     python -m benchmarks.studies.decoder [--levels 0,1,4] [--tokens 1] [--layers 6] [--bits 4] [--block 32] [--rounds 12]
 
 A round has a turn of each: a loop of wide loads over as many bytes as the weights take (scales included), onnxruntime, and ours,
-on one thread. Figures are medians over rounds of what a round gives, so that what else the machine does hits all of a round. Weights
-are larger than the caches: each turn finds them in memory.
+on one thread. Figures are medians over rounds of what a round gives, so that what else the machine does hits all of a round.
+Weights are larger than the caches: each turn finds them in memory.
 """
 
 from __future__ import annotations
