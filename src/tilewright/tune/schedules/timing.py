@@ -185,17 +185,27 @@ class _OneLibrary(KernelCache):
 
 
 def _library(plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
+    return loaded(library(plans, path), plans, path)
+
+
+def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:
+    """Compile plans into the library `path`, which has one entry point for each."""
     entries = artifacts(plans)
     first = entries[0]
     compiler = toolchain.find()
-    library = compiler.compile(
+    content = compiler.compile(
         first.text,
         linked=first.linked,
         kernels=first.kernels,
         architecture=first.architecture,
         features=first.features,
     )
-    path.write_bytes(library)
+    path.write_bytes(content)
+    return entries
+
+
+def loaded(entries: Sequence[Artifact], plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
+    """The entry points of the library of some plans, for one thread."""
     cache = _OneLibrary(path)
     return [
         load(entry, threads=1, cache=cache, constants=_packed(entry, plan)) for entry, plan in zip(entries, plans, strict=True)
