@@ -54,7 +54,7 @@ class Built:
 def built(case: Case, entries: Sequence[Entry], wanted: Sequence[int], directory: Path) -> Iterator[Built]:
     """Libraries of the wanted variants as they become ready; `case` has its inputs and reference before it forks."""
     assert case.reference is not None
-    groups = list(libraries([(number, entries[number].sampled.point.kernels) for number in wanted]))
+    groups = list(libraries([(number, entries[number].instructions) for number in wanted]))
     global _work  # noqa: PLW0603 forked children find it there
     _work = (case, entries, directory)
     with multiprocessing.get_context("fork").Pool(1, _settle) as pool:
@@ -62,16 +62,16 @@ def built(case: Case, entries: Sequence[Entry], wanted: Sequence[int], directory
 
 
 def libraries(wanted: Iterable[tuple[int, Hashable]], size: int = PER_LIBRARY) -> Iterator[tuple[int, ...]]:
-    """Numbers in groups of the same micro kernels, whose dialects may not meet in one file; groups in order as they fill.
+    """Numbers in groups of the same instruction set, two of which may not meet in one file; groups in order as they fill.
 
     >>> list(libraries([(0, "a"), (1, "b"), (2, "a"), (3, "a")], 2))
     [(0, 2), (1,), (3,)]
     """
     groups: dict[Hashable, list[int]] = {}
-    for number, kernels in wanted:
-        groups.setdefault(kernels, []).append(number)
-        if len(groups[kernels]) == size:
-            yield tuple(groups.pop(kernels))
+    for number, instructions in wanted:
+        groups.setdefault(instructions, []).append(number)
+        if len(groups[instructions]) == size:
+            yield tuple(groups.pop(instructions))
     yield from map(tuple, groups.values())
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
+from tilewright.graph.extents import planned_extent
+from tilewright.graph.interpreter import evaluate
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.schedules.cases import Case, product
@@ -77,8 +79,21 @@ class ProductCase(Case):
         return result
 
 
+@dataclass(frozen=True)
 class DirectCase(Case):
     """A convolution that is summed as it is written: trials do not pack the constants that Winograd's algorithm has."""
+
+    result_shape: tuple[int, ...] = ()
+
+    @cached_property
+    def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The result in float64. The graph takes the points of an image as one dimension where it can."""
+        graph = self.graph
+        arrays = {
+            name: array.reshape([planned_extent(extent) for extent in graph.tensor(name).shape])
+            for name, array in zip(graph.inputs, self.inputs, strict=True)
+        }
+        return evaluate(graph, arrays, dtype="float64")[graph.outputs[0]].reshape(self.result_shape)
 
     def model_plan(self, *, fuse: bool | None = True) -> ModelPlan:
         """The planner's decisions for this machine, of precision `strict`."""
@@ -93,13 +108,15 @@ def products(shapes: tuple[GemmShape, ...], family: str) -> list[Problem]:
 def convolution(name: str) -> Problem:
     """Filters are an argument: trials do not pack constants."""
     shape = named_shape(name)
-    return Problem(DirectCase(name, _convolution(shape), (shape.image_shape, shape.filter_shape)), "ResNet-50", shape.flops)
+    operands = (shape.image_shape, shape.filter_shape)
+    return Problem(DirectCase(name, _convolution(shape), operands, result_shape=shape.result_shape), "ResNet-50", shape.flops)
 
 
 def conv_chain(name: str) -> Problem:
     """A row of Table V without relu; filters are arguments."""
     shape = conv_chain_shape(name)
-    return Problem(DirectCase(name, _conv_chain(shape), ((1, *shape.image), *shape.filters)), "Table V", shape.flops)
+    operands = ((1, *shape.image), *shape.filters)
+    return Problem(DirectCase(name, _conv_chain(shape), operands, result_shape=shape.results[1]), "Table V", shape.flops)
 
 
 def problems() -> list[Problem]:

@@ -44,6 +44,11 @@ class Entry:
         return f"{self.number}.{self.at}.{decisions_digest(self.sampled.plan)[:16]}"
 
     @property
+    def instructions(self) -> frozenset[frozenset[str]]:
+        """The sets of instructions that its micro kernels need: the vocabularies of two of them do not meet in one file."""
+        return frozenset(kernel.features for kernel in self.sampled.context.kernels.values())
+
+    @property
     def plan(self) -> ModelPlan:
         """The whole plan."""
         return self.model.with_plan(self.at, self.sampled.plan)
@@ -73,7 +78,9 @@ def models(case: Case) -> list[ModelPlan]:
 
 
 def table(found: Sequence[ModelPlan], count: int, seed: int) -> list[Entry]:
-    """Up to `count` variants whose decisions differ, the planner's choice first. Deterministic.
+    """Up to `count` variants whose decisions differ, the planner's choice first, none of micro kernels of several instruction sets.
+
+    Deterministic.
 
     Raises `AssertionError` where the planner's choice is outside of the space.
     """
@@ -89,7 +96,8 @@ def table(found: Sequence[ModelPlan], count: int, seed: int) -> list[Entry]:
         if entry.source == "choice" and entry.number in chosen:
             continue
         chosen |= {entry.number} if entry.source == "choice" else set()
-        entries.setdefault(entry.digest, entry)
+        if len(entry.instructions) == 1:
+            entries.setdefault(entry.digest, entry)
         if len(entries) == count:
             break
     return list(entries.values())
@@ -141,8 +149,8 @@ def _of_chain(model: ModelPlan, number: int, at: int, count: int, seed: int) -> 
     others = [Sampler(one, kernels, seed) for one in beside if one.point.kernels != own.point.kernels]
     kinds = {
         "two steps": entries("two steps", _second(beside, kernels, source)),
-        "other kernel": entries("other kernel", _drawn(others)),
-        "drawn": entries("drawn", _drawn([sampler])),
+        "other kernel": (Entry(model, number, at, one, f"{space}, other kernel") for space, one in _drawn(others)),
+        "drawn": (Entry(model, number, at, one, space) for space, one in _drawn([sampler])),
     }
     for kind in _mixed(count):
         one = next(kinds[kind], None)
@@ -172,15 +180,15 @@ def _second(beside: Sequence[Sampled], kernels: Sequence[MicroKernel], source: r
         yield from source.sample(children, len(children))
 
 
-def _drawn(samplers: Sequence[Sampler]) -> Iterator[Sampled]:
-    """Drawn tilings of some samplers in turns; ends where a round brings nothing new."""
+def _drawn(samplers: Sequence[Sampler]) -> Iterator[tuple[str, Sampled]]:
+    """Draws of some samplers in turns, of the planner's space and two-level tilings; ends where a round brings nothing new."""
     seen = set[Point]()
     while samplers:
-        batch = [one for sampler in samplers for one in sampler.uniform(max(1, DRAWN_AT_ONCE // len(samplers)))]
-        new = [one for one in batch if one.point not in seen]
+        batch = [one for sampler in samplers for one in sampler.drawn(max(2, DRAWN_AT_ONCE // len(samplers)))]
+        new = [(space, one) for space, one in batch if one.point not in seen]
         if not new:
             return
-        seen.update(one.point for one in new)
+        seen.update(one.point for _, one in new)
         yield from new
 
 
