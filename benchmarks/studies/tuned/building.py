@@ -23,9 +23,14 @@ from tilewright.tune.schedules.timing import TOLERANCE, Runnable, library, loade
 
 CORE = 0
 """Of all that this study does."""
-NICE = 5
+NICE = -10
+"""The C compiler has 5 more: it would get nothing beside ordinary processes."""
 PER_LIBRARY = 48
 """Variants of one compilation: the micro kernels are compiled once for all of them."""
+LONGEST_BUILD_S = 60.0
+"""After which a process that builds is taken for stuck; `multiprocessing.TimeoutError` is raised, and the next run goes on."""
+LONGEST_CALLS = 500
+"""Of the planner's choice, as predicted, that this takes if they last longer: first calls of large problems do."""
 FIRST_CALLS_S = 2e-3
 """First calls are repeated for so long, and the least counts: a fresh library begins with page faults."""
 
@@ -47,7 +52,7 @@ class Built:
 
     def runnables(self, case: Case, result: Result) -> dict[int, Runnable]:
         """By position in the table."""
-        found = loaded(pickle.loads(self.artifacts), self.path)  # noqa: S301 from our own child process
+        found = loaded(pickle.loads(self.artifacts), self.path)
         return {number: Runnable(one, case.inputs, result) for number, one in zip(self.numbers, found, strict=True)}
 
 
@@ -55,10 +60,12 @@ def built(case: Case, entries: Sequence[Entry], wanted: Sequence[int], directory
     """Libraries of the wanted variants as they become ready; `case` has its inputs and reference before it forks."""
     assert case.reference is not None
     groups = list(libraries([(number, entries[number].instructions) for number in wanted]))
-    global _work  # noqa: PLW0603 forked children find it there
+    global _work
     _work = (case, entries, directory)
     with multiprocessing.get_context("fork").Pool(1, _settle) as pool:
-        yield from pool.imap(_build, groups)
+        ready = pool.imap(_build, groups)
+        for _ in groups:
+            yield ready.next(max(LONGEST_BUILD_S, LONGEST_CALLS * entries[0].predicted_s))
 
 
 def libraries(wanted: Iterable[tuple[int, Hashable]], size: int = PER_LIBRARY) -> Iterator[tuple[int, ...]]:

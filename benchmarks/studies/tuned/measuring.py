@@ -35,6 +35,8 @@ LEAST_BEST = 0.9
 LONG_CALL_S = 4e-3
 """A turn is one call of this length, or calls for `TURN_S` behind one that warms the caches."""
 TURN_S = 1e-3
+
+
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
     """In real time on the core of the study: no ordinary process runs there meanwhile.
@@ -150,7 +152,7 @@ def _session(problem: Problem, entries: Sequence[Entry], file: File, own: Runnab
         own_first_s = _first_s(own)
         peak = peak_flops_per_s()
     if file.header() is None:
-        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()  # noqa: S607
+        commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
         file.write("header", vars_of(Header(problem.name, choice_s, peak, planning_s, commit)))
     best = min((one.ratio for one in file.records() if one.ratio is not None), default=1.0)
     result = np.empty(problem.case.reference.shape, np.float32)

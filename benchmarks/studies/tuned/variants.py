@@ -78,7 +78,7 @@ def models(case: Case) -> list[ModelPlan]:
 
 
 def table(found: Sequence[ModelPlan], count: int, seed: int) -> list[Entry]:
-    """Up to `count` variants whose decisions differ, the planner's choice first, none of micro kernels of several instruction sets.
+    """Up to `count` variants whose decisions differ, the planner's choice first; micro kernels are of one instruction set each.
 
     Deterministic.
 
@@ -112,7 +112,9 @@ def decisions(point: Point) -> dict[str, float]:
     found |= {f"{name} in place": 1.0 for name in point.in_place}
     found |= _walked(point.outer.body, "")
     for name, loops in point.inner:
-        found |= {f"{name} for L1 by {axis}": log2(tile) for axis, tile in loops}
+        for number, (axis, tile) in enumerate(loops):
+            level = [other for other, _ in loops[:number]].count(axis)
+            found[f"{name} for L1, {level} by {axis}"] = log2(tile)
         found[f"{name} for L1 in order {' '.join(axis for axis, _ in loops)}"] = 1.0
     return found
 
@@ -131,7 +133,7 @@ def _walked(body: tuple[Node, ...], around: str) -> dict[str, float]:
 
 
 def _operators(body: tuple[Node, ...]) -> list[str]:
-    return [node.operator for node in Schedule(body).leaves() if isinstance(node, Compute)]
+    return [leaf.operator for _, leaf in Schedule(body).leaves() if isinstance(leaf, Compute)]
 
 
 def _of_chain(model: ModelPlan, number: int, at: int, count: int, seed: int) -> Iterator[Entry]:

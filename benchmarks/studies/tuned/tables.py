@@ -1,0 +1,176 @@
+"""The report of `benchmarks.tuning`: fractions of the best by method, seconds, correlations, and the papers' headlines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from benchmarks.studies.tuned.finals import Series
+from benchmarks.studies.tuned.headlines import best_peer, over_naive
+from benchmarks.studies.tuned.records import Header
+from tilewright.report.layout import columns
+from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
+from tilewright_bench.measurement.contender import TILEWRIGHT
+from tilewright_bench.tables.means import geometric_mean
+
+RANKERS = ("price", "network", "boosting", "random")
+METHODS = (*RANKERS, "price 100", "evolution", "boosting search")
+CHOICE_BOUND, WORST_BOUND = 1.03, 1.10
+"""The choice's time over that of the best of everything found: geometric mean, and the worst (issue 20)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One problem, judged and re-measured."""
+
+    name: str
+    flops: int
+    is_exhaustive: bool
+    header: Header
+    judged: dict[str, Any]
+    series: Series
+
+    @property
+    def best(self) -> float:
+        """The time of the best of everything found over the choice's, at most 1."""
+        return self.series.best()[1]
+
+    @property
+    def regret(self) -> float:
+        """The choice's time over the best one's."""
+        return 1 / self.best
+
+    def figure(self, method: str) -> float:
+        """The time of what a method found over the choice's, in pairs that did not elect it."""
+        digest = self.judged["methods"][method]["digest"]
+        return self.series.final.get(digest, 1.0)
+
+    def fraction(self, method: str) -> float:
+        """The share of the best speed that what a method found has; the best may be the choice."""
+        return min(1.0, self.best / self.figure(method))
+
+    def seconds(self, method: str) -> float:
+        """Of the method."""
+        return float(self.judged["methods"][method]["seconds"])
+
+
+def fractions(rows: Sequence[Row]) -> list[str]:
+    """By problem, and means over all and over the sixteen."""
+    head = ["problem", "variants", "pool", "choice ms", "of peak", "choice/best", "choice", *METHODS]
+    lines = [[one.name, *_sizes(one), f"{one.regret:.3f}", f"{one.best:.3f}", *_texts(one)] for one in rows]
+    means = []
+    for title, some in (("geometric mean of all", rows), ("of the sixteen", [one for one in rows if one.is_exhaustive])):
+        if some:
+            regret = geometric_mean([one.regret for one in some])
+            shares = [geometric_mean([one.fraction(method) for one in some]) for method in METHODS]
+            means.append([title, "", "", "", "", f"{regret:.3f}", f"{1 / regret:.3f}", *(f"{share:.3f}" for share in shares)])
+    return columns([head, *lines, *means], right=range(1, len(head)))
+
+
+def _sizes(row: Row) -> list[str]:
+    share = row.flops / row.header.choice_s / row.header.peak_flops_per_s
+    return [str(row.judged["table"]), str(row.judged["pool"]), f"{row.header.choice_s * 1e3:.3f}", f"{share:.0%}"]
+
+
+def _texts(row: Row) -> list[str]:
+    return [f"{row.fraction(method):.3f}" for method in METHODS]
+
+
+def costs(rows: Sequence[Row]) -> list[str]:
+    """Processor seconds of planning and compiling the choice, and of every method."""
+    head = ["problem", "choice", *METHODS, "whole table"]
+    lines = []
+    for one in rows:
+        spent = [f"{one.seconds(method):.1f}" for method in METHODS]
+        lines.append([one.name, f"{one.header.planning_s:.2f}", *spent, f"{one.judged['exhaustive_s']:.0f}"])
+    means = [geometric_mean([max(one.seconds(method), 1e-3) for one in rows]) for method in METHODS]
+    planning = geometric_mean([one.header.planning_s for one in rows])
+    whole = geometric_mean([one.judged["exhaustive_s"] for one in rows])
+    last = ["geometric mean", f"{planning:.2f}", *(f"{mean:.1f}" for mean in means), f"{whole:.0f}"]
+    return columns([head, *lines, last], right=range(1, len(head)))
+
+
+def correlations(rows: Sequence[Row]) -> list[str]:
+    """Spearman's, of the order of a ranker and the times of its pool."""
+    names = ("price", "network", "boosting", "random", "price, whole table")
+    head = ["problem", *names]
+    lines = [[one.name, *(f"{one.judged['spearman'][name]:.2f}" for name in names)] for one in rows]
+    means = [_mean([one.judged["spearman"][name] for one in rows]) for name in names]
+    return columns([head, *lines, ["mean", *(f"{mean:.2f}" for mean in means)]], right=range(1, len(head)))
+
+
+def _mean(values: Sequence[float]) -> float:
+    finite = [value for value in values if isfinite(value)]
+    return sum(finite) / len(finite)
+
+
+def headlines(products: Mapping[str, dict[str, float]]) -> list[str]:
+    """Of the products of PolyDL: GFLOP/s of everyone, over the naive loops, over the best peer, share of the peak."""
+    shapes = {shape.name: shape for shape in (*TABLE_1, *SQUARES)}
+    head = ["M x N x K", "ours GFLOP/s", "of peak", "naive", "over naive", "over best peer"]
+    lines = []
+    for name, times in products.items():
+        speed, slow = (shapes[name].flops / times[who] for who in (TILEWRIGHT, "naive"))
+        share = speed / times["peak_flops_per_s"]
+        figures = [
+            f"{speed / 1e9:.1f}",
+            f"{share:.0%}",
+            f"{slow / 1e9:.2f}",
+            f"{over_naive(times):.1f}",
+            f"{best_peer(times):.2f}",
+        ]
+        lines.append([name, *figures])
+    return columns([head, *lines], right=range(1, len(head)))
+
+
+def papers(rows: Sequence[Row], products: Mapping[str, dict[str, float]]) -> list[str]:
+    """Theirs and ours, figure by figure."""
+    table_1 = [times for name, times in products.items() if name in {shape.name for shape in TABLE_1}]
+    shares = sorted(
+        shape.flops / products[shape.name][TILEWRIGHT] / products[shape.name]["peak_flops_per_s"]
+        for shape in SQUARES
+        if shape.name in products
+    )
+    searched = [one for one in rows if one.is_exhaustive]
+    lines = [["", "theirs", "ours"]]
+    if table_1:
+        lines.append(["speed-up over naive loops, Table 1, one thread", "7.6", f"{_geometric(map(over_naive, table_1)):.1f}"])
+        lines.append(["  the same of a search by boosting (AutoTVM)", "4.9", _boosted(rows, products)])
+        lines.append(["over the best peer, Table 1 (oneDNN; NumPy, torch)", "0.55", f"{_geometric(map(best_peer, table_1)):.2f}"])
+    if shares:
+        lines.append(["share of the peak, squares 16 to 128", "33-71%", f"{shares[0]:.0%}-{shares[-1]:.0%}"])
+    if searched:
+        spent = _geometric(one.seconds("evolution") / one.header.planning_s for one in searched)
+        speed = _geometric(one.figure("evolution") for one in searched)
+        lines.append(["time to optimise, evolutionary search over planning", "21.9", f"{spent:.0f}"])
+        lines.append(["speed of the planner's code over that of the search's", "1.39", f"{speed:.2f}"])
+    return columns(lines, right=(1, 2))
+
+
+def _boosted(rows: Sequence[Row], products: Mapping[str, dict[str, float]]) -> str:
+    """Over the naive loops: the choice's speed-up, times what the search gained, of the products that it searched."""
+    names = {shape.name for shape in TABLE_1}
+    found = [
+        over_naive(products[one.name]) / one.figure("boosting search")
+        for one in rows
+        if one.name in products and one.name in names
+    ]
+    return f"{_geometric(found):.1f} ({len(found)} sizes)" if found else "not measured"
+
+
+def _geometric(values: Any) -> float:
+    return geometric_mean(list(values))
+
+
+def bound(rows: Sequence[Row]) -> list[str]:
+    """Whether the planner's first choice is as near the best as it must be, and where it is not."""
+    regrets = {one.name: one.regret for one in rows}
+    mean, worst = geometric_mean(list(regrets.values())), max(regrets, key=regrets.__getitem__)
+    beyond = sorted((name for name in regrets if regrets[name] > WORST_BOUND), key=lambda name: -regrets[name])
+    return [
+        f"choice/best: geometric mean {mean:.3f} (bound {CHOICE_BOUND})",
+        f"worst {regrets[worst]:.3f} of {worst} (bound {WORST_BOUND})",
+        f"beyond {WORST_BOUND}: {', '.join(f'{name} {regrets[name]:.2f}' for name in beyond) or 'none'}",
+    ]
