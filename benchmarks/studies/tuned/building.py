@@ -50,9 +50,9 @@ class Built:
     seconds_each: float
     """Processor seconds of lowering, compiling and checking, for each variant."""
 
-    def runnables(self, case: Case, result: Result) -> dict[int, Runnable]:
+    def runnables(self, case: Case, entries: Sequence[Entry], result: Result) -> dict[int, Runnable]:
         """By position in the table."""
-        found = loaded(pickle.loads(self.artifacts), self.path)
+        found = loaded(pickle.loads(self.artifacts), [entries[number].plan for number in self.numbers], self.path)
         return {number: Runnable(one, case.inputs, result) for number, one in zip(self.numbers, found, strict=True)}
 
 
@@ -95,9 +95,10 @@ def _build(numbers: tuple[int, ...]) -> Built:
     case, entries, directory = _work
     begin = _processor_s()
     path = directory / f"{numbers[0]}.so"
-    artifacts = library([entries[number].plan for number in numbers], path)
+    plans = [entries[number].plan for number in numbers]
+    artifacts = library(plans, path)
     result = np.empty(case.reference.shape, np.float32)
-    first_s = tuple(_first_s(case, Runnable(one, case.inputs, result)) for one in loaded(artifacts, path))
+    first_s = tuple(_first_s(case, Runnable(one, case.inputs, result)) for one in loaded(artifacts, plans, path))
     return Built(numbers, path, pickle.dumps(artifacts), first_s, (_processor_s() - begin) / len(numbers))
 
 

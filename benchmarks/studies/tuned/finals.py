@@ -23,7 +23,7 @@ from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import Runnable, library, loaded
 from tilewright.tune.timing.pairs import pair
 
-SERIES_S = 4.0
+SERIES_S = 2.5
 """Of one series of all finalists of a problem."""
 LEAST_PAIRS, MOST_PAIRS = 3, 31
 
@@ -60,7 +60,8 @@ def _compiled(case: Case, chosen: Sequence[Entry], directory: Path) -> dict[str,
     found: dict[str, Runnable] = {}
     for numbers in libraries([(number, one.instructions) for number, one in enumerate(chosen)]):
         path = directory / f"{numbers[0]}.so"
-        executables = loaded(library([chosen[number].plan for number in numbers], path), path)
+        plans = [chosen[number].plan for number in numbers]
+        executables = loaded(library(plans, path), plans, path)
         found |= {chosen[n].digest: Runnable(one, case.inputs, result) for n, one in zip(numbers, executables, strict=True)}
     return {one.digest: found[one.digest] for one in chosen}
 
@@ -79,7 +80,7 @@ def pairs_of(call_s: float, finalists: int) -> int:
     """As many as `SERIES_S` has room for, within bounds, an odd number.
 
     >>> pairs_of(0.001, 10), pairs_of(0.02, 10), pairs_of(2.0, 10)
-    (31, 11, 3)
+    (31, 7, 3)
     """
     room = SERIES_S / (2 * max(call_s, 3e-3) * max(finalists, 1))
     return min(MOST_PAIRS, max(LEAST_PAIRS, int(room))) // 2 * 2 + 1

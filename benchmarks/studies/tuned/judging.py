@@ -23,7 +23,7 @@ from benchmarks.studies.tuned.methods import (
 from benchmarks.studies.tuned.records import File, Record
 from tilewright.tune.rankers.ranker import Variant
 
-FASTEST = 5
+FASTEST = 3
 """Of a table, that go to the finals whether or not a method found them."""
 HUNDRED = 100
 Judged = dict[str, Any]

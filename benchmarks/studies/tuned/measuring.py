@@ -91,7 +91,7 @@ class Session:
     def take(self, one: Built) -> None:
         """Time a library's variants and write them down."""
         beside = Beside(lambda: turn(self.own, self.choice_s))
-        runnables, records = one.runnables(self.case, self.result), []
+        runnables, records = one.runnables(self.case, self.entries, self.result), []
         for number, first_s in zip(one.numbers, one.first_s, strict=True):
             begin = time.perf_counter()
             expected = None if first_s is None else first_s / self.own_first_s
