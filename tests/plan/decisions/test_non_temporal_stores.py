@@ -55,6 +55,16 @@ def test_they_save_no_more_than_traffic_from_the_last_cache_costs() -> None:
     assert found.predicted_seconds >= found.floor.compute_s
 
 
+def test_a_few_mebibytes_are_own_whatever_the_cores_and_their_second_levels() -> None:
+    """One core of a CPU with small second levels: outputs of 4 MiB stay in a last cache that holds them, of 12 MiB go past it."""
+    nearest, second, last_cache, memory = XEON.levels
+    small, wide = replace(second, size_bytes=512 << 10), replace(last_cache, size_bytes=64 << 20)
+    machine = replace(XEON, cores=1, levels=(nearest, small, wide, memory))
+    for rows, goes_past in ((16384, False), (49152, True)):
+        found = plan_chain(gemm_chain({"m": rows, "k": 64, "l": 64, "n": 64}), machine)
+        assert bool(found.non_temporal) is goes_past
+
+
 def test_rows_that_are_no_whole_lines_do_not() -> None:
     assert plan(131072, 63).non_temporal == ()
 
