@@ -18,6 +18,7 @@ from benchmarks.studies.tuned.methods import (
     ratio_of,
     spearman,
     tenth,
+    unlearned,
     variants,
 )
 from benchmarks.studies.tuned.records import File, Record
@@ -26,6 +27,8 @@ from tilewright.tune.rankers.ranker import Variant
 FASTEST = 3
 """Of a table, that go to the finals whether or not a method found them."""
 HUNDRED = 100
+LEAST_POOL = 20
+"""Variants with working sets, for rankers that learn."""
 Judged = dict[str, Any]
 """What JSON can hold: digests, ratios, counts and seconds by method; correlations by ranker."""
 
@@ -36,8 +39,8 @@ def judge_all(files: Mapping[str, File], seed: int = 0) -> dict[str, Judged]:
     records = {name: of_problem for name, of_problem in records.items() if of_problem}
     known = {name: features_of.read(files[name].path.with_suffix(".features.jsonl")) for name in records}
     every = {name: variants(name, records[name], known[name]) for name in records}
-    every = {name: pool for name, pool in every.items() if len(pool) >= 2}
-    return {name: judge(name, records[name], every, known[name], seed) for name in every}
+    every = {name: pool for name, pool in every.items() if len(pool) >= LEAST_POOL}
+    return {name: judge(name, records[name], every, known[name], seed) for name in records}
 
 
 def judge(
@@ -47,11 +50,16 @@ def judge(
     features: dict[str, tuple[tuple[float, ...], float]],
     seed: int,
 ) -> Judged:
-    """One problem: rankers keep a tenth of its pool, the variants with working sets; searches ask its whole table."""
-    pool = [at for at, one in enumerate(records) if one.digest in features and one.ratio is not None]
-    features_s = sum(features[records[at].digest][1] for at in pool)
+    """One problem: rankers keep a tenth of its pool, the variants with working sets; searches ask its whole table.
+
+    Where there are no working sets, the pool is the whole table, and rankers that learn are left out.
+    """
+    is_known = name in every
+    pool = [at for at, one in enumerate(records) if one.ratio is not None and (one.digest in features or not is_known)]
+    features_s = sum(features[records[at].digest][1] for at in pool) if is_known else 0.0
     methods, correlations = dict[str, Found](), dict[str, float]()
-    for ranker, (order, model_s) in orders(every, name, seed).items():
+    ordered = orders(every, name, seed) if is_known else unlearned([records[at] for at in pool], seed)
+    for ranker, (order, model_s) in ordered.items():
         seen_s = features_s if ranker in ("network", "boosting") else 0.0
         methods[ranker] = found(records, [pool[at] for at in tenth(order)], model_s + seen_s)
         places = {at: place for place, at in enumerate(order)}

@@ -183,6 +183,12 @@ def orders(every: dict[str, list[Variant]], problem: str, seed: int) -> dict[str
     return result
 
 
+def unlearned(records: Sequence[Record], seed: int) -> dict[str, tuple[list[int], float]]:
+    """The same of the rankers that learn nothing, which need no working sets."""
+    pool = [Variant("", (), one.predicted_s or inf) for one in records]
+    return {"price": (ByPrice().order(pool), 0.0), "random": (AtRandom(seed).order(pool), 0.0)}
+
+
 def tenth(order: Sequence[int]) -> list[int]:
     """What a ranker keeps."""
     return kept(order, SHARE)

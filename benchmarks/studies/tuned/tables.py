@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import isfinite, nan
 from typing import Any
 
 from benchmarks.studies.tuned.finals import Series
@@ -42,6 +42,10 @@ class Row:
         """The choice's time over the best one's."""
         return 1 / self.best
 
+    def has(self, method: str) -> bool:
+        """Whether the method was tried on it."""
+        return method in self.judged["methods"]
+
     def figure(self, method: str) -> float:
         """The time of what a method found over the choice's, in pairs that did not elect it."""
         digest = self.judged["methods"][method]["digest"]
@@ -64,8 +68,8 @@ def fractions(rows: Sequence[Row]) -> list[str]:
     for title, some in (("geometric mean of all", rows), ("of the sixteen", [one for one in rows if one.is_exhaustive])):
         if some:
             regret = geometric_mean([one.regret for one in some])
-            shares = [geometric_mean([one.fraction(method) for one in some]) for method in METHODS]
-            means.append([title, "", "", "", "", f"{regret:.3f}", f"{1 / regret:.3f}", *(f"{share:.3f}" for share in shares)])
+            shares = [_mean_text([one.fraction(method) for one in some if one.has(method)], 3) for method in METHODS]
+            means.append([title, "", "", "", "", f"{regret:.3f}", f"{1 / regret:.3f}", *shares])
     return columns([head, *lines, *means], right=range(1, len(head)))
 
 
@@ -75,7 +79,12 @@ def _sizes(row: Row) -> list[str]:
 
 
 def _texts(row: Row) -> list[str]:
-    return [f"{row.fraction(method):.3f}" for method in METHODS]
+    return [f"{row.fraction(method):.3f}" if row.has(method) else "" for method in METHODS]
+
+
+def _mean_text(values: Sequence[float], digits: int) -> str:
+    """Their geometric mean; nothing of nothing."""
+    return f"{geometric_mean(values):.{digits}f}" if values else ""
 
 
 def costs(rows: Sequence[Row]) -> list[str]:
@@ -83,12 +92,12 @@ def costs(rows: Sequence[Row]) -> list[str]:
     head = ["problem", "choice", *METHODS, "whole table"]
     lines = []
     for one in rows:
-        spent = [f"{one.seconds(method):.1f}" for method in METHODS]
+        spent = [f"{one.seconds(method):.1f}" if one.has(method) else "" for method in METHODS]
         lines.append([one.name, f"{one.header.planning_s:.2f}", *spent, f"{one.judged['exhaustive_s']:.0f}"])
-    means = [geometric_mean([max(one.seconds(method), 1e-3) for one in rows]) for method in METHODS]
+    means = [_mean_text([max(one.seconds(method), 1e-3) for one in rows if one.has(method)], 1) for method in METHODS]
     planning = geometric_mean([one.header.planning_s for one in rows])
     whole = geometric_mean([one.judged["exhaustive_s"] for one in rows])
-    last = ["geometric mean", f"{planning:.2f}", *(f"{mean:.1f}" for mean in means), f"{whole:.0f}"]
+    last = ["geometric mean", f"{planning:.2f}", *means, f"{whole:.0f}"]
     return columns([head, *lines, last], right=range(1, len(head)))
 
 
@@ -96,14 +105,16 @@ def correlations(rows: Sequence[Row]) -> list[str]:
     """Spearman's, of the order of a ranker and the times of its pool."""
     names = ("price", "network", "boosting", "random", "price, whole table")
     head = ["problem", *names]
-    lines = [[one.name, *(f"{one.judged['spearman'][name]:.2f}" for name in names)] for one in rows]
-    means = [_mean([one.judged["spearman"][name] for one in rows]) for name in names]
-    return columns([head, *lines, ["mean", *(f"{mean:.2f}" for mean in means)]], right=range(1, len(head)))
+    every = [one.judged["spearman"] for one in rows]
+    lines = [[one.name, *(_correlation([one.judged["spearman"].get(name, nan)]) for name in names)] for one in rows]
+    means = [_correlation([of_row.get(name, nan) for of_row in every]) for name in names]
+    return columns([head, *lines, ["mean", *means]], right=range(1, len(head)))
 
 
-def _mean(values: Sequence[float]) -> float:
+def _correlation(values: Sequence[float]) -> str:
+    """Their mean, without those that are none."""
     finite = [value for value in values if isfinite(value)]
-    return sum(finite) / len(finite)
+    return f"{sum(finite) / len(finite):.2f}" if finite else ""
 
 
 def headlines(products: Mapping[str, dict[str, float]]) -> list[str]:
