@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
-from tilewright.codegen.expressions import add, multiply, to_c
+from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.helpers import Helper
@@ -153,7 +153,7 @@ class _Emitter(VectorStatements):
         head = f"for (long {column} = 0; {column} < {kind.columns}; {column} += TW_LANES) {{"
         return [f"(void){names.axis_offset(self.form.row)};", head, *indent(lines), "}"]
 
-    def place(self, read: int, further: str | int) -> str:
+    def place(self, read: int, further: Value) -> str:
         """Where the first element of a read is, from a block on."""
         view = self.loops.reads[read]
         assert isinstance(view, View)
