@@ -53,6 +53,7 @@ from tilewright.graph.rewrites.integer_products import IntegerProducts
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
+from tilewright.graph.rewrites.short_products import ShortProducts
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
@@ -148,7 +149,7 @@ def plan(
     with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
-        rewritten = rewrite(graph, rewrites_for(machine))
+        rewritten = rewrite(graph, rewrites_for(machine, precision))
         rewritten, merged = _with_merged_arguments(rewritten, machine)
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
         known = known_divisions(rewritten, options_for(machine, fuse, answers=answers))
@@ -178,10 +179,19 @@ def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple
     return merged, tuple(MergedArgument(graph.tensor(name), dims) for name, dims in joined.items())
 
 
-def rewrites_for(machine: Machine) -> tuple[Rewrite, ...]:
-    """`REWRITES` that leave operands to the planner which micro kernels of a machine take as they are."""
+def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> tuple[Rewrite, ...]:
+    """`REWRITES` that leave operands to the planner which micro kernels of a machine take as they are.
+
+    With `precision` "bf16" operands are rounded before `ElementTypes` asks for their types.
+    """
     products = frozenset(kernel.element_types[:2] for kernel in registry.for_machine(machine, element_types=None))
-    return tuple(replace(step, products=products) if isinstance(step, ElementTypes) else step for step in REWRITES)
+    steps: list[Rewrite] = []
+    for step in REWRITES:
+        if isinstance(step, ElementTypes):
+            steps += [ShortProducts()] if precision is Precision.BF16 else []
+            step = replace(step, products=products)
+        steps.append(step)
+    return tuple(steps)
 
 
 def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS)) -> Graph:

@@ -21,11 +21,14 @@ class Precision(StrEnum):
     NaN and infinities are where sums of single products have them: calls that meet one are computed again as with "strict"."""
     FAST = "fast"
     """Tiles may be larger; NaN and infinities may spread over them."""
+    BF16 = "bf16"
+    """As "float32", and both operands of matrix products with constant weights are rounded to bfloat16; sums stay float32."""
 
     def allows(self, needed: Precision) -> bool:
         """Whether something may be used that needs at least this freedom."""
-        order = tuple(Precision)
-        return order.index(needed) <= order.index(self)
+        order = (Precision.STRICT, Precision.FLOAT32, Precision.FAST)
+        own = Precision.FLOAT32 if self is Precision.BF16 else self
+        return order.index(needed) <= order.index(own)
 
 
 def checked(precision: object, where: str) -> Precision:

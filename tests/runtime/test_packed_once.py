@@ -116,7 +116,7 @@ def test_a_copy_of_a_mapped_tensor_is_in_memory_alone(tmp_path: Path) -> None:
     with (tmp_path / "weights").open("rb") as file:
         mapped = np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), np.float32).reshape(values.shape)
     before = resident_bytes()
-    copy = constants.resident(mapped)
+    (copy,) = constants.residents([mapped])
     assert resident_bytes() - before < 1.5 * mapped.nbytes
     assert (copy == values).all()
 

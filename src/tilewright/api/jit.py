@@ -85,7 +85,8 @@ def jit(
     `precision` says which algorithms the prices may choose: "strict" those that sum the products that the function names, in any
     order; "float32" also those whose errors are relative to the largest element of a small tile of an image, with NaN and
     infinities in the same places (a call that meets one is computed again as by "strict"); "fast" also those of larger tiles, in
-    which NaN and infinities spread (docs/correctness.md has the bounds).
+    which NaN and infinities spread; "bf16" is "float32" with operands of products with constant weights rounded to bfloat16
+    (docs/correctness.md has the bounds).
 
     `dynamic` of None specialises the first call; an extent that is met with a second value is known at run time from then on,
     and one kernel serves all its values (but 0; ranges are split where the function asks questions about it). True takes every

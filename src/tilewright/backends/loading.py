@@ -12,7 +12,7 @@ from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import workers
-from tilewright.runtime.constants import release_pages, resident
+from tilewright.runtime.constants import release_pages, residents
 
 
 def check_runs_here(artifact: Artifact, machine: Machine) -> None:
@@ -56,5 +56,5 @@ def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | N
     if not (copies and read):
         return backend.load(artifact, constants=constants, threads=threads), read
     with workers.pool(1) as beside:
-        copied = beside.submit(lambda: tuple(map(resident, read)))
+        copied = beside.submit(residents, read)
         return backend.load(artifact, constants=constants, threads=threads), copied.result()

@@ -75,8 +75,8 @@ class InferenceSession:
     ) -> None:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
 
-        `precision` says which algorithms may be chosen, "strict", "float32" or "fast", and `fuse` what decides on fusion, as in
-        `tw.jit`: None the prices; True fuses whatever can be executed, False nothing.
+        `precision` says which algorithms may be chosen, "strict", "float32", "fast" or "bf16", and `fuse` what decides on
+        fusion, as in `tw.jit`: None the prices; True fuses whatever can be executed, False nothing.
         """
         try:
             freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
