@@ -39,6 +39,7 @@ from tilewright.plan.model.split_price import SplitReduction
 from tilewright.plan.reasons import TakenOver, Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.regions.required_regions import forget_regions
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.exact_search import search, search_problem
 from tilewright.plan.search.inner_loops import refine
@@ -175,7 +176,9 @@ def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], 
         plan = with_execution(plan_scalar_loop(chain, machine, coefficients), {})
         return PricedChain(chain, plan.price, plan.floor, plan)
     problem = planning_problem(without_lookups(chain), machine, available, coefficients)
-    return checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), available))
+    priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), available))
+    forget_regions(problem.context.chain)
+    return priced
 
 
 def checked_chain(chain: Chain, searched: Searched) -> PricedChain:

@@ -100,7 +100,12 @@ class CostContext:
 
     def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
         """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
-        return self if sizes is self.sizes else replace(self, sizes=sizes)
+        if sizes is self.sizes:
+            return self
+        other = object.__new__(CostContext)
+        for name in CostContext.__slots__:
+            object.__setattr__(other, name, sizes if name == "sizes" else getattr(self, name))
+        return other  # nothing else follows from sizes
 
     def lanes(self, operator: Operator) -> int:
         """Elements of a vector in which an operator is computed."""

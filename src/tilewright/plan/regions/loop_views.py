@@ -7,7 +7,7 @@ that broadcast against each other), so that a search evaluates thousands of tile
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.arrays import Count, expanded, minimum
@@ -156,8 +156,10 @@ def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
     def loops(member: OperatorView) -> tuple[LoopView, ...]:
         return tuple(LoopView(member.loops[place].axis, member.loops[place].trips, node) for node, place in enumerate(places))
 
-    operators = tuple(replace(member, loops=loops(member)) for member in view.operators)
-    return replace(view, operators=operators)
+    operators = tuple(
+        OperatorView(m.operator, loops(m), m.conditions, m.tiles, m.regions, m.line_buffered) for m in view.operators
+    )
+    return ChainView(view.chain, operators, view.storage, view.sizes)
 
 
 def _of(found: Mapping[Place, Region], operator: Operator) -> dict[str, Region]:
@@ -175,7 +177,7 @@ def view_behind(view: OperatorView, more: int) -> OperatorView:
     """The same view with so many dimensions behind those of its arrays."""
     if not more:
         return view
-    loops = tuple(replace(loop, trips=expanded(loop.trips, more)) for loop in view.loops)
+    loops = tuple(LoopView(loop.axis, expanded(loop.trips, more), loop.node) for loop in view.loops)
     tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
     regions = {axis: region.each(lambda figure: expanded(figure, more)) for axis, region in view.regions.items()}
-    return replace(view, loops=loops, tiles=tiles, regions=regions, line_buffered=expanded(view.line_buffered, more))
+    return OperatorView(view.operator, loops, view.conditions, tiles, regions, expanded(view.line_buffered, more))

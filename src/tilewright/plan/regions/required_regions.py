@@ -10,7 +10,7 @@ did not compute, along the innermost shared loop, and the overlap is carried to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
@@ -153,14 +153,16 @@ class Region:
 
     def each(self, change: Callable[[Count], Count]) -> Region:
         """The same walk with all figures changed alike."""
-        return replace(
-            self,
-            low=change(self.low),
-            first_low=change(self.first_low),
-            high=change(self.high),
-            held_low=change(self.held_low),
-            total=change(self.total),
-        )
+        low, first_low, high, held_low, total = map(change, (self.low, self.first_low, self.high, self.held_low, self.total))
+        return Region(low, first_low, high, held_low, self.hull, self.loops, total)
+
+    def reshaped(self, change: Callable[[tuple[int, ...]], tuple[int, ...]]) -> Region:
+        """The same with the arrays of its figures in other shapes, each given its own."""
+
+        def reshaped(figure: Count) -> Count:
+            return figure.reshape(change(figure.shape)) if isinstance(figure, np.ndarray) and figure.ndim else figure
+
+        return self.each(reshaped)
 
     @property
     def tile(self) -> Count:
@@ -195,14 +197,88 @@ def required_regions(
 
     Blocks move by equal steps, whatever they reach; what lies outside the hull of all points is cut off from every one of them.
     """
+    known, keys = _known_regions(chain), dict[Place, Hashable]()
     found: dict[Place, Region] = {}
     for place, region_axis in region_axes.items():
-        region = _covering([_read_region(found, reading, loops, sizes) for reading in region_axis.readings])
-        region = _clamped(region, sizes[place[1]])
-        if storage[chain.operator(place[0]).write.tensor] is Storage.LINE_BUFFER and loops[-1].axis in region_axis.slopes:
-            region = _line_buffered(region, region_axis.slopes[loops[-1].axis], loops[-1])
-        found[place] = replace(region, total=_points(region, region_axis.slopes, loops, sizes))
+        is_line_buffered = (
+            storage[chain.operator(place[0]).write.tensor] is Storage.LINE_BUFFER and loops[-1].axis in region_axis.slopes
+        )
+        moving = [loop for loop in loops if loop.axis in region_axis.slopes]
+        keys[place] = key = _key(keys, place, region_axis, moving, is_line_buffered)
+        dimensions = _Dimensions.of(moving)
+        if key not in known:
+            region = _region(found, place, region_axis, loops, sizes, is_line_buffered)
+            known[key] = region.reshaped(dimensions.taken)
+        found[place] = known[key].reshaped(dimensions.placed)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Dimensions:
+    """Those of some loops among all dimensions of the arrays of a family of schedules."""
+
+    rank: int
+    long: tuple[int, ...]
+    """Those along which loops have several tiles."""
+
+    @classmethod
+    def of(cls, loops: Sequence[SharedLoop]) -> _Dimensions:
+        """The dimensions along which the tiles of loops lie."""
+        shapes = [np.shape(loop.tile) for loop in loops]
+        long = sorted(dimension for shape in shapes for dimension, extent in enumerate(shape) if extent > 1)
+        return cls(max(map(len, shapes), default=0), tuple(long))
+
+    def taken(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The extents of a shape along these dimensions; along all others they are 1."""
+        return tuple(shape[dimension] for dimension in self.long)
+
+    def placed(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape that has these extents along these dimensions."""
+        extents = dict(zip(self.long, shape, strict=True))
+        return tuple(extents.get(dimension, 1) for dimension in range(self.rank))
+
+
+@derived_once
+def _known_regions(chain: Chain) -> dict[Hashable, Region]:
+    """The regions of a chain by all that they follow from, without dimensions of other loops: most orders have them in common."""
+    return {}
+
+
+def forget_regions(chain: Chain) -> None:
+    """Free what is known of the regions of a chain, once it is searched."""
+    _known_regions(chain).clear()
+
+
+def _key(
+    keys: Mapping[Place, Hashable],
+    place: Place,
+    region_axis: RegionAxis,
+    moving: Sequence[SharedLoop],
+    is_line_buffered: bool,
+) -> Hashable:
+    """What the region of an operator along one axis follows from: those of its consumers, and the loops that move it, outermost
+    first. Loops that move what a consumer reads move the operator as well.
+    """
+    before = tuple(
+        tuple(keys.get((reading.consumer, str(atom))) for atom, _ in reading.index.terms) for reading in region_axis.readings
+    )
+    return place, before, tuple((loop.axis, np.ravel(loop.tile).tobytes()) for loop in moving), is_line_buffered
+
+
+def _region(
+    found: Mapping[Place, Region],
+    place: Place,
+    region_axis: RegionAxis,
+    loops: Sequence[SharedLoop],
+    sizes: Mapping[str, int],
+    is_line_buffered: bool,
+) -> Region:
+    """The region of an operator along one axis, given those of its consumers."""
+    region = _covering([_read_region(found, reading, loops, sizes) for reading in region_axis.readings])
+    region = _clamped(region, sizes[place[1]])
+    if is_line_buffered:
+        region = _line_buffered(region, region_axis.slopes[loops[-1].axis], loops[-1])
+    return replace(region, total=_points(region, region_axis.slopes, loops, sizes))
 
 
 def line_buffered_elements(

@@ -141,7 +141,8 @@ class Bounds:
             self.works[key] = self._work_and_use(member, choices)
         if key not in self.least:
             work, used = self.works[key]
-            self.least[key] = np.asarray(seconds(self.context, replace(work, packing_s=work.packing_s * self.shown))), used
+            shown = work if self.shown == 1.0 else replace(work, packing_s=work.packing_s * self.shown)
+            self.least[key] = np.asarray(seconds(self.context, shown)), used
         return self.least[key]
 
     def _work_and_use(self, member: OperatorView, choices: Choices) -> tuple[Work, np.ndarray]:

@@ -266,7 +266,9 @@ class OuterLoops:
             if key not in known:
                 known[key] = operator, tuple(self._options_of(around, member))
             first, options = known[key]
-            found[operator.name] = tuple(replace(option, order=axes_of_like(first, operator, option.order)) for option in options)
+            if first is not operator:
+                options = tuple(replace(option, order=axes_of_like(first, operator, option.order)) for option in options)
+            found[operator.name] = options
         return found
 
     def _likeness(self, around: ChainFigures, member: OperatorView) -> Hashable:
@@ -297,7 +299,8 @@ class OuterLoops:
         tiles, member = self._tiles(dims), view_behind(shared, len(dims))
         loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
         inner_tiles = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
-        return replace(member, loops=(*member.loops, *loops), tiles={**member.tiles, **inner_tiles})
+        every, behind = (*member.loops, *loops), {**member.tiles, **inner_tiles}
+        return OperatorView(member.operator, every, member.conditions, behind, member.regions, member.line_buffered)
 
     def _price(self, around: ChainFigures, view: OperatorView, block: Block) -> Quantity:
         """The price with the right operand packed, or read in place where that gains enough."""
@@ -396,4 +399,7 @@ def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:
 
 
 def _taken(figures: np.ndarray, at: np.ndarray) -> np.ndarray:
-    return np.take_along_axis(figures, at[..., None], -1)[..., 0]
+    """Of every row along the last dimension the figure at its place."""
+    rows = figures.reshape(-1, figures.shape[-1])
+    taken: np.ndarray = rows[np.arange(len(rows)), at.reshape(-1)]
+    return taken.reshape(at.shape)

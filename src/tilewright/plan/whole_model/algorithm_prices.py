@@ -54,19 +54,23 @@ class Part:
     graph: Graph
     ends: frozenset[str]
     """Those of its inputs and results that are inputs and outputs of the whole."""
+    chains: list[Chain] = field(default_factory=list, init=False, repr=False, compare=False)
+    """Its canonical chain, once that was asked for."""
 
     def structure(self) -> Hashable:
         """What parts of equal prices have in common."""
-        return canonical_form(self._chain()), self._outside()
+        return self._chain(), self._outside()
 
     def form(self, algorithms: Iterable[Sequence[Algorithm]]) -> Form:
         """What parts have in common whose operators may be computed in the same ways, and their numbers."""
-        form = form_of(canonical_form(self._chain()))
+        form = form_of(self._chain())
         names = tuple(tuple(algorithm.name for algorithm in of_operator) for of_operator in algorithms)
         return Form((form.structure, self._outside(), names), form.numbers)
 
     def _chain(self) -> Chain:
-        return make_chain(self.graph, self.graph.operators)
+        if not self.chains:
+            self.chains.append(canonical_form(make_chain(self.graph, self.graph.operators)))
+        return self.chains[0]
 
     def _outside(self) -> frozenset[int]:
         """The numbers of its inputs and its result that keep their shapes."""

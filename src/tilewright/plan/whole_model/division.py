@@ -11,7 +11,7 @@ Groups are divided in their canonical form: a process divides those that differ 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph import data_format
@@ -35,6 +35,7 @@ from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators
 from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptLoops, KeptPart, NoAnswers
+from tilewright.plan.whole_model.micro_tile_groups import are_alike, loses_nothing
 
 SMALL_GROUP = 6
 """Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
@@ -110,11 +111,25 @@ class Division:
     chain: Chain
     parts: tuple[Part, ...]
     cuts: tuple[Cut, ...]
-    alone: Mapping[str, Price]
-    """Of every operator, by name; empty where the division was taken over."""
-
+    alone_now: dict[str, Price] = field(default_factory=dict)
+    """Of every operator alone, by name, as far as they are known."""
+    price_alone: Callable[[Operator], Price] | None = None
+    """The price of an operator alone; None where the division was taken over."""
+    completed: Callable[[Division], None] = lambda division: None
+    """Is told when operators were priced alone that were not before."""
     found: list[Plan] = field(default_factory=list)
     """Of every part, once they were asked for."""
+
+    def alone(self) -> Mapping[str, Price]:
+        """The price of every operator alone, by name; empty where the division was taken over.
+
+        Only reports need what comparisons of divisions did not.
+        """
+        missing = [operator for operator in self.chain.operators if operator.name not in self.alone_now]
+        if self.price_alone is not None and missing:
+            self.alone_now.update({operator.name: self.price_alone(operator) for operator in missing})
+            self.completed(self)
+        return self.alone_now
 
     def plans(self) -> Sequence[Plan]:
         """The plans of all parts, in canonical names."""
@@ -124,9 +139,9 @@ class Division:
 
     def _unfused_price(self, part: Part) -> Price | None:
         """The price of a part's operators alone, where it has several and these are known."""
-        if len(part.operators) == 1 or not self.alone:
+        if len(part.operators) == 1 or not self.alone():
             return None
-        price = separate_price(self.alone[operator.name] for operator in part.operators)
+        price = separate_price(self.alone()[operator.name] for operator in part.operators)
         return bound_price(price, names_of(part.chain).inverse())
 
 
@@ -136,17 +151,32 @@ def division_of(chain: Chain, options: PlanningOptions) -> Division:
     if isinstance(options.answers, NoAnswers):
         return _searched_division(chain, options)
     question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}"
+
+    def keep(division: Division) -> None:
+        kept_divisions.write(options.answers, question, _kept(division))
+
     kept = kept_divisions.read(options.answers, question, chain)
     if kept is not None:
-        return _division(chain, options, kept)
-    division = _searched_division(chain, options)
-    kept_divisions.write(options.answers, question, _kept(division))
+        return replace(_division(chain, options, kept), completed=keep)
+    division = replace(_searched_division(chain, options), completed=keep)
+    keep(division)
     return division
 
 
 def _division(chain: Chain, options: PlanningOptions, kept: KeptDivision) -> Division:
     """The division that was kept of a chain."""
-    return Division(chain, tuple(_kept_part(chain, options, part) for part in kept.parts), kept.cuts, dict(kept.alone))
+    parts = tuple(_kept_part(chain, options, part) for part in kept.parts)
+    return Division(chain, parts, kept.cuts, dict(kept.alone), _pricing_alone(chain, options))
+
+
+def _pricing_alone(chain: Chain, options: PlanningOptions) -> Callable[[Operator], Price]:
+    """Prices single operators of a chain."""
+
+    def price_alone(operator: Operator) -> Price:
+        alone = sub_chain(chain, (operator,))
+        return bound_price(options.price(alone).price, names_of(alone))
+
+    return price_alone
 
 
 def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
@@ -158,14 +188,15 @@ def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
 def _kept(division: Division) -> KeptDivision:
     """What is kept of a division."""
     parts = tuple(KeptPart(_names(part.operators), part.price, part.priced.found()) for part in division.parts)
-    return KeptDivision(parts, division.cuts, tuple(division.alone.items()))
+    return KeptDivision(parts, division.cuts, tuple(division.alone_now.items()))
 
 
 def _searched_division(chain: Chain, options: PlanningOptions) -> Division:
     work = _Dividing(chain, options)
     parts = work.divide()
     cuts = (work.cuts[tensor] for part in parts if (tensor := part.chain.output) in work.cuts)
-    return Division(chain, tuple(parts), tuple(cuts), {name: part.price for name, part in work.alone.items()})
+    alone = {name: part.price for name, part in work.alone.items()}
+    return Division(chain, tuple(parts), tuple(cuts), alone, _pricing_alone(chain, options))
 
 
 @dataclass(slots=True)
@@ -187,6 +218,8 @@ class _Dividing:
     def divide(self) -> list[Part]:
         """The cheapest parts found."""
         group = self.chain.operators
+        if (in_tiles := self._in_tiles(group)) is not None:
+            return [in_tiles]
         self.alone = {operator.name: self._part((operator,)) for operator in group}
         if len(group) == 1:
             return [self.alone[group[0].name]]
@@ -198,6 +231,18 @@ class _Dividing:
             return [whole]
         self._report_whole(group, parts)
         return self._sorted_parts(parts)
+
+    def _in_tiles(self, group: Operators) -> Part | None:
+        """A contraction with maps that all are applied in its micro tiles, as one chain; None where it is not sure to be best."""
+        if self.options.fuse is False or len(group) == 1 or not are_alike(*self._chain(group).operators):
+            return None
+        try:
+            if len(self.options.problem(self._chain(group)).context.in_tiles) < len(group) - 1:
+                return None
+            part = self._part(group)
+        except Unplannable:
+            return None
+        return part if loses_nothing(part.price, self.options.machine.cores) else None
 
     def _report_whole(self, group: Operators, parts: list[Part]) -> None:
         """Add to the cuts between parts of a group what all of it costs as one chain, where that was found out."""

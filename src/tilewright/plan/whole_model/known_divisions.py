@@ -74,7 +74,7 @@ class KnownDivisions:
         count(Counted.TAKEN_OVER)
         names = _written_names(near.division.chain, chain)
         cuts = (replace(bound_cut(cut, names), source=near.names.tensors[cut.tensor]) for cut in near.division.cuts)
-        return Division(chain, parts, tuple(cuts), {})
+        return Division(chain, parts, tuple(cuts))
 
     def _parts(self, chain: Chain, near: _Searched) -> Iterator[Part]:
         """The parts of a known division for another chain, as long as each can be taken over."""

@@ -125,7 +125,7 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
     cuts: dict[str, Cut] = {}
     for group in groups:
         names = names_of(group.chain)
-        alone |= {names.operators[name]: bound_price(price, names) for name, price in group.division.alone.items()}
+        alone |= {names.operators[name]: bound_price(price, names) for name, price in group.division.alone().items()}
         cuts |= {bound.tensor: bound for bound in (bound_cut(cut, names) for cut in group.division.cuts)}
     for tensor, reason in barriers.items():
         apart = [alone.get(operator.name) for operator in flow.ends(tensor)]

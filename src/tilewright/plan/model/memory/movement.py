@@ -68,9 +68,10 @@ def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int]
 
 def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
     """How often every tile of an access comes back: the trips of loops that do not index it, outside the end of reuse."""
+    outermost = next((number for number, loop in enumerate(loops) if loop.axis not in axes), len(loops))
     visits: Count = 1
     reuse_ended: Condition = False
-    for loop in reversed(loops):
+    for loop in reversed(loops[outermost:]):  # loops around these index the access
         if loop.axis in axes:
             reuse_ended = reuse_ended | (loop.trips > 1)
         elif reuse_ended is not False:

@@ -142,12 +142,17 @@ def resident_elements(view: ChainView, running: OperatorView, owner: OperatorVie
     """Elements of an access's tile that stay while `running` works: all of it for the owner, else only if its reuse spans it."""
     if running.operator.name == owner.operator.name:
         return _tile_elements(view, owner, access)
+    axes, loops = access.axes(), owner.running()
+    between = [loop.axis not in axes and _runs_between(view, running, owner, loop) for loop in loops]
+    if not any(between):
+        return 0
     reused: Condition = False
     reuse_ended: Condition = False
-    for loop in reversed(owner.running()):
-        if loop.axis in access.axes():
+    outermost = between.index(True)
+    for loop, is_between in zip(reversed(loops[outermost:]), reversed(between[outermost:]), strict=True):
+        if loop.axis in axes:
             reuse_ended = reuse_ended | (loop.trips > 1)
-        elif _runs_between(view, running, owner, loop):
+        elif is_between:
             reused = either(reuse_ended, reused, reused | (loop.trips > 1))
     return either(reused, _tile_elements(view, owner, access), 0) if np.any(reused) else 0
 
