@@ -63,14 +63,43 @@ def test_volumes_lose_two_dimensions() -> None:
         lambda x: tw.relu(x),
         lambda x: tw.matmul(x, np.ones((7, 2), np.float32)),
         lambda x: tw.sum(x, axis=3),
+        lambda x: points(x) - tw.min(points(x), axis=2, keepdims=True),
+        lambda x: points(x) - tw.min(points(x), axis=(1, 3), keepdims=True),
     ],
-    ids=["windows behind", "a pool beside", "reversed rows", "a slice", "steps", "padding", "a map", "rows", "sums of rows"],
+    ids=[
+        "windows behind",
+        "a pool beside",
+        "reversed rows",
+        "a slice",
+        "steps",
+        "padding",
+        "a map",
+        "rows",
+        "sums of rows",
+        "columns",
+        "rows of all channels",
+    ],
 )
 def test_an_operator_tells_them_apart(function: Callable[..., Any]) -> None:
     graph = traced(function, SHAPE)
     merged, joined = with_merged_arguments(graph)
     assert joined == {}
     assert merged is graph
+
+
+@pytest.mark.parametrize("axis", [1, 2, 3, (1, 2), (1, 3), (2, 3), (1, 2, 3)])
+def test_reductions_of_some_dimensions_of_a_result(axis: int | tuple[int, ...]) -> None:
+    """Dimensions become one only where a reduction takes both or neither."""
+    x = np.random.default_rng(5).standard_normal((2, *SHAPE), dtype=np.float32)
+    vector = np.random.default_rng(6).standard_normal(7, dtype=np.float32)
+
+    @tw.jit
+    def less_the_least(x: Any, vector: Any) -> Any:
+        y = x @ vector
+        return y - tw.min(y, axis=axis, keepdims=True)
+
+    y = x.astype(np.float64) @ vector
+    np.testing.assert_allclose(less_the_least(x, vector), y - y.min(axis=axis, keepdims=True), rtol=1e-5, atol=1e-5)
 
 
 def test_signatures_have_declared_shapes() -> None:

@@ -193,8 +193,7 @@ def _pair(work: Work, operator: Operator) -> Pair | None:
             terms = [(atom, factor) for atom, factor in index.terms if isinstance(atom, str)]
             for outer, outer_factor in terms:
                 for inner, factor in terms:
-                    is_digit = outer != inner and outer_factor == factor * _known(extents[inner])
-                    if is_digit and extents[outer].kind is extents[inner].kind:
+                    if outer != inner and outer_factor == factor * _known(extents[inner]):
                         pair = outer, inner
                         if needed(work, operator, pair) is not None:
                             return pair
@@ -206,8 +205,13 @@ def _known(axis: Axis) -> int:
 
 
 def needed(work: Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | None:
-    """The joints at which tensors must be merged before an operator can walk two axes as one; None if it cannot."""
+    """The joints at which tensors must be merged before an operator can walk two axes as one; None if it cannot.
+
+    An axis over which it reduces and one that it keeps stay apart: as one, they would be reduced both or neither.
+    """
     outer, inner = operator.axis(pair[0]), operator.axis(pair[1])
+    if outer.kind is not inner.kind:
+        return None
     if not isinstance(outer.extent, int) or not isinstance(inner.extent, int) or min(outer.extent, inner.extent) < 2:
         return None
     if any(isinstance(node, AxisValue) and node.axis in pair for node in operator.scalars()):
