@@ -18,10 +18,12 @@ import pytest
 pytest.importorskip("distributed")
 
 from tilewright.errors import TilewrightError
+from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.tune.pipeline import cluster as cluster_module
 from tilewright.tune.pipeline import trials
 from tilewright.tune.pipeline.cluster import Cluster, SchedulerLost
+from tilewright.tune.pipeline.executors import Here
 from tilewright.tune.pipeline.tuning import Request, tune
 from tilewright.tune.schedules.cases import Case, product
 
@@ -74,6 +76,16 @@ def local(tmp_path: Path) -> Iterator[LocalCluster]:
     found.kill()
 
 
+class HereAs(Here):
+    """This process as the machine that the workers are on."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+
+    def machines(self) -> list[Machine]:
+        return [self._machine]
+
+
 def slow(number: int) -> tuple[int, int]:
     """What a worker does for a while, and which one it was."""
     time.sleep(0.2)
@@ -106,7 +118,7 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_counted_twice(local, database
     assert {row.machine for row in rows} == {machine_key(machine)} == {result.machine}
 
 
-def test_a_scheduler_that_goes_away_is_a_clear_end_from_which_the_same_command_goes_on(local, database, monkeypatch, tmp_path):
+def test_a_scheduler_that_goes_away_is_a_clear_end_from_which_the_same_command_goes_on(local, database, monkeypatch):
     monkeypatch.setattr(trials, "BATCH", 4)
 
     def told(chain: str) -> trials.Told:
@@ -116,19 +128,14 @@ def test_a_scheduler_that_goes_away_is_a_clear_end_from_which_the_same_command_g
 
         return kill
 
-    with local.client() as client, pytest.raises(SchedulerLost, match="the scheduler has gone away") as ended:
-        tune(CASE, database, Request(trials=11), told, client)
+    with local.client() as client:
+        (machine,) = client.machines()
+        with pytest.raises(SchedulerLost, match="the scheduler has gone away") as ended:
+            tune(CASE, database, Request(trials=11), told, client)
     assert "goes on where it was" in ended.value.hint
     kept = database.measurements()
     assert 4 <= len(kept) < 12
-    again = tmp_path / "again"
-    again.mkdir()
-    other = LocalCluster(again)
-    try:
-        with other.client() as client:
-            tune(CASE, database, Request(trials=11), executor=client)
-    finally:
-        other.kill()
+    tune(CASE, database, Request(trials=11), executor=HereAs(machine))
     assert database.measurements()[: len(kept)] == kept
     assert len(database.measurements()) == 12
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from tilewright.machine.machine import Machine
@@ -29,7 +28,6 @@ class Executor(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class Here:
     """This process."""
 
