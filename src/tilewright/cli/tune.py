@@ -156,7 +156,7 @@ def _tune(
             else:
                 results = tuning.tune_chains(plans, database, lambda share: request, progress, executor)
             for result in results:
-                click.echo(_told(result))
+                click.echo(_told(result, with_machine=scheduler is not None))
 
 
 def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:
@@ -197,18 +197,19 @@ def _known(shape: tuple[int | str, ...]) -> tuple[int, ...]:
     return extents
 
 
-def _told(result: Result) -> str:
-    """One chain.
+def _told(result: Result, *, with_machine: bool = False) -> str:
+    """One chain, and the machine that measured it where there may be several.
 
     >>> from tilewright.tune.pipeline.tuning import Result
     >>> _told(Result("products", 101, 0.91, is_kept=True))
     'products: 101 plans measured; the best takes 0.910 of the time of the choice of the planner: used from now on'
     """
+    chain = f"{result.chain} on {result.machine}" if with_machine else result.chain
     if result.why:
-        return f"{result.chain}: not tuned: {result.why}"
+        return f"{chain}: not tuned: {result.why}"
     verdict = "used from now on" if result.is_kept else "the choice of the planner stays"
     return (
-        f"{result.chain}: {result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the choice of the "
+        f"{chain}: {result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the choice of the "
         f"planner: {verdict}"
     )
 

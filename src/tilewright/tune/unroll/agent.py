@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,14 +13,21 @@ import torch
 from torch import nn
 
 from tilewright.tune.unroll.environment import ACTIONS, UnrollEnvironment
-from tilewright.tune.unroll.factors import Registers
+from tilewright.tune.unroll.factors import Factors, Registers
 from tilewright.tune.unroll.searches import BudgetSpent, Trace
 
 WIDTH, DROPOUT = 64, 0.25
 DISCOUNT = 0.9
 EXPLORATION_DECAY, LEAST_EXPLORATION = 0.97, 0.05
 """Every move explores this much less than the move before; always a little."""
-MEMORY, BATCH, STEP = 1000, 32, 1e-3
+MEMORY, BATCH, STEP = 4000, 32, 1e-3
+WARM_UP, UPDATES = 8, 4
+"""Moves that are remembered before the first batch, and batches that the network is fitted to after every move: measurements are
+what takes time."""
+MOVES = 4
+"""Of an episode in a search: more episodes begin elsewhere."""
+LEARNED_UPDATES, LEARNED_EXPLORATION = 400, 0.3
+"""With moves on other tables: batches before the first move, and how much it explores then."""
 MOST_IDLE_EPISODES = 50
 """Episodes without a new measurement after which a search ends: the policy stays where it knows everything."""
 
@@ -61,12 +70,22 @@ class Agent:
             return int(self.network(torch.from_numpy(observation)[None]).argmax())
 
     def learn(self, move: Move) -> None:
-        """Remember a move and fit the network to a batch of those remembered."""
+        """Remember a move, and fit the network to batches of those remembered."""
         self.memory.append(move)
         self.exploration = max(LEAST_EXPLORATION, self.exploration * EXPLORATION_DECAY)
-        if len(self.memory) < BATCH:
-            return
-        observations, actions, rewards, following, ended = zip(*self.source.sample(self.memory, BATCH), strict=True)
+        for _ in range(UPDATES if len(self.memory) >= WARM_UP else 0):
+            self._fit()
+
+    def take_over(self, moves: Sequence[Move]) -> None:
+        """Learn from moves that were made elsewhere."""
+        self.memory.extend(moves)
+        self.exploration = LEARNED_EXPLORATION
+        for _ in range(LEARNED_UPDATES):
+            self._fit()
+
+    def _fit(self) -> None:
+        batch = self.source.sample(self.memory, min(BATCH, len(self.memory)))
+        observations, actions, rewards, following, ended = zip(*batch, strict=True)
         self.network.eval()
         with torch.no_grad():
             after = self.network(torch.from_numpy(np.stack(following))).max(dim=1).values
@@ -74,28 +93,70 @@ class Agent:
         self.network.train()
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.source.randrange(1 << 31))
-            given = self.network(torch.from_numpy(np.stack(observations)))[range(BATCH), list(actions)]
+            given = self.network(torch.from_numpy(np.stack(observations)))[range(len(batch)), list(actions)]
         self.optimiser.zero_grad()
         nn.functional.smooth_l1_loss(given, wanted).backward()
         self.optimiser.step()
 
 
-def agent_search(trace: Trace, registers: Registers, seed: int) -> None:
-    """Episodes of an agent, each from where the last ended, until the budget is spent or nothing new is found."""
+def agent_search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move] = ()) -> None:
+    """Short episodes until the budget is spent or nothing new is found: from random factors while the agent explores, else from
+    the fastest known ones. The first begins where the trace says. With `moves` (`moves_on`) it has learned before it begins."""
+    with _one_thread():
+        _search(trace, registers, seed, moves)
+
+
+def _search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move]) -> None:
     agent, environment = Agent(seed), UnrollEnvironment(trace, registers)
-    start, idle = trace.start or registers.first, 0
+    every, start, idle = list(registers.all_factors()), trace.start, 0
+    if moves:
+        agent.take_over(moves)
     try:
-        trace(start)
         while idle < MOST_IDLE_EPISODES and len(trace.found) < trace.budget:
             known = len(trace.found)
-            observation, _ = environment.reset(options={"factors": start})
-            is_over = False
-            while not is_over:
-                action = agent.action(observation)
-                following, reward, stopped, cut, _ = environment.step(action)
-                agent.learn((observation, action, reward, following, stopped))
-                observation, is_over = following, stopped or cut
-            start = environment.factors
-            idle = 0 if len(trace.found) > known else idle + 1
+            begin = start or _beginning(agent, trace, every)
+            trace(begin)
+            _episode(agent, environment, begin)
+            start, idle = None, 0 if len(trace.found) > known else idle + 1
     except BudgetSpent:
         return
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """The network is so small that threads cost more than they compute."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _beginning(agent: Agent, trace: Trace, every: Sequence[Factors]) -> Factors:
+    explores = not trace.found or agent.source.random() < agent.exploration
+    return agent.source.choice(every) if explores else trace.best()
+
+
+def _episode(agent: Agent, environment: UnrollEnvironment, start: Factors) -> None:
+    """Up to `MOVES` moves from some factors, from each of which the agent learns."""
+    observation, _ = environment.reset(options={"factors": start})
+    for _ in range(MOVES):
+        action = agent.action(observation)
+        following, reward, stopped, _, _ = environment.step(action)
+        agent.learn((observation, action, reward, following, stopped))
+        observation = following
+        if stopped:
+            return
+
+
+def moves_on(speeds: Mapping[Factors, float], registers: Registers) -> list[Move]:
+    """Every move that is possible where all speeds are known: of another size, for `agent_search` to learn from."""
+    environment = UnrollEnvironment(speeds.__getitem__, registers)
+    found = []
+    for factors in speeds:
+        for action in range(ACTIONS):
+            observation, _ = environment.reset(options={"factors": factors})
+            following, reward, stopped, _, _ = environment.step(action)
+            found.append((observation, action, reward, following, stopped))
+    return found
