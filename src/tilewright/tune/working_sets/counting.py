@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.graph.types import Access
 from tilewright.tune.working_sets.dependences import Iteration
-from tilewright.tune.working_sets.nests import Nest, Range, Values, index_values
+from tilewright.tune.working_sets.nests import Nest, Range, Values
 
 Box = tuple[Range, ...]
 """A range for every loop."""
@@ -27,9 +27,9 @@ def touched_elements(nest: Nest, first: Iteration, last: Iteration) -> dict[str,
     >>> touched_elements(matrix_product(6, 7, 8), (0, 0, 0), (0, 1, 0))
     {'A': 8, 'B': 9, 'C': 2}
     """
-    values = [of_box for box in boxes_between(nest.counts, first, last) if (of_box := _axis_values(nest, box))]
+    boxes = [box for box in boxes_between(nest.counts, first, last) if nest.has_iterations(box)]
     arrays = dict.fromkeys(access.tensor for access in nest.accesses)
-    return {array: _count(nest, [a for a in nest.accesses if a.tensor == array], values) for array in arrays}
+    return {array: _count(nest, [a for a in nest.accesses if a.tensor == array], boxes) for array in arrays}
 
 
 def boxes_between(counts: Sequence[int], first: Iteration, last: Iteration) -> Iterator[Box]:
@@ -56,18 +56,13 @@ def _box(counts: Sequence[int], like: Iteration, at: int, own: Range) -> Iterato
         yield (*((x, x) for x in like[:at]), own, *((0, count - 1) for count in counts[at + 1 :]))
 
 
-def _axis_values(nest: Nest, box: Box) -> dict[str, Values]:
-    """The values of every axis within a box; empty where there is no iteration."""
-    found = {axis: nest.axis_values(axis, [box[at] for at in nest.positions(axis)]) for axis in nest.extents}
-    return found if all(values.size for values in found.values()) else {}
-
-
-def _count(nest: Nest, accesses: Sequence[Access], boxes: Sequence[Mapping[str, Values]]) -> int:
+def _count(nest: Nest, accesses: Sequence[Access], boxes: Sequence[Box]) -> int:
     """The elements of one array that some access touches in some box."""
+    alike = list({access.indices: access for access in accesses}.values())
     shape = nest.shapes[accesses[0].tensor]
-    patterns = Counter({(1 << (len(accesses) * len(boxes))) - 1: 1})
+    patterns = Counter({(1 << (len(alike) * len(boxes))) - 1: 1})
     for dimension, size in enumerate(shape):
-        sets = [index_values(access.indices[dimension], values, size) for values in boxes for access in accesses]
+        sets = [nest.elements(access, dimension, box) for box in boxes for access in alike]
         patterns = _intersected(patterns, _patterns(sets, size))
     return patterns.total()
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeAlias
 
@@ -39,6 +39,8 @@ class Nest:
     reads: tuple[Access, ...]
     writes: tuple[Access, ...]
     shapes: Mapping[str, tuple[int, ...]]
+    _known: dict[Hashable, Values] = field(default_factory=dict, init=False, repr=False, compare=False)
+    """Values of axes and elements of dimensions, by the ranges that they are of: boxes have most ranges in common."""
 
     def __post_init__(self) -> None:
         for axis in self.extents:
@@ -60,13 +62,44 @@ class Nest:
 
     def around(self, at: int) -> int:
         """The number of values that the loop at a position covers: the tile around it, or the extent of its axis."""
+        return self._around[at]
+
+    @cached_property
+    def _around(self) -> tuple[int, ...]:
+        return tuple(self._extent_around(at) for at in range(len(self.loops)))
+
+    def _extent_around(self, at: int) -> int:
         axis = self.loops[at].axis
         outer = (loop.tile for loop in reversed(self.loops[:at]) if loop.axis == axis)
         return next(outer, self.extents[axis])
 
     def positions(self, axis: str) -> tuple[int, ...]:
         """The loops of an axis, outermost first."""
-        return tuple(at for at, loop in enumerate(self.loops) if loop.axis == axis)
+        return self._positions[axis]
+
+    @cached_property
+    def _positions(self) -> dict[str, tuple[int, ...]]:
+        return {axis: tuple(at for at, loop in enumerate(self.loops) if loop.axis == axis) for axis in self.extents}
+
+    def has_iterations(self, box: Sequence[Range]) -> bool:
+        """Whether every axis has a value within a range for every loop."""
+        return all(self._values(axis, box).size for axis in self.extents)
+
+    def elements(self, access: Access, dimension: int, box: Sequence[Range]) -> Values:
+        """The elements of a dimension, without order, that an access touches within a box; some more than once."""
+        index = access.indices[dimension]
+        ranges = tuple(box[at] for axis in index.axes() for at in self.positions(axis))
+        key = access.tensor, dimension, index, ranges
+        if key not in self._known:
+            values = {axis: self._values(axis, box) for axis in index.axes()}
+            self._known[key] = index_values(index, values, self.shapes[access.tensor][dimension])
+        return self._known[key]
+
+    def _values(self, axis: str, box: Sequence[Range]) -> Values:
+        key = axis, tuple(box[at] for at in self.positions(axis))
+        if key not in self._known:
+            self._known[key] = self.axis_values(*key)
+        return self._known[key]
 
     def axis_values(self, axis: str, ranges: Sequence[Range]) -> Values:
         """The values that an axis takes, without order, while each of its loops (outermost first) runs over a range.
