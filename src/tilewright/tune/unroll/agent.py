@@ -21,14 +21,14 @@ DISCOUNT = 0.9
 EXPLORATION_DECAY, LEAST_EXPLORATION = 0.97, 0.05
 """Every move explores this much less than the move before; always a little."""
 MEMORY, BATCH, STEP = 4000, 32, 1e-3
-WARM_UP, UPDATES = 8, 4
+WARM_UP, UPDATES = 8, 1
 """Moves that are remembered before the first batch, and batches that the network is fitted to after every move: measurements are
 what takes time."""
-MOVES = 4
+MOVES = 8
 """Of an episode in a search: more episodes begin elsewhere."""
 LEARNED_UPDATES, LEARNED_EXPLORATION = 400, 0.3
 """With moves on other tables: batches before the first move, and how much it explores then."""
-MOST_IDLE_EPISODES = 50
+MOST_IDLE_EPISODES = 20
 """Episodes without a new measurement after which a search ends: the policy stays where it knows everything."""
 
 Move = tuple[np.ndarray, int, float, np.ndarray, bool]
