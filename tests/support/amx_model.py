@@ -139,7 +139,8 @@ class Tiles:
 
 def with_calls(text: str) -> str:
     """The emitted C with a call of the model in place of every tile instruction, and masked moves as loops."""
-    product = r'__asm__ volatile\("(tdp\w+) %%tmm(\d), %%tmm(\d), %%tmm(\d)" : :\);'
+    names = "|".join(PRODUCTS)
+    product = rf'__asm__ volatile\("({names}) %%tmm(\d), %%tmm(\d), %%tmm(\d)" : :\);'
 
     def call(found: re.Match[str]) -> str:
         name, second, first, to = found.groups()
