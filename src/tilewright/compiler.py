@@ -60,6 +60,7 @@ from tilewright.graph.verifier import verify
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.machine.description import CPU
+from tilewright.plan.decisions.exact_kernels import check_exact
 from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
 from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
@@ -162,6 +163,8 @@ def plan(
             chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)), chosen.apart)), kernels
         )
         model_plan = tuned_plans.applied(model_plan)
+        for chain_plan in model_plan.plans:
+            check_exact(chain_plan, kernels)
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants, merged=merged)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan

@@ -18,6 +18,7 @@ from tests.contract.operands import Array, Operand, Strides, is_float, layouts, 
 from tests.support.emulated import EmulatedKernel, is_available, is_foreign
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, SANITIZER, command, kernel_library, load, parameters, shapes
+from tests.support.proved_operands import with_pairs_at_the_bound, within_proof
 from tilewright.kernels import MicroKernel, registered
 from tilewright.runtime.arrays import dtype_named
 
@@ -173,7 +174,9 @@ def check_product(
 ) -> None:
     """One call on these values; nothing around C changes."""
     a, b, c = found
-    filled = [exact(operand.fill(elements)) for operand, elements in zip(found, values, strict=True)]
+    elements = [operand.fill(drawn) for operand, drawn in zip(found, values, strict=True)]
+    elements[:2] = (operand.fill(proved) for operand, proved in zip((a, b), within_proof(kernel, *elements[:2]), strict=True))
+    filled = [exact(array) for array in elements]
     around = np.ones(c.memory.shape, bool)
     around[c.index] = False
     before = c.memory[around].tobytes()
@@ -263,6 +266,7 @@ def check_extremes(call: Call, kernel: MicroKernel) -> None:
                     for size, value in zip(((rows, k), (k, columns), (rows, columns)), least_or_most, strict=True)
                 ),
             )
+            a, b = with_pairs_at_the_bound(kernel, a, b)
             result = dense_call(call, kernel, a, b, c, accumulate=1)
             check_result(kernel, result, exact(a), exact(b), exact(c), f"{least_or_most} k={k}")
 
@@ -279,7 +283,7 @@ def check_one_value_everywhere(call: Call, kernel: MicroKernel) -> None:
     for accumulate in (0, 1):
         values = set()
         for m, n in sizes(kernel):
-            a, b = np.tile(row, (m, 1)), np.tile(column[:, None], (1, n))
+            a, b = within_proof(kernel, np.tile(row, (m, 1)), np.tile(column[:, None], (1, n)))
             c = np.full((m, n), start)
             values |= {element.tobytes() for element in dense_call(call, kernel, a, b, c, accumulate).ravel()}
         assert len(values) == 1, f"accumulate={accumulate}: {len(values)} different results"

@@ -9,7 +9,7 @@ import pytest
 from tests.contract.test_matmul_kernels import check_denormals, check_extremes, check_one_value_everywhere, check_products
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, command, load
-from tilewright.kernels import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 
 TEXT = """
 void NAME(long k, const float *a, long a_row, long a_column, const float *b, long b_row,
@@ -127,3 +127,22 @@ def test_a_fault_of_integers_is_found(fault: str) -> None:
     faulty = integers(old, new)
     with pytest.raises(AssertionError, match=r"Arrays are not equal|killed|Mismatched"):
         in_child(check, load(faulty, available()), faulty)
+
+
+def pairs(bounded_beyond: int = 0) -> MicroKernel:
+    """A kernel whose sums of two products saturate, which allows so much more than it can hold."""
+    found = next(kernel for kernel in registered() if kernel.name == "matmul_avx2_u8s8pairs_4x24")
+    assert found.saturation is not None
+    return replace(found, saturation=replace(found.saturation, limit=found.saturation.limit + bounded_beyond))
+
+
+@pytest.mark.needs("avx2")
+def test_a_kernel_that_saturates_passes_with_weights_at_the_bound_that_it_declares() -> None:
+    for check in (check_products, check_extremes):
+        in_child(check, load(pairs(), "gcc"), pairs())
+
+
+@pytest.mark.needs("avx2")
+def test_a_declaration_that_allows_two_weights_one_more_is_found() -> None:
+    with pytest.raises(AssertionError, match=r"Arrays are not equal|Mismatched"):
+        in_child(check_extremes, load(pairs(256), "gcc"), pairs(256))

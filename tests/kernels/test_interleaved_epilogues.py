@@ -13,6 +13,7 @@ import pytest
 from tests.kernels.test_epilogues import cases, shapes
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import EXPORT, build
+from tests.support.proved_operands import within_proof
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import Along, Epilogue, matrix_abi
 from tilewright.runtime.arrays import dtype_named
@@ -130,7 +131,7 @@ def check(call: Call, kernel: MicroKernel, ending: Epilogue, strided: bool) -> N
     for turn, ((m, n), k) in enumerate(product(sizes(kernel), DEPTHS)):
         at_end, accumulate = bool(turn % 2), turn // 2 % 2 * (not ending.element_type)
         pitch = n + turn % 3
-        a, b = drawn(random, left, (m, k)), drawn(random, right, (k, n))
+        a, b = within_proof(kernel, drawn(random, left, (m, k)), drawn(random, right, (k, n)))
         held = np.ascontiguousarray(a.T) if strided else a
         panel = grouped(b, kernel.interleave)
         before = drawn(random, stored, (m, n))

@@ -229,7 +229,8 @@ def test_the_compiled_loops_run(level: str) -> None:
     """Which rates there are, and that they can be stored; no figure is judged."""
     machine = replace(Machine.named(level), cores=2)
     found = calibration.calibrate(machine=machine, budget_s=0.0)
-    assert [dtype for dtype, _ in found.peak_flops_per_s] == ["float32", "float64"]
+    expected = ["float32", "float64", *(["int8"] if "avx2" in machine.features else [])]
+    assert [dtype for dtype, _ in found.peak_flops_per_s] == expected
     assert [name for name, _ in found.bandwidth_bytes_per_s] == [level.name for level in machine.levels]
     assert calibration_store.decode(calibration_store.encode(found)) == found
 
@@ -238,6 +239,7 @@ def test_the_compiled_loops_run(level: str) -> None:
     ("name", "dtypes"),
     [
         ("x86-64-v2", ["float32", "float64"]),
+        ("x86-64-v3", ["float32", "float64", "int8"]),
         ("cascadelake-6240", ["float32", "float64", "int8"]),
         ("sapphirerapids", ["float32", "float64", "float16", "bfloat16", "int8"]),
         ("neoverse-v2", ["float32", "float64", "float16", "bfloat16", "int8"]),

@@ -248,6 +248,7 @@ def conv_chains(json_file: str | None, **options: Any) -> None:
     help=f"Which products; by default all: {', '.join(INT8_NAMES)}.",
 )
 @click.option("--quick", is_flag=True, help=f"Three rounds; without --cases only {', '.join(QUICK_INT8_NAMES)}.")
+@click.option("--weights", type=click.Choice(("7", "8", "both")), default="both", help="Bits of the weights; by default both.")
 @_common(INT8)
 def int8(json_file: str | None, **options: Any) -> None:
     """Products of unsigned by signed bytes with constant weights: time, GOP/s, share of the peak of the vector units' byte
@@ -307,11 +308,12 @@ def measured_conv_chains(cases: tuple[str, ...] | None, **settings: Any) -> Repo
     return conv_chain_report(conv_chain_cases(cases or CONV_CHAIN_NAMES), _settings(**settings))
 
 
-def measured_int8(cases: tuple[str, ...] | None, quick: bool, **settings: Any) -> Report:
+def measured_int8(cases: tuple[str, ...] | None, quick: bool, weights: str, **settings: Any) -> Report:
     """The same for products of bytes."""
     restart_if_unfair(settings["threads"])
     names, rounds = (QUICK_INT8_NAMES, {"repeats": 3}) if quick else (INT8_NAMES, {})
-    return int8_report(int8_cases(cases or names), _settings(**(settings | rounds)))
+    bits = (7, 8) if weights == "both" else (int(weights),)
+    return int8_report(int8_cases(cases or names, bits), _settings(**(settings | rounds)))
 
 
 def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:

@@ -17,9 +17,13 @@ class Int8Report(Report):
     """One run of the benchmark of products of bytes."""
 
     def as_text(self) -> str:
-        """One table."""
-        table = int8_table.case_table(self.results[0].table, self.results, self.provenance.threads)
-        return "\n".join([*self.provenance.lines(), "", *table, *self.failures()])
+        """A table for every range of weights."""
+        titles = dict.fromkeys(result.table for result in self.results)
+        lines = self.provenance.lines()
+        for title in titles:
+            results = [result for result in self.results if result.table == title]
+            lines = [*lines, "", *int8_table.case_table(title, results, self.provenance.threads)]
+        return "\n".join([*lines, *self.failures()])
 
 
 def int8_report(cases: Sequence[Int8Case], settings: Settings, benchmark: Benchmark[Int8Case] = INT8) -> Int8Report:

@@ -17,6 +17,7 @@ from tilewright.graph.extents import SymbolicExtent as SymbolicExtent
 from tilewright.graph.extents import largest_extent as largest_extent
 from tilewright.graph.extents import planned_extent as planned_extent
 from tilewright.graph.index import Index
+from tilewright.graph.magnitudes import Magnitudes
 from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply, subexpressions
 
 
@@ -221,13 +222,19 @@ def element_bytes(dtype: str) -> int:
     return -(-int(bits.group()) // 8) if bits else 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Tensor:
     """A named array: `shape` in elements, `dtype` by NumPy name."""
 
     name: str
     shape: tuple[Extent, ...]
     dtype: str = "float32"
+    magnitudes: Magnitudes | None = None
+    """How large elements are at most, of a constant of short integers; None where nothing beyond the type is known."""
+
+    def __repr__(self) -> str:
+        known = f", magnitudes={self.magnitudes!r}" if self.magnitudes is not None else ""
+        return f"Tensor(name={self.name!r}, shape={self.shape!r}, dtype={self.dtype!r}{known})"
 
     @property
     def element_bytes(self) -> int:

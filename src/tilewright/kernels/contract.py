@@ -25,7 +25,8 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
 - No alignment beyond that of one element is assumed of any pointer.
 - Edges: nothing outside the m x k elements of A, the k x n of B and the m x n of C is read or written.
 - `k` may be 0: then C is zeroed, or left as it is when accumulating (though -0.0 may become 0.0).
-- Products and sums have the type of the accumulator (`MicroKernel.accumulator`). Sums of integers wrap, and nothing saturates.
+- Products and sums have the type of the accumulator (`MicroKernel.accumulator`). Sums of integers wrap, and nothing saturates:
+  a kernel whose instructions do (`MicroKernel.saturation`) is called only with operands that are proved to stay below.
 - Sums of floats run over p in increasing order (inside q, if there is one), from zero, one accumulator per element of C, with
   fused multiply-adds where the ISA has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every
   lane sums its own steps so, and lanes are folded by halves. So an element's value depends neither on its place in the tile nor
@@ -46,6 +47,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
+from tilewright.kernels.saturation import Saturation
 from tilewright.machine.machine import Machine
 
 ElementTypes = tuple[str, str, str]
@@ -240,6 +242,10 @@ class MicroKernel:
     """Rows of C that an instruction adds to: matrix units multiply blocks."""
     call_cycles: int = 0
     """What a call takes besides its steps, where that is much: to configure a matrix unit (measured)."""
+    chain_cycles: int | None = None
+    """Cycles from a step's sum to the next one's; None for those of a multiply-add of the machine."""
+    saturation: Saturation | None = None
+    """What its operands must be proved to exclude; None for a kernel that is exact for all values."""
     interleave: int = 1
     """Neighbouring steps of the depth that B holds side by side for every column, and that A is broadcast in."""
     reduction_loops: int = 1
@@ -287,7 +293,7 @@ class MicroKernel:
         """Equal for kernels that `same_tile` finds alike."""
         return (
             *(self.rows, self.columns, self.vector_bits, self.lanes_along, self.right_by_columns),
-            *(self.element_types, self.accumulator, self.interleave, self.reduction_loops),
+            *(self.element_types, self.accumulator, self.interleave, self.reduction_loops, self.saturation),
         )
 
     def differs_in_prefetches(self, other: MicroKernel) -> bool:

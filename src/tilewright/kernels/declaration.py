@@ -30,6 +30,8 @@ def _problems(kernel: MicroKernel) -> Iterator[tuple[str, str, str]]:
     type_problems = tuple(_type_problems(kernel))
     yield from type_problems or _shape_problems(kernel)
     yield from _layout_problems(kernel)
+    if kernel.saturation is not None and kernel.saturation.bounded not in (OperandRole.LEFT, OperandRole.RIGHT):
+        yield "saturation", "bounds neither left nor right", "name the operand whose neighbours are known"
     features: Any = kernel.features
     emit: Any = kernel.emit
     if not isinstance(features, frozenset):

@@ -27,6 +27,7 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, ROWS_PER_POINTER, TALL_REGISTERS
+from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding
 from tilewright.kernels.translation_units import VARIANT, unit_text
 from tilewright.kernels.wanted_shapes import wanted_shapes
@@ -93,6 +94,10 @@ class Arithmetic:
     text: str
     features: frozenset[str] = frozenset()
     """What it needs besides the dialect's features."""
+    saturation: Saturation | None = None
+    """As `MicroKernel.saturation`."""
+    chain_cycles: int | None = None
+    """As `MicroKernel.chain_cycles`."""
 
     @property
     def interleave(self) -> int:
@@ -140,6 +145,8 @@ def interleaved_product_kernel(
         emit=emit,
         emit_with=emit,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
+        chain_cycles=arithmetic.chain_cycles,
+        saturation=arithmetic.saturation,
         interleave=arithmetic.interleave,
         of_shape=of_shape,
         emit_shape=emit_shape,
@@ -257,19 +264,41 @@ class GroupTile:
         yield "  }"
 
     def step(self, group: str) -> Iterator[str]:
-        """One group of every row, read as `group` says, times the groups of every column."""
-        prefix, parts = self.arithmetic.prefix, range(self.arithmetic.parts)
+        """One group of every row, read as `group` says, times the groups of every column.
+
+        What several rows use is kept in registers; of one row every vector is used once, right behind its load.
+        """
+        if self.rows == 1:
+            yield from self._left(0, group)
+            for j in range(self.vectors):
+                yield from self._right(j)
+                yield from (self._add(0, j, part) for part in range(self.arithmetic.parts))
+            return
         for j in range(self.vectors):
-            yield f"    tw_int b_{j} = {self._load('b', j, self.arithmetic.element_types[1])};"
-            yield f"    TW_KEEP(b_{j});"
-            yield from (f"    const {prefix}_part b_{j}_{part} = {prefix}_right_{part}(b_{j});" for part in parts)
+            yield from self._right(j)
         for i in range(self.rows):
-            yield f"    const tw_int a_{i}_p = tw_splat_int({group.format(place=self._place(i))});"
-            for part in parts:
-                yield f"    const {prefix}_part a_{i}_{part} = {prefix}_left_{part}(a_{i}_p);"
-                yield from (
-                    f"    sum_{i}_{j} = {prefix}_add(sum_{i}_{j}, a_{i}_{part}, b_{j}_{part});" for j in range(self.vectors)
-                )
+            yield from self._left(i, group)
+            yield from (self._add(i, j, part) for part in range(self.arithmetic.parts) for j in range(self.vectors))
+
+    def _left(self, row: int, group: str) -> Iterator[str]:
+        """A group of a row, everywhere, and its parts."""
+        prefix = self.arithmetic.prefix
+        yield f"    const tw_int a_{row}_p = tw_splat_int({group.format(place=self._place(row))});"
+        for part in range(self.arithmetic.parts):
+            yield f"    const {prefix}_part a_{row}_{part} = {prefix}_left_{part}(a_{row}_p);"
+
+    def _right(self, vector: int) -> Iterator[str]:
+        """Groups of a vector of columns, and their parts."""
+        prefix = self.arithmetic.prefix
+        yield f"    tw_int b_{vector} = {self._load('b', vector, self.arithmetic.element_types[1])};"
+        if self.rows > 1:
+            yield f"    TW_KEEP(b_{vector});"
+        for part in range(self.arithmetic.parts):
+            yield f"    const {prefix}_part b_{vector}_{part} = {prefix}_right_{part}(b_{vector});"
+
+    def _add(self, row: int, vector: int, part: int) -> str:
+        sums = f"sum_{row}_{vector}"
+        return f"    {sums} = {self.arithmetic.prefix}_add({sums}, a_{row}_{part}, b_{vector}_{part});"
 
     def advance(self, by: str) -> Iterator[str]:
         """Move on to the next group."""

@@ -44,7 +44,7 @@ from tilewright.plan.schedule import Schedule
 from tilewright.plan.search.exact_search import search, search_problem
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.search.planning_problem import planning_problem
-from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_kernels, lost_single_part
+from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_inexact, lost_kernels, lost_single_part
 from tilewright.plan.search.unfused import price_unfused
 from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes
@@ -113,6 +113,7 @@ class Searched:
             *lost_fusion(context.chain, price, unfused),
             *lost_candidates(self.prefetches.context, blocking.candidate, self.found),
             *lost_kernels(self.prefetches.context, self.ranked),
+            *lost_inexact(self.prefetches.context, self.available),
             *self.prefetches.rejected,
         )
         plan = _plan(self.prefetches.context, blocking, price, unfused, floor, rejected)

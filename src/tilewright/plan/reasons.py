@@ -100,6 +100,8 @@ class Defeat(Enum):
     """Its padded work at its rate takes longer."""
     LATER_IN_REGISTRY = auto()
     """It takes as long, and is registered later."""
+    MAY_SATURATE = auto()
+    """Its sums of neighbouring products may leave its 16 bits, as far as is known of the operands."""
     NOT_PREFETCHED = auto()
     """It leaves the operator's traffic without prefetches."""
     LITTLE_GAIN_BY_PREFETCHES = auto()

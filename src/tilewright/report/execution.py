@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 from tilewright.graph.scalar import Point
 from tilewright.graph.types import Operator, planned_extent
+from tilewright.kernels.registry import registered
+from tilewright.plan.decisions.exact_kernels import operand_bounds
 from tilewright.plan.execution import KernelCalls, Vectors
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Pack, Storage
@@ -22,6 +24,7 @@ def execution_lines(plan: Plan) -> Iterator[str]:
         yield f"{plan.chain.output} is stored past the caches"
     for operator in plan.operators:
         yield from (f"{operator.operator}: {text}" for text in _calls(operator.calls))
+    yield from _exact(plan)
     yield from (f"{operator.name}: {_sums(plan)}" for operator in plan.chain.operators if _is_long_sum(plan, operator))
     yield from _vectors(plan)
     yield from _nests(plan)
@@ -41,6 +44,18 @@ def _calls(calls: KernelCalls) -> Iterator[str]:
         yield "its tiles stay in registers over all that is summed"
     if calls.inlined:
         yield "its tiles are short, so that the micro kernel is inlined and not linked"
+
+
+def _exact(plan: Plan) -> Iterator[str]:
+    """Why a micro kernel whose sums of neighbouring products saturate is exact."""
+    kernels = {kernel.name: kernel for kernel in registered()}
+    for part in plan.operators:
+        kernel = kernels.get(part.micro_kernel or "")
+        if kernel is None or kernel.saturation is None or part.roles is None:
+            continue
+        bounds = operand_bounds(plan.chain, plan.chain.operator(part.operator), part.roles)
+        worst, limit = kernel.saturation.worst_sum(*bounds), kernel.saturation.limit
+        yield f"{part.operator}: two neighbouring products are at most {worst} by the weights, and saturate beyond {limit} only"
 
 
 def _sums(plan: Plan) -> str:

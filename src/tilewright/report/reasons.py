@@ -45,6 +45,7 @@ DEFEATS = {
     Defeat.LITTLE_GAIN: "gains too little for another loop",
     Defeat.EDGES_AND_RATE: "edges and rate",
     Defeat.LATER_IN_REGISTRY: "equal, and behind it in the registry's order",
+    Defeat.MAY_SATURATE: "two neighbouring products may saturate",
     Defeat.NOT_PREFETCHED: "its traffic is not prefetched",
     Defeat.LITTLE_GAIN_BY_PREFETCHES: "prefetching gains too little",
 }

@@ -14,12 +14,13 @@ from tilewright_bench.tables.required_table import milliseconds
 def case_table(title: str, results: Sequence[CaseResult], threads: int) -> list[str]:
     """A row for every product, and geometric means of the best peer's time over ours, of all and by rows of the left operand.
 
-    The peak is that of vector units in GOP/s; matrix units exceed it. `floor` is the larger of the arithmetic at that peak and of
-    reading and writing operands and result at the bandwidth of the level that holds them, on all threads.
+    The peak is that of vector units in GOP/s; matrix units exceed it. `read` is the share of the bandwidth of reading everything.
+    `floor` is the larger of the arithmetic at that peak and of reading and writing operands and result at the bandwidth of the
+    level that holds them, on all threads.
     """
     contenders = [timing.contender for result in results for timing in result.timings if not timing.failure]
     others = [name for name in dict.fromkeys(contenders) if name != TILEWRIGHT]
-    head = ["case", "peak", "floor", "ours", "GOP/s", "share", *others, "best peer", "peer/ours"]
+    head = ["case", "peak", "floor", "ours", "GOP/s", "share", "read", *others, "best peer", "peer/ours"]
     rows = [head, *(_row(result, others, threads) for result in results)]
     right = [*range(1, len(head) - 2), len(head) - 1]
     return [f"{title}: ms per call, floors in ms", *columns(rows, right=right), *_means(results)]
@@ -35,6 +36,7 @@ def _row(result: CaseResult, others: Sequence[str], threads: int) -> list[str]:
         _time(result, TILEWRIGHT),
         f"{result.flops / ours.seconds / 1e9:.0f}" if ours and ours.seconds else "-",
         f"{ours.share:.1%}" if ours and ours.share else "-",
+        f"{ours.read_share:.1%}" if ours and ours.read_share else "-",
         *(_time(result, name) for name in others),
         best.contender if best else "-",
         "-" if factor is None else f"{factor:.3f}",

@@ -14,6 +14,7 @@ from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise, extent, matmul, reduce, reshape, slicing, softmax, transpose
 from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
 from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.magnitudes import magnitudes_of
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
@@ -60,7 +61,7 @@ class Builder:
     def constant(self, array: Any, name: str = "constant") -> Tensor:
         """A tensor with this constant value; the array must not change any more."""
         value = np.asarray(array)
-        tensor = self.declare(Tensor(self.unique(name), value.shape, value.dtype.name))
+        tensor = self.declare(Tensor(self.unique(name), value.shape, value.dtype.name, magnitudes_of(value)))
         self.constants[tensor.name] = Constant(value)
         self.known[tensor.name] = value
         return tensor

@@ -13,6 +13,7 @@ from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
 from tilewright.kernels.dialects.portable import DIALECT
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 from tilewright.kernels.other_types.u8s8 import U8S8
+from tilewright.kernels.other_types.u8s8_pairs import PAIRS as U8S8_PAIRS
 from tilewright.kernels.other_types.u8s8_vnni import VNNI as U8S8_VNNI
 
 
@@ -28,15 +29,20 @@ def exchanged(arithmetic: Arithmetic) -> Arithmetic:
     text = text.replace(f"{prefix}_add(", f"{prefix}_add_to(")
     sums, part = arithmetic.sum_type.replace("u8s8", "s8u8"), f"{prefix}_part"
     text += f"TW_INLINE {sums} {prefix}_add({sums} sum, {part} a, {part} b) {{ return {prefix}_add_to(sum, b, a); }}\n"
-    return replace(arithmetic, prefix=prefix, element_types=(right, left, result), sum_type=sums, text=text)
+    saturation = arithmetic.saturation and replace(arithmetic.saturation, bounded="left")
+    return replace(
+        arithmetic, prefix=prefix, element_types=(right, left, result), sum_type=sums, text=text, saturation=saturation
+    )
 
 
-S8U8, VNNI = exchanged(U8S8), exchanged(U8S8_VNNI)
+S8U8, VNNI, PAIRS = exchanged(U8S8), exchanged(U8S8_VNNI), exchanged(U8S8_PAIRS)
 
 # Shares of the peak are those of the kernels with the other signs: the same instructions.
 KERNELS = (
     interleaved_product_kernel(AVX512, replace(S8U8, features=frozenset({"avx512bw"})), 10, 2, peak_share=1.14),
-    interleaved_product_kernel(AVX2, S8U8, 3, 2, peak_share=1.0),
+    interleaved_product_kernel(AVX2, S8U8, 4, 3, peak_share=1.07),
+    interleaved_product_kernel(AVX2, PAIRS, 6, 2, peak_share=1.78),
+    interleaved_product_kernel(AVX2, PAIRS, 4, 3, peak_share=1.77),
     interleaved_product_kernel(DIALECT, S8U8, 3, 2, peak_share=0.98),
     interleaved_product_kernel(AVX512, VNNI, 6, 4, peak_share=3.6),
     interleaved_product_kernel(AVX512, VNNI, 12, 2, peak_share=3.45),

@@ -87,7 +87,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     """The product of operands that the micro kernel takes, their sums, and a map that puts them together."""
     found = factors(problem.operator)
     changed = in_types(problem, builder, found, wanted(problem.operator, found))
-    products = builder.record(_product, problem, changed, kind=problem.operator.kind)
+    products = builder.record(product_of, problem, changed, kind=problem.operator.kind)
     return put_together(problem, builder, products, changed)
 
 
@@ -127,7 +127,8 @@ def of_type(problem: Problem, builder: Builder, factor: Factor, dtype: str) -> F
     return Factor(replace(factor.access, tensor=shifted.name, guard=guard), factor.zero, shift)
 
 
-def _product(problem: Problem, changed: Sequence[Factor], *, name: str, result: str) -> tuple[Operator, Tensor]:
+def product_of(problem: Problem, changed: Sequence[Factor], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The sums of products of factors as they are."""
     operator = problem.operator
     write = replace(operator.write, tensor=result)
     return replace(plain_product(operator, changed), name=name, write=write), Tensor(result, problem.result.shape, "int32")

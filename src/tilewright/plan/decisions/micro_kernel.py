@@ -9,6 +9,7 @@ from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.plan.decisions.exact_kernels import is_exact
 from tilewright.plan.element_types import computed_type, held_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, context_of
@@ -71,7 +72,8 @@ def fitting(
     """The kernels that multiply elements of the types that a contraction reads, sum as it does, and store what it writes.
 
     Tiles whose columns do not lie side by side are staged in vectors of float32, so that other sums must have such columns.
-    Interleaved panels need a depth and columns. Maps behind sums of integers need a kernel that takes an epilogue.
+    Interleaved panels need a depth and columns. Maps behind sums of integers need a kernel that takes an epilogue. Kernels whose
+    sums saturate need operands of which it is proved that they do not get so far.
     """
     accesses = contraction.reads[roles.left], contraction.reads[roles.right], contraction.write
     types = tuple(held_type(chain, access.tensor) for access in accesses)
@@ -86,6 +88,7 @@ def fitting(
         if (in_place or kernel.element_types[2] == "float32")
         and (has_panels or kernel.interleave == 1)
         and (kernel.emit_with is not None or not needs_epilogue(chain, contraction))
+        and is_exact(kernel, chain, contraction, roles)
     )
 
 

@@ -127,7 +127,8 @@ def _work_of_one(kernel: MicroKernel, machine: Machine, extents: Extents) -> Ker
 def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork:
     if kernel.lanes_along == DEPTH:
         return (_inner_work if kernel.right_by_columns else _dot_work)(kernel, machine, extents)
-    full = _step_cycles(machine, kernel.rows, kernel.columns // kernel.lanes)
+    chain_cycles = machine.fma_latency_cycles if kernel.chain_cycles is None else kernel.chain_cycles
+    full = _step_cycles(machine, kernel.rows, kernel.columns // kernel.lanes, chain_cycles)
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
@@ -136,7 +137,7 @@ def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork
         for row_count, rows in (extents.rows or POINT).pieces(_rows_for(kernel, vectors) if extents.rows else 1):
             count = row_count * column_count
             whole = -(-rows // kernel.rows_per_instruction) * kernel.rows_per_instruction
-            steps = steps + count * _step_cycles(machine, whole, vectors, extents.crossing) / full
+            steps = steps + count * _step_cycles(machine, whole, vectors, chain_cycles, extents.crossing) / full
             calls = calls + count
             added = added + count * rows * vectors
     depth, depth_blocks = (extents.depth.size, extents.depth.blocks()) if extents.depth else (1, 1)
@@ -180,7 +181,7 @@ def _dot_work(kernel: MicroKernel, machine: Machine, extents: Extents) -> Kernel
     cycles: Quantity = 0
     calls: Quantity = 0
     for number, rows in (extents.rows or POINT).pieces(kernel.rows if extents.rows else 1):
-        step = _step_cycles(machine, rows, 1) * slower
+        step = _step_cycles(machine, rows, 1, machine.fma_latency_cycles) * slower
         cycles = cycles + number * (vectors * step + blocks * FOLD_CYCLES)
         calls = calls + number
     return KernelWork(cycles * (outer / machine.frequency_hz), calls * blocks * outer)
@@ -243,8 +244,11 @@ def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
     return 2 * int(np.prod([sizes[axis.name] for axis in operator.axes], dtype=np.int64))
 
 
-def _step_cycles(machine: Machine, rows: Count, vectors: Count, crossing: float = 0.0) -> Quantity:
-    """Cycles of a step of the reduction; `crossing` is the share of vectors of B that take two loads."""
+def _step_cycles(machine: Machine, rows: Count, vectors: Count, chain_cycles: int, crossing: float = 0.0) -> Quantity:
+    """Cycles of a step of the reduction, at least those between two sums.
+
+    `crossing` is the share of vectors of B that take two loads.
+    """
     arithmetic: Quantity = rows * vectors / machine.fma_per_cycle
     loads: Quantity = (rows + vectors * (1 + crossing)) / machine.loads_per_cycle
-    return maximum(maximum(arithmetic, loads), float(machine.fma_latency_cycles))
+    return maximum(maximum(arithmetic, loads), float(chain_cycles))

@@ -63,7 +63,14 @@ def _access(chain: Chain, access: Access) -> Numbered:
     source = chain.intermediates.index(tensor) if tensor in chain.intermediates else tensor in chain.constants
     guarded = access.guard.axes() if access.guard else None
     indices = [_index(index) for index in access.indices]
-    structure = (source, chain.tensor(tensor).dtype, guarded, access.lookups, tuple(index for index, _ in indices))
+    structure = (
+        source,
+        chain.tensor(tensor).dtype,
+        chain.tensor(tensor).magnitudes,
+        guarded,
+        access.lookups,
+        tuple(index for index, _ in indices),
+    )
     return structure, tuple(number for _, of_index in indices for number in of_index)
 
 

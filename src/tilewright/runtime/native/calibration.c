@@ -107,6 +107,17 @@ DOT_PEAK(int8, 4)
 #elif defined(__ARM_FEATURE_DOTPROD)
 #define DOT_TEXT "sdot %0.4s, %1.16b, %2.16b"
 DOT_PEAK(int8, 4)
+#elif defined(__AVX512BW__) || (defined(__AVX2__) && !defined(__AVX512F__))
+/* Without dot products: neighbouring products, neighbouring sums of these, and the addition. */
+#undef DOT_STEP
+#define DOT_STEP(i)                                                                                                    \
+  {                                                                                                                    \
+    vector pairs;                                                                                                      \
+    __asm__("vpmaddubsw %3, %2, %1\n\tvpmaddwd %4, %1, %1\n\tvpaddd %1, %0, %0"                                        \
+            : "+" REGISTER(a##i), "=&" REGISTER(pairs)                                                                 \
+            : REGISTER(x), REGISTER(y), REGISTER(y));                                                                  \
+  }
+DOT_PEAK(int8, 4)
 #endif
 
 /* Loads `bytes` (a multiple of eight vectors, from a 64-byte aligned address) `passes` times. Combining the vectors would measure

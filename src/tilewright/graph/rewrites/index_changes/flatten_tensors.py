@@ -82,7 +82,8 @@ class Work:
             operator = self.operators[position]
             self.operators[position] = replace(operator, reads=tuple(map(changed, operator.reads)), write=changed(operator.write))
         for name, tensor in old.items():
-            self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints))
+            magnitudes = tensor.magnitudes and tensor.magnitudes.joined(_runs(tensor, joints))
+            self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints), magnitudes=magnitudes)
         return users
 
     def may_merge(self, joint: Joint) -> bool:

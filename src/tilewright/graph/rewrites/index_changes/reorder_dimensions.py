@@ -40,7 +40,10 @@ def with_orders(graph: Graph, orders: Mapping[str, Order]) -> Graph:
 
 def _tensor(tensor: Tensor, orders: Mapping[str, Order]) -> Tensor:
     order = orders.get(tensor.name)
-    return tensor if order is None else replace(tensor, shape=tuple(tensor.shape[place] for place in order))
+    if order is None:
+        return tensor
+    magnitudes = tensor.magnitudes and tensor.magnitudes.reordered(order)
+    return replace(tensor, shape=tuple(tensor.shape[place] for place in order), magnitudes=magnitudes)
 
 
 def _reordered(access: Access, orders: Mapping[str, Order]) -> Access:
