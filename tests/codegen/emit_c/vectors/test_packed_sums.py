@@ -1,0 +1,59 @@
+"""Packed sums are found behind all rewrites, whatever their bits, zero points, levels and rows; what looks alike is not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support.onnx_operators import operator
+from tilewright import compiler
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.scalar import Literal, apply
+from tilewright.graph.types import Graph
+from tilewright.machine import Machine
+from tilewright.plan.regions.packed_sums import packed_sum
+
+DOMAIN = "com.microsoft"
+
+
+def product(rows: int, *, bits: int = 4, level: int = 0, zeros: str = "", k: int = 70, n: int = 40, block: int = 32) -> Graph:
+    """MatMulNBits with constant weights."""
+    random, blocks, builder = np.random.default_rng(0), -(-k // block), Builder("f")
+    found: dict[str, Any] = {
+        "": None,
+        "uint8": random.integers(0, 256, (n, -(-blocks * bits // 8)), np.uint8),
+        "float32": random.uniform(0, 15, (n, blocks)).astype("f4"),
+    }
+    weights = random.integers(0, 256, (n, blocks, block * bits // 8), np.uint8), np.ones((n, blocks), "f4"), found[zeros]
+    constants = [None if one is None else builder.constant(one) for one in weights]
+    node = operator("MatMulNBits", 1, DOMAIN, K=k, N=n, bits=bits, block_size=block, accuracy_level=level)
+    result = node.lower(builder, builder.input("x", (rows, k), "float32"), *constants)
+    return builder.graph((result.name,))
+
+
+@pytest.mark.parametrize("rows", [1, 2, 7])
+@pytest.mark.parametrize("bits", [4, 8])
+@pytest.mark.parametrize("level", [0, 4])
+@pytest.mark.parametrize("zeros", ["", "uint8", "float32"])
+def test_functions_compute_them(rows: int, bits: int, level: int, zeros: str) -> None:
+    machine = Machine.named("x86-64-v3")
+    source = compiler.generate(compiler.plan(product(rows, bits=bits, level=level, zeros=zeros), machine)).source
+    kind = f"tw_packed_{bits}_bits_{'int8' if level == 4 else 'float32'}_float32_{zeros or 'middle'}"
+    assert kind in source
+
+
+def test_one_block_is_found() -> None:
+    graph = compiler.rewrite(product(3, k=20), compiler.rewrites_for(Machine.named("x86-64-v3")))
+    (found,) = (one for one in map(packed_sum, graph.operators) if one is not None)
+    assert (found.per_byte, found.is_whole, found.has_zeros) == (2, False, False)
+
+
+def test_another_formula_is_not() -> None:
+    graph = compiler.rewrite(product(3), compiler.rewrites_for(Machine.named("x86-64-v3")))
+    (found,) = (one for one in graph.operators if packed_sum(one) is not None)
+    assert packed_sum(replace(found, body=apply("multiply", found.body, Literal(2.0)))) is None
+    moved = replace(found.reads[2], indices=(*found.reads[2].indices[:-1], found.reads[2].indices[-1] + 1))
+    assert packed_sum(replace(found, reads=(*found.reads[:2], moved, *found.reads[3:]))) is None
