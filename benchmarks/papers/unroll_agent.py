@@ -12,13 +12,17 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from statistics import fmean
 
 from benchmarks.studies.schedules.results import default_path
+from tilewright.kernels import registry
+from tilewright.kernels.f32.unrolled import is_outer_product
+from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
-from tilewright.tune.unroll.agent import agent_search
+from tilewright.tune.unroll.agent import agent_search, moves_on
 from tilewright.tune.unroll.factors import Factors, Registers
 from tilewright.tune.unroll.measuring import GeneratedProduct
 from tilewright.tune.unroll.searches import Searcher, Trace, at_random, hill_climbing
@@ -46,15 +50,36 @@ def shares(table: dict[Factors, float], registers: Registers, search: Searcher, 
     return [fmean(of_budget) for of_budget in zip(*found, strict=True)]
 
 
+def searches_of(size: int, tables: dict[int, dict[Factors, float]], registers: Registers, start: Factors) -> dict[str, Searcher]:
+    """Searches by name: those of `SEARCHES`, the agent when it knows other sizes, and hill climbing from the planner's kernel."""
+    others = [move for other, table in tables.items() if other != size for move in moves_on(table, registers)]
+
+    def from_kernel(trace: Trace, registers: Registers, seed: int) -> None:
+        trace.start = start
+        hill_climbing(trace, registers, seed)
+
+    learned = {"agent, other sizes first": partial(agent_search, moves=others)} if others else {}
+    return {**SEARCHES, **learned, "hill, planner's kernel first": from_kernel}
+
+
+def kernel_factors(machine: Machine, registers: Registers) -> Factors:
+    """The factors of the planner's first micro kernel."""
+    kernel = next(one for one in registry.for_machine(machine) if is_outer_product(one))
+    own = Factors(kernel.rows, kernel.columns, kernel.depth)
+    return own if registers.holds(own) else registers.first
+
+
 def rows(sizes: Sequence[int], seeds: int) -> list[list[str]]:
     """One row for each size and search."""
-    machine = calibration.ensure()
-    found = []
+    machine, tables = calibration.ensure(), dict[int, dict[Factors, float]]()
+    registers = GeneratedProduct(1, 1, 1, machine).registers
     for size in sizes:
-        table, registers = speeds(size), GeneratedProduct(size, size, size, machine).registers
+        tables[size] = speeds(size)
+        print(f"{size}: {len(tables[size])} products measured", file=sys.stderr, flush=True)
+    start, found = kernel_factors(machine, registers), []
+    for size, table in tables.items():
         best = max(table, key=table.__getitem__)
-        print(f"{size}: {len(table)} products measured", file=sys.stderr, flush=True)
-        for name, search in SEARCHES.items():
+        for name, search in searches_of(size, tables, registers, start).items():
             of_search = [f"{share:.3f}" for share in shares(table, registers, search, seeds)]
             peak = f"{100 * table[best] / machine.peak('float32'):.0f}%"
             found.append([str(size), name, *of_search, "x".join(map(str, best)), f"{table[best] / 1e9:.1f}", peak])

@@ -126,7 +126,9 @@ def test_the_agent_says_which_package_is_missing(monkeypatch):
         unrolling.searcher("agent")
 
 
-def test_default_is_what_wins():
+def test_default_begins_at_the_kernel_of_the_plan():
     from tilewright.tune.unroll import searches
 
-    assert unrolling.searcher(unrolling.DEFAULT) is searches.DEFAULT
+    trace = searches.Trace(lambda factors: 1.0, 1, start=Factors(2, 8, 2))
+    unrolling.searcher(unrolling.DEFAULT)(trace, unrolling.Registers(16, 8), 0)
+    assert list(trace.found) == [Factors(2, 8, 2)]

@@ -106,4 +106,4 @@ def step(factors: Factors, action: int, lanes: int) -> Factors:
 
 
 DEFAULT: Searcher = at_random
-"""What found most within 10 to 40 measurements on average (docs/decisions/0064)."""
+"""What found most within 10 to 40 measurements on average, where nothing says where to begin (docs/decisions/0064 and 0081)."""
