@@ -26,7 +26,7 @@ WARM_UP, UPDATES = 8, 1
 what takes time."""
 MOVES = 8
 """Of an episode in a search: more episodes begin elsewhere."""
-LEARNED_UPDATES, LEARNED_EXPLORATION = 400, 0.3
+LEARNED_UPDATES, LEARNED_EXPLORATION = 1200, 0.15
 """With moves on other tables: batches before the first move, and how much it explores then."""
 MOST_IDLE_EPISODES = 20
 """Episodes without a new measurement after which a search ends: the policy stays where it knows everything."""
