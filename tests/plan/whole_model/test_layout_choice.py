@@ -2,60 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from unittest.mock import patch
-
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.graphs import random
 from tests.support.guarded import in_child
-from tests.support.onnx_operators import operator
+from tests.support.random.networks import Network, check_layouts, every_assignment, groups_of, networks
 from tilewright import compiler
-from tilewright.backends import loading
-from tilewright.graph.builders.builder import Builder
-from tilewright.graph.interpreter import evaluate
-from tilewright.graph.types import Graph, Tensor
+from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.whole_model import layout_choice
-from tilewright.plan.whole_model.elimination import Table
 from tilewright.plan.whole_model.images import images_of
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")
-
-
-class Network:
-    """Layers by name, on a builder."""
-
-    def __init__(self, channels: int, size: tuple[int, int], batch: int = 1) -> None:
-        self.builder = Builder("network")
-        self.x = self.builder.input("x", (batch, channels, *size), "float32")
-        self.count = 0
-
-    def conv(self, x: Tensor, filters: int, kernel: int = 3, stride: int = 1, group: int = 1) -> Tensor:
-        """With a bias and a relu."""
-        self.count += 1
-        weights = self.builder.constant(random(filters, int(x.shape[1]) // group, kernel, kernel, seed=self.count) / (kernel * 2))
-        bias = self.builder.constant(random(filters, seed=self.count))
-        pads = [kernel // 2] * 4
-        y = operator("Conv", 21, group=group, strides=[stride] * 2, pads=pads).lower(self.builder, x, weights, bias)
-        return self.builder.map("relu", y)
-
-    def pool(self, x: Tensor) -> Tensor:
-        """The largest of 3 x 3, by two."""
-        return operator("MaxPool", 21, kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]).lower(self.builder, x)
-
-    def concat(self, *parts: Tensor) -> Tensor:
-        """Along channels."""
-        return operator("Concat", 13, axis=1).lower(self.builder, *parts)
-
-    def graph(self, *outputs: Tensor) -> Graph:
-        """What computes these, rewritten as before planning."""
-        graph = self.builder.graph(tuple(output.name for output in outputs))
-        return compiler.rewrite(graph, compiler.rewrites_for(MACHINE))
+MOST_ASSIGNMENTS = 8
 
 
 def branches() -> Graph:
@@ -96,67 +57,32 @@ def test_one_point_and_one_channel_are_no_images() -> None:
     assert not images_of(net.graph(net.conv(net.conv(net.x, 8, 1), 8, 1)), frozenset()).channels
 
 
-def assigned(layouts: Mapping[str, int] | int):  # type: ignore[no-untyped-def]
-    """Inside, layouts are these: one for every group, or one for all."""
-
-    def cheapest(values: Mapping[str, object], tables: list[Table]) -> dict[str, int]:
-        return {group: layouts if isinstance(layouts, int) else layouts.get(group, 0) for group in values}
-
-    return patch.multiple(layout_choice, cheapest=cheapest, LEAST_GAIN=float("inf"))
-
-
-def check_computed(graph: Graph, layouts: Mapping[str, int] | int, fuse: bool | None) -> None:
-    """The plan by these layouts, compiled: the interpreter's results."""
-    x = random(*map(int, graph.tensor("x").shape), seed=7)
-    (wanted,) = evaluate(graph, {"x": x.astype(np.float64)}).values()
-    with assigned(layouts):
-        artifact = compiler.generate(compiler.plan(graph, Machine.detect(), fuse=fuse))
-    executable, constants = loading.load(artifact, graph, Machine.detect(), threads=1)
-    outputs = executable.new_outputs([x, *constants])
-    executable.run([x, *constants], outputs)
-    np.testing.assert_allclose(outputs[0], wanted, rtol=2e-4, atol=2e-4 * float(np.abs(wanted).max()))
-
-
 @pytest.mark.parametrize("fuse", [None, False])
 @pytest.mark.parametrize("seed", range(4))
 def test_every_assignment_computes_the_same(seed: int, fuse: bool | None) -> None:
     graph = branches()
-    groups = sorted(set(images_of(graph, frozenset()).groups.values()))
+    groups = groups_of(graph)
     assert len(groups) >= 4
-    layouts = {0: 0, 1: 1}.get(seed, {group: int(np.random.default_rng(seed).integers(2)) for group in groups})
-    in_child(check_computed, graph, layouts, fuse)
-
-
-@st.composite
-def networks(draw: st.DrawFn) -> Graph:
-    """Convolutions, depthwise ones, pools, residuals and concatenations."""
-    net = Network(draw(st.integers(1, 5)), draw(st.tuples(st.integers(3, 12), st.integers(3, 19))), draw(st.integers(1, 2)))
-    x, layers = net.x, draw(st.integers(2, 5))
-    for _ in range(layers):
-        kind = draw(st.sampled_from(["conv", "wide", "depthwise", "pool", "residual", "concat"]))
-        channels = int(x.shape[1])
-        kernel, stride = draw(st.sampled_from([1, 3, 5])), draw(st.integers(1, 2))
-        if kind == "conv":
-            x = net.conv(x, draw(st.integers(1, 9)), kernel, stride)
-        elif kind == "wide":
-            x = net.conv(x, 17, kernel)
-        elif kind == "depthwise":
-            x = net.conv(x, channels, kernel, stride, group=channels)
-        elif kind == "pool":
-            x = net.pool(x)
-        elif kind == "residual":
-            x = net.builder.map("add", net.conv(x, channels, kernel), x)
-        else:
-            x = net.concat(net.conv(x, 3, kernel), x)
-    return net.graph(x)
+    in_child(check_layouts, graph, every_assignment(graph, 4)[seed], fuse)
 
 
 @settings(max_examples=8, deadline=None)
 @given(st.data(), networks())
 def test_any_network_in_any_layout(data: st.DataObject, graph: Graph) -> None:
-    groups = sorted(set(images_of(graph, frozenset()).groups.values()))
-    layouts = {group: data.draw(st.integers(0, 1)) for group in groups}
-    in_child(check_computed, graph, layouts, data.draw(st.sampled_from([None, False])))
+    layouts = {group: data.draw(st.integers(0, 1)) for group in groups_of(graph)}
+    in_child(check_layouts, graph, layouts, data.draw(st.sampled_from([None, False])))
+
+
+@pytest.mark.parametrize("kind", ["dense", "inverted residual", "excitation", "split"])
+def test_every_assignment_of_a_block(kind: str) -> None:
+    """A block of a published network between two convolutions, in all layouts of its images, one after the other."""
+    net = Network(3, (9, 11))
+    x = net.layer(kind, net.conv(net.x, 8), 5, 3, 1)
+    graph = net.graph(net.conv(x, 6, 1))
+    found = every_assignment(graph, MOST_ASSIGNMENTS)
+    assert len({tuple(layouts.items()) for layouts in found}) == min(2 ** len(groups_of(graph)), MOST_ASSIGNMENTS)
+    for layouts in found:
+        in_child(check_layouts, graph, layouts, None)
 
 
 def test_small_images_of_many_channels_have_them_last_and_the_plan_says_so() -> None:
