@@ -146,7 +146,7 @@ def run_report(options: argparse.Namespace) -> None:
 
 
 def _report(rows: list[tables.Row], products: dict[str, dict[str, float]]) -> Iterator[str]:
-    yield "the share of the best speed that each method found, from pairs with the planner's choice; no ranker saw the problem"
+    yield "choice/best: in pairs that did not elect the best; methods: the share of the best speed of the table"
     yield from ("", *tables.fractions(rows), "", *tables.bound(rows), "")
     yield from ("processor seconds, of planning and compiling the choice, and of each method", "", *tables.costs(rows), "")
     yield from ("Spearman's correlation of orders and times", "", *tables.correlations(rows), "")

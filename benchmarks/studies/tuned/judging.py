@@ -79,6 +79,7 @@ def judge(
         "methods": {method: asdict(one) for method, one in methods.items()},
         "exhaustive_s": sum(one.build_s + one.time_s for one in records),
         "spearman": correlations,
+        "least": min(map(ratio_of, records)),
         "fastest": [records[at].digest for at in fastest],
     }
 

@@ -29,8 +29,8 @@ DRAWS = 8
 """Per variant that boosting measures."""
 FRESH_SHARE = 0.2
 """Of a batch that no model chooses."""
-STAGES = 100
-LEARNED_PER_PROBLEM = 40
+STAGES = 30
+LEARNED_PER_PROBLEM = 20
 """Variants of each other problem that rankers learn from."""
 SHARE = 0.1
 """Of a pool that a ranker keeps (PolyDL, section 5.2)."""

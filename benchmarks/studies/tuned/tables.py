@@ -47,13 +47,13 @@ class Row:
         return method in self.judged["methods"]
 
     def figure(self, method: str) -> float:
-        """The time of what a method found over the choice's, in pairs that did not elect it."""
-        digest = self.judged["methods"][method]["digest"]
-        return self.series.final.get(digest, 1.0)
+        """The time of what a method found over the choice's: in pairs where it was in the finals, else in the table."""
+        found = self.judged["methods"][method]
+        return float(self.series.final.get(found["digest"], found["ratio"]))
 
     def fraction(self, method: str) -> float:
-        """The share of the best speed that what a method found has; the best may be the choice."""
-        return min(1.0, self.best / self.figure(method))
+        """The share of the best speed of the table that what a method found has there."""
+        return float(self.judged["least"] / self.judged["methods"][method]["ratio"])
 
     def seconds(self, method: str) -> float:
         """Of the method."""
@@ -161,14 +161,11 @@ def papers(rows: Sequence[Row], products: Mapping[str, dict[str, float]]) -> lis
 
 
 def _boosted(rows: Sequence[Row], products: Mapping[str, dict[str, float]]) -> str:
-    """Over the naive loops: the choice's speed-up, times what the search gained, of the products that it searched."""
-    names = {shape.name for shape in TABLE_1}
-    found = [
-        over_naive(products[one.name]) / one.figure("boosting search")
-        for one in rows
-        if one.name in products and one.name in names
-    ]
-    return f"{_geometric(found):.1f} ({len(found)} sizes)" if found else "not measured"
+    """Over the naive loops, of the products that it searched: the search's speed-up, and the choice's of the same products."""
+    names = {shape.name for shape in TABLE_1}.intersection(products)
+    own = [over_naive(products[one.name]) for one in rows if one.name in names]
+    found = [over_naive(products[one.name]) / one.figure("boosting search") for one in rows if one.name in names]
+    return f"{_geometric(found):.1f}, choice {_geometric(own):.1f}, {len(found)} sizes" if found else "not measured"
 
 
 def _geometric(values: Any) -> float:
