@@ -144,9 +144,8 @@ def test_the_elected_finalist_is_judged_by_pairs_that_did_not_elect_it() -> None
 
 def row(name: str, best: float, *, other: float) -> tables.Row:
     """A problem whose best was found by all methods but chance."""
-    methods = {
-        m: {"digest": "y" if m == "random" else "x", "ratio": 1.0, "measured": 10, "seconds": 20.0} for m in tables.METHODS
-    }
+    methods = {method: {"digest": "x", "ratio": best, "measured": 10, "seconds": 20.0} for method in tables.METHODS}
+    methods["random"] = {**methods["random"], "digest": "y", "ratio": other}
     names = ("price", "network", "boosting", "random", "price, whole table")
     judged = {
         "pool": 10,
