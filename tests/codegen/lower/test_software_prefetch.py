@@ -53,6 +53,7 @@ def test_all_lines_of_the_next_block_are_asked_for() -> None:
         assert start.rstrip().endswith(f", {-(-all_lines // tiles)});")
 
 
+@pytest.mark.needs("avx512f", "avx512bw", "avx512dq", "avx512vl")
 def test_panels_packed_ahead_are_fetched_from_where_they_lie() -> None:
     random = np.random.default_rng(0)
     x, v, w = (random.standard_normal(shape, np.float32) for shape in ((3, 29, 7), (3, 7, 300), (3, 300, 200)))
