@@ -35,7 +35,7 @@ Call = Callable[..., None]
 def shapes(kernel: MicroKernel) -> list[tuple[int, int]]:
     """(rows, columns) of whole tiles, of tall ones, and of edges of both."""
     widths = {1, kernel.lanes - 1, kernel.lanes, kernel.columns - 1, kernel.columns}
-    return [(m, n) for n in sorted(widths) for m in sorted({1, kernel.rows_for(n) - 1, kernel.rows_for(n)})]
+    return [(m, n) for n in sorted(widths) for m in sorted({1, max(kernel.rows_for(n) - 1, 1), kernel.rows_for(n)})]
 
 
 def load(kernel: MicroKernel, compiler: str, ending: Epilogue) -> Call:
