@@ -119,7 +119,8 @@ def full_tiles(kernel: MicroKernel, compiler: str) -> dict[str, Code]:
     vectors = -(-kernel.columns // kernel.lanes)
     least = 1 if kernel.shares_accumulators else vectors
     shapes = {(kernel.rows_for(v * kernel.lanes), v) for v in range(least, vectors + 1)}
-    found = functions(build([kernel.emit("product", frozenset(shapes))], kernel.features, compiler, FLAGS))
+    listed = functions(build([kernel.emit("product", frozenset(shapes))], kernel.features, compiler, FLAGS))
+    found = {name.partition(".")[0]: code for name, code in listed.items() if not name.endswith(".cold")}
     names = (f"product_{rows}x{v}" for rows, v in shapes)
     return {own: found[own] for name in names for own in (name, f"{name}_edge") if own in found}
 

@@ -268,24 +268,30 @@ class GroupTile:
 
         What several rows use is kept in registers; of one row every vector is used once, right behind its load.
         """
+        parts = range(self.arithmetic.parts)
         if self.rows == 1:
-            yield from self._left(0, group)
+            yield self._group(0, group)
+            yield from (self._left(0, part) for part in parts)
             for j in range(self.vectors):
                 yield from self._right(j)
-                yield from (self._add(0, j, part) for part in range(self.arithmetic.parts))
+                yield from (self._add(0, j, part) for part in parts)
             return
         for j in range(self.vectors):
             yield from self._right(j)
         for i in range(self.rows):
-            yield from self._left(i, group)
-            yield from (self._add(i, j, part) for part in range(self.arithmetic.parts) for j in range(self.vectors))
+            yield self._group(i, group)
+            for part in parts:
+                yield self._left(i, part)
+                yield from (self._add(i, j, part) for j in range(self.vectors))
 
-    def _left(self, row: int, group: str) -> Iterator[str]:
-        """A group of a row, everywhere, and its parts."""
+    def _group(self, row: int, group: str) -> str:
+        """A group of a row, everywhere."""
+        return f"    const tw_int a_{row}_p = tw_splat_int({group.format(place=self._place(row))});"
+
+    def _left(self, row: int, part: int) -> str:
+        """A part of the group of a row."""
         prefix = self.arithmetic.prefix
-        yield f"    const tw_int a_{row}_p = tw_splat_int({group.format(place=self._place(row))});"
-        for part in range(self.arithmetic.parts):
-            yield f"    const {prefix}_part a_{row}_{part} = {prefix}_left_{part}(a_{row}_p);"
+        return f"    const {prefix}_part a_{row}_{part} = {prefix}_left_{part}(a_{row}_p);"
 
     def _right(self, vector: int) -> Iterator[str]:
         """Groups of a vector of columns, and their parts."""

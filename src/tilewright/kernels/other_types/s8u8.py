@@ -40,9 +40,9 @@ S8U8, VNNI, PAIRS = exchanged(U8S8), exchanged(U8S8_VNNI), exchanged(U8S8_PAIRS)
 # Shares of the peak are those of the kernels with the other signs: the same instructions.
 KERNELS = (
     interleaved_product_kernel(AVX512, replace(S8U8, features=frozenset({"avx512bw"})), 10, 2, peak_share=1.14),
-    interleaved_product_kernel(AVX2, S8U8, 4, 3, peak_share=1.07),
-    interleaved_product_kernel(AVX2, PAIRS, 6, 2, peak_share=1.78),
-    interleaved_product_kernel(AVX2, PAIRS, 4, 3, peak_share=1.77),
+    interleaved_product_kernel(AVX2, S8U8, 3, 2, peak_share=0.80),
+    interleaved_product_kernel(AVX2, PAIRS, 5, 2, peak_share=1.74),
+    interleaved_product_kernel(AVX2, PAIRS, 3, 3, peak_share=1.67),
     interleaved_product_kernel(DIALECT, S8U8, 3, 2, peak_share=0.98),
     interleaved_product_kernel(AVX512, VNNI, 6, 4, peak_share=3.6),
     interleaved_product_kernel(AVX512, VNNI, 12, 2, peak_share=3.45),

@@ -42,7 +42,7 @@ PAIRS, PAIRS_OF_512 = pair_sums(frozenset(), "x"), pair_sums(frozenset({"avx512b
 # Measured on one core of an AMD EPYC (Zen 3), GCC 12, those of AVX-512 not measured but taken to be alike: see docs/kernels.md.
 KERNELS = (
     interleaved_product_kernel(AVX512, PAIRS_OF_512, 8, 3, peak_share=1.75),
-    interleaved_product_kernel(AVX2, PAIRS, 6, 2, peak_share=1.78),
-    interleaved_product_kernel(AVX2, PAIRS, 4, 3, peak_share=1.77),
+    interleaved_product_kernel(AVX2, PAIRS, 5, 2, peak_share=1.74),
+    interleaved_product_kernel(AVX2, PAIRS, 3, 3, peak_share=1.67),
     interleaved_product_kernel(AVX2, PAIRS, 1, 8, peak_share=1.62),
 )
