@@ -74,7 +74,8 @@ def test_contenders_of_convolution_chains_compute_what_the_reference_says(peer: 
 @pytest.mark.parametrize("shape", [Int8Shape(1, 5, 3), Int8Shape(7, 48, 70)], ids=lambda shape: shape.name)
 @pytest.mark.parametrize("peer", [benchmarks.INT8.tilewright, *benchmarks.INT8.peers.values()], ids=lambda peer: peer.name)
 def test_contenders_of_products_of_bytes_compute_what_the_reference_says(peer: Peer[Int8Case], shape: Int8Shape) -> None:
-    _check(peer, Int8Case(shape))
+    """Libraries are asked for weights of 7 bits: without VNNI their 16-bit sums saturate on wider ones."""
+    _check(peer, Int8Case(shape, weight_bits=8 if peer is benchmarks.INT8.tilewright else 7))
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)
