@@ -31,14 +31,7 @@ if TYPE_CHECKING:
     callback=parameters.specs,
     help="One argument of the function: 12x512x64, or 12xsx64:float32.",
 )
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=1x128",
-    callback=parameters.named_shapes,
-    help="Of a model: the shape of an input, or the extent of a named dimension.",
-)
+@parameters.shapes
 @click.option("--target", callback=parameters.target, help="Plan for this machine, by its name, instead of the one at hand.")
 @parameters.fuse
 @parameters.precision

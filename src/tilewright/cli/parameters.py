@@ -62,6 +62,18 @@ def fuse(function: FunctionT) -> FunctionT:
     )(function)
 
 
+def shapes(function: FunctionT) -> FunctionT:
+    """The option --shape of a command that plans a model."""
+    return click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        metavar="NAME=1x128",
+        callback=named_shapes,
+        help="Of a model: the shape of an input, or the extent of a named dimension.",
+    )(function)
+
+
 def specs(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> tuple[Spec, ...]:
     """One argument of a function each."""
     return tuple(map(parse_spec, texts))

@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 @click.option("--softmax", is_flag=True, help="With a softmax between the two products of a Table IV chain.")
 @click.option("--relu", is_flag=True, help="With a relu between the two convolutions of a Table V chain.")
 @click.option("--arg", "arguments", multiple=True, metavar="SHAPE", callback=parameters.specs, help="As of `tilewright explain`.")
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=1x128",
-    callback=parameters.named_shapes,
-    help="Of a model: the shape of an input, or the extent of a named dimension.",
-)
+@parameters.shapes
 @click.option(
     "--trials",
     type=click.IntRange(1, 100_000),
