@@ -16,6 +16,8 @@ from tilewright.graph.types import SUM, AxisKind, Operator
 
 MOST_ROWS = 4
 """Rows that share the numbers that are unpacked: their sums fill the registers."""
+BLOCKS_IN_A_RUN = 128
+"""Blocks whose sums are added up before they go into the totals: roundings grow with the count of these runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,25 @@ class PackedSum:
     def zeros(self) -> int:
         """The number of the read of zero points, where there are any."""
         return self.scales + (3 if self.is_whole else 1)
+
+    @property
+    def blocks_in_a_run(self) -> int:
+        """Blocks whose sums are added up before they go into the totals."""
+        return BLOCKS_IN_A_RUN
+
+
+def rows_together(rows: int) -> tuple[int, ...]:
+    """Rows that are computed together, of so many: powers of two.
+
+    >>> rows_together(11)
+    (4, 4, 2, 1)
+    """
+    return (*[MOST_ROWS] * (rows // MOST_ROWS), *(part for part in (2, 1) if rows % MOST_ROWS & part))
+
+
+def counts_together() -> tuple[int, ...]:
+    """The same of any number of rows, each count once."""
+    return (MOST_ROWS, 2, 1)
 
 
 @lru_cache(1024)

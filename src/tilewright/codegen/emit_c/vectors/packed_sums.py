@@ -13,10 +13,7 @@ from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
-from tilewright.plan.regions.packed_sums import MOST_ROWS, PackedSum, packed_sum
-
-MOST_BLOCKS = 128
-"""Blocks whose sums are added up before they go into the totals: roundings grow with the count of these runs."""
+from tilewright.plan.regions.packed_sums import PackedSum, counts_together, packed_sum, rows_together
 
 
 def unpacks(loops: VectorLoops) -> bool:
@@ -81,7 +78,7 @@ def _kinds(loops: VectorLoops) -> list[PackedProduct]:
     groups, columns, rows = (box[axis].size for axis in (found.group, found.column, found.row))
     assert isinstance(groups, int)
     assert isinstance(columns, int)
-    counts = [MOST_ROWS, 2, 1] if not isinstance(rows, int) else sorted(set(_parts(rows)), reverse=True)
+    counts = sorted(set(rows_together(rows)), reverse=True) if isinstance(rows, int) else counts_together()
     return [
         PackedProduct(
             per_byte=found.per_byte,
@@ -95,15 +92,6 @@ def _kinds(loops: VectorLoops) -> list[PackedProduct]:
         )
         for count in counts
     ]
-
-
-def _parts(rows: int) -> list[int]:
-    """Rows that are computed together, of so many: powers of two.
-
-    >>> _parts(11)
-    [4, 4, 2, 1]
-    """
-    return [*[MOST_ROWS] * (rows // MOST_ROWS), *(part for part in (2, 1) if rows % MOST_ROWS & part)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,8 +122,8 @@ class _Emitter(VectorStatements):
         arguments = [numbers, scales, zeros, rows, self.row_stride(1), *of_rows]
         return [
             f"float sums[{kind.rows * kind.columns}] = {{0}};",
-            f"for (long first = 0; first < {blocks}; first += {MOST_BLOCKS})",
-            f"  {kind.name}({', '.join(arguments)}, tw_min({MOST_BLOCKS}, {blocks} - first), sums);",
+            f"for (long first = 0; first < {blocks}; first += {form.blocks_in_a_run})",
+            f"  {kind.name}({', '.join(arguments)}, tw_min({form.blocks_in_a_run}, {blocks} - first), sums);",
             f"for (long way = 0; way < {kind.rows}; way++) {{",
             f"  const long first_row = {row};",
             *indent(["{", *indent([f"const long {row} = first_row + way;", *self.finished(kind)]), "}"]),
