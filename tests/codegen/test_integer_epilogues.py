@@ -105,12 +105,13 @@ def expected(stored: str, number: int, given: dict[str, Array]) -> Array:
 
 
 def planned(one: Chain, target: str, tiles: dict[str, int], number: int = 0) -> Plan:
-    """Loops around all operators; each micro kernel of the target's width in turn."""
+    """Loops around all operators; each micro kernel of the target's width in turn that is exact for all operands."""
     body: tuple[Node, ...] = tuple(Compute(operator.name) for operator in one.operators)
     for axis, tile in tiles.items():
         body = (Loop(axis, tile, body),)
     machine = Machine.named(target)
-    kernels = [one for one in for_machine(machine, element_types=U8_S8) if one.vector_bits == machine.vector_bits]
+    every = (one for one in for_machine(machine, element_types=U8_S8) if one.vector_bits == machine.vector_bits)
+    kernels = [one for one in every if one.saturation is None]
     return hand_plan(one, Schedule(body), machine, kernels[number % len(kernels)])
 
 
