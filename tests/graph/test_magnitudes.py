@@ -71,4 +71,3 @@ def test_bounds_follow_dimensions() -> None:
     bounds = Magnitudes(127, (128, 254, 100))
     assert bounds.reordered((2, 0, 1)).pairs == (100, 128, 254)
     assert bounds.joined(((0,), (1, 2))).pairs == (128, 254)
-    assert bounds.moved().pair(None) == 254

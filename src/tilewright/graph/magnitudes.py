@@ -38,18 +38,12 @@ class Magnitudes:
         """
         return min(2 * self.largest, self.pairs[dimension]) if dimension is not None else 2 * self.largest
 
-    def moved(self) -> Magnitudes:
-        """Of the same elements, and zeros, in any order: nothing is known of neighbours."""
-        return replace(self, pairs=())
-
     def reordered(self, order: Sequence[int]) -> Magnitudes:
         """Of the same elements with dimensions in another order."""
-        return replace(self, pairs=tuple(self.pairs[dimension] for dimension in order) if self.pairs else ())
+        return replace(self, pairs=tuple(self.pairs[dimension] for dimension in order))
 
     def joined(self, runs: Sequence[Sequence[int]]) -> Magnitudes:
         """Of the same elements with runs of dimensions as one each: neighbours along several may be any two."""
-        if not self.pairs:
-            return self
         return replace(self, pairs=tuple(self.pairs[run[0]] if len(run) == 1 else 2 * self.largest for run in runs))
 
 

@@ -47,7 +47,7 @@ def _bounds(chain: Chain, access: Access, depth: str | None) -> OperandBounds:
     largest = max(int(limits.max), -int(limits.min))
     if magnitudes is None or access.tensor not in chain.constants:
         return OperandBounds(largest, 2 * largest)
-    return OperandBounds(magnitudes.largest, magnitudes.pair(_stepped_dimension(access, depth) if magnitudes.pairs else None))
+    return OperandBounds(magnitudes.largest, magnitudes.pair(_stepped_dimension(access, depth)))
 
 
 def _stepped_dimension(access: Access, depth: str | None) -> int | None:
