@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.chains import artifact_of, chain, hand_plan
+from tests.support.exact_kernels import exact_kernels
 from tests.support.operators import contraction, mapping
 from tilewright.codegen.program import lower_program
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Graph, Operator
-from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.regions.epilogues import epilogues, in_registers
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
@@ -110,8 +110,7 @@ def planned(one: Chain, target: str, tiles: dict[str, int], number: int = 0) -> 
     for axis, tile in tiles.items():
         body = (Loop(axis, tile, body),)
     machine = Machine.named(target)
-    every = (one for one in for_machine(machine, element_types=U8_S8) if one.vector_bits == machine.vector_bits)
-    kernels = [one for one in every if one.saturation is None]
+    kernels = [one for one in exact_kernels(machine, U8_S8) if one.vector_bits == machine.vector_bits]
     return hand_plan(one, Schedule(body), machine, kernels[number % len(kernels)])
 
 
@@ -199,6 +198,6 @@ def test_unfinished_sums_of_int32_lie_where_the_output_does() -> None:
     names = [operator.name for operator in one.operators]
     schedule = Schedule((Loop("k", 64, (Compute(names[0]),)), *map(Compute, names[1:])))
     machine = Machine.named("x86-64-v2")
-    plan = hand_plan(one, schedule, machine, for_machine(machine, element_types=U8_S8)[0])
+    plan = hand_plan(one, schedule, machine, exact_kernels(machine, U8_S8)[0])
     given = inputs_of(one, np.random.default_rng(3))
     np.testing.assert_array_equal(run([plan], given)[0], expected("int32", 0, given))

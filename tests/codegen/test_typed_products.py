@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from tests.support.chains import artifact_of, chain, decided, hand_plan
+from tests.support.exact_kernels import exact_kernels
 from tests.support.operators import contraction
 from tilewright.codegen.program import lower_program
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.types import Chain, Graph, element_bytes, planned_extent
-from tilewright.kernels import for_machine
 from tilewright.kernels.contract import FLOAT32, ElementTypes
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
@@ -47,7 +47,7 @@ def typed(one: Chain, types: ElementTypes) -> Chain:
 def random_plan(random: np.random.Generator, number: int, right: str, types: ElementTypes, target: str) -> Plan:
     """Up to five loops around or below a Pack, which may stand ahead of the call, anywhere in the tree, or nowhere."""
     machine = Machine.named(target)
-    kernel = for_machine(machine, element_types=types)[0]
+    kernel = exact_kernels(machine, types)[0]
     extents = {axis: int(random.choice(sizes)) for axis, sizes in SIZES.items()}
     operator = contraction(f"f{number}", f"x{number}:bmk", f"y{number}:{right}", f"z{number}:bmn", extents)
     tiles = {"n": kernel.columns, "k": kernel.interleave, "b": 1, "m": 1}
@@ -108,9 +108,7 @@ def test_any_loops_and_packs_give_the_product(types: ElementTypes, target: str) 
 def plan_of(types: ElementTypes, body: tuple[Node, ...], extents: Mapping[str, int], target: str = "x86-64-v2") -> Plan:
     machine = Machine.named(target)
     operator = contraction("f0", "x0:bmk", "y0:kn", "z0:bmn", extents)
-    return hand_plan(
-        typed(chain("chain_0", [operator]), types), Schedule(body), machine, for_machine(machine, element_types=types)[0]
-    )
+    return hand_plan(typed(chain("chain_0", [operator]), types), Schedule(body), machine, exact_kernels(machine, types)[0])
 
 
 EXTENTS = {"b": 1, "m": 7, "n": 33, "k": 70}
@@ -139,7 +137,7 @@ def test_sums_wrap() -> None:
 
 
 def packed_plan(types: ElementTypes) -> Plan:
-    kernel = for_machine(Machine.named("x86-64-v2"), element_types=types)[0]
+    kernel = exact_kernels(Machine.named("x86-64-v2"), types)[0]
     return plan_of(types, (Pack("f0", 1, panels(kernel.columns, kernel.interleave)), Compute("f0")), EXTENTS)
 
 
@@ -156,7 +154,7 @@ def test_bfloat16_products_are_those_of_widened_operands() -> None:
 def test_traces_touch_every_line_of_typed_operands_and_of_their_panels(types: ElementTypes) -> None:
     """Operands begin where lines do, and rows are whole lines."""
     extents = {"b": 1, "m": 8, "n": 64, "k": 128}
-    kernel = for_machine(Machine.named("x86-64-v2"), element_types=types)[0]
+    kernel = exact_kernels(Machine.named("x86-64-v2"), types)[0]
     plan = plan_of(types, (Pack("f0", 1, panels(kernel.columns, kernel.interleave)), Compute("f0")), extents)
     graph = Graph("test", plan.chain.tensors, plan.chain.operators, plan.chain.inputs, (plan.chain.output,))
     touched = record(lower_program(ModelPlan(graph, (decided(plan),), ())))
