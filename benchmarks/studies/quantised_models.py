@@ -204,7 +204,6 @@ def _names(known: Sequence[str]) -> Callable[[str], tuple[str, ...]]:
 def main(arguments: Sequence[str]) -> None:
     """Measure, and print a table."""
     options = parse(arguments)
-    logging.disable(logging.WARNING)
     found: list[Line] = []
     for name in options.models:
         source, feeds = _source(name, options.directory, small=options.small)
@@ -221,5 +220,6 @@ def main(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
+    logging.disable(logging.WARNING)
     restart_if_unfair(parse(sys.argv[1:]).threads)
     main(sys.argv[1:])
