@@ -29,6 +29,7 @@ FITTED: Mapping[str, str] = {
     "pack_cycles_per_vector": "cycles per vector",
     "transpose_cycles_per_vector": "cycles per vector",
     "page_cycles": "cycles",
+    "far_page_cycles": "cycles",
     "lookup_cycles": "cycles",
 }
 """Units of the coefficients of every fit, by name."""

@@ -67,6 +67,9 @@ class Coefficients:
     """Gathering a vector of columns that are not contiguous in the source."""
     page_cycles: float = 9.0
     """A row of a right operand that begins on another page than the row before: a stream that no prefetcher foresees."""
+    far_page_cycles: float = 9.0
+    """The same of a right operand or a target that comes from memory (Zen 3: 20 to 30 for 37x8461x2557 in place and for
+    2053x4093x31 by panels)."""
     lookup_cycles: float = 2.0
     """A page that the first-level TLB does not hold, beyond what other work hides of it."""
     stream_cycles: float = 300.0
@@ -141,7 +144,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "packing": ("pack_cycles_per_vector", "transpose_cycles_per_vector"),
     "tile ends": ("tile_end_cycles",),
     "block runs": ("block_cycles",),
-    "pages": ("page_cycles", "lookup_cycles", "stream_cycles", "run_cycles"),
+    "pages": ("page_cycles", "far_page_cycles", "lookup_cycles", "stream_cycles", "run_cycles"),
     "spills": ("spilling",),
     "combine": ("combining",),
     "prefetches": ("prefetch_cycles_per_line", "prefetch_hides", "visible_stream"),

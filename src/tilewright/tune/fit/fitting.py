@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tilewright.plan.model.coefficients import Coefficients
+from tilewright.plan.model.coefficients import DEFAULT, Coefficients
 from tilewright.tune.fit.kernels import NAMES, Kernel, prices, table
 from tilewright.tune.fit.least_squares import FloatArray, non_negative
 
@@ -23,12 +23,15 @@ ROBUST = 0.1
 """Relative residuals beyond this count by their size."""
 PRIOR = 0.02
 """Weight of the values that a fit starts from, in kernels: as if so large a share of all kernels had measured them exactly."""
+LEAST_ERROR = 0.25
+"""Of the default value: such a start holds no more strictly. The cost of a page was 1 cycle where caches held all operands of an
+earlier fit, and is 27 where they come from memory."""
 
 
 def fit(kernels: Sequence[Kernel], start: FloatArray, call_s: float) -> FloatArray:
     """The coefficients that explain these kernels best, from `start`, towards which they are held."""
     values, measured = start, np.array([kernel.measured_s for kernel in kernels])
-    scale = np.sqrt(PRIOR * len(kernels)) / np.maximum(start, 1e-3)
+    scale = np.sqrt(PRIOR * len(kernels)) / np.maximum(start, LEAST_ERROR * values_of(DEFAULT))
     rows = table(kernels)
     for _ in range(TURNS):
         units, constant = rows.linear(values)

@@ -43,7 +43,7 @@ def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, 
     width = either(rows > max(kernel.rows, FOLLOWED_ROWS), minimum(columns, kernel.columns), columns)
     size_bytes = moved[context.cache_levels[-1].name][place]
     pages = _pages(context, facts.target_bytes, facts.target_row_stride, size_bytes, width)
-    return pages * context.coefficients.page_cycles / context.machine.frequency_hz
+    return pages * context.coefficients.far_page_cycles / context.machine.frequency_hz
 
 
 def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
