@@ -49,6 +49,9 @@ class Coefficients:
     scattered_line_cycles: float = 25.0
     """A line that such a tile stores to, where the level that blocks are fused for does not hold the result: neighbours are on
     pages of their own, so that each shows a miss (1x1, 64 to 256 channels of 56 x 56: 0.81 ms, 0.61 by pointwise)."""
+    strided_cycles_per_vector: float = 5.0
+    """A vector of every other element of a row, beyond one of neighbours: windows by two took 5 to 7 cycles more a vector, of
+    lines in L2 (27 rows of 112 x 112, Zen 3; 128 channels of 28 x 28, AVX-512)."""
     row_cycles: float = 30.0
     """Of every state of a row-wise reduction, once a row: ends of loops, and lanes that become one value."""
     visible_later_passes: float = 0.9
@@ -135,6 +138,7 @@ TERMS: Mapping[str, tuple[str, ...]] = {
     "functions": (
         "pass_cycles_per_vector",
         "tile_transpose_cycles",
+        "strided_cycles_per_vector",
         "scattered_line_cycles",
         "row_cycles",
         "function_cycles_per_vector",

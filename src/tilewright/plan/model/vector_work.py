@@ -37,7 +37,7 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
     computing = _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator))
-    return computing + transposing_seconds(context, operator, tiles)
+    return computing + transposing_seconds(context, operator, tiles) + strided_seconds(context, operator)
 
 
 def sliding_seconds(context: CostContext, operator: Operator, sliding: SlidingSum) -> Quantity:
@@ -105,6 +105,22 @@ def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping
         cycles = cycles + either(tiles[rows] >= LEAST_TURNED_ROWS, squares, one_by_one)
     scattered = either(cycles > 0, _lines_beyond(context, operator), 0)
     return (cycles + scattered * context.coefficients.scattered_line_cycles) / context.machine.frequency_hz
+
+
+def strided_seconds(context: CostContext, operator: Operator) -> Quantity:
+    """The time in which a map takes elements apart that it reads with gaps along the lanes of its write, as windows by two are.
+
+    Two vectors and a permutation make a vector of every other element; wider gaps are loaded one by one.
+    """
+    columns = operator.write.innermost()
+    if not operator.is_map() or columns is None:
+        return 0.0
+    last = [access.indices[-1] for access in operator.reads if access.indices and not access.lookups]
+    strides = [abs(index.coefficient(columns)) for index in last if index.is_affine()]
+    by_two, wider = strides.count(2), sum(stride > 2 for stride in strides)
+    coefficients, lanes = context.coefficients, context.lanes(operator)
+    cycles = by_two * coefficients.strided_cycles_per_vector + wider * lanes * coefficients.scalar_step_cycles
+    return _points(context, operator) * context.vectors_per_element(operator) * cycles / context.machine.frequency_hz
 
 
 def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:

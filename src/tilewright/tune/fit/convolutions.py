@@ -87,6 +87,8 @@ CONVOLUTIONS = (
     Convolution(512, 28, 128, 1, network="ResNet"),
     Convolution(128, 56, 128, 3, groups=32, network="ResNeXt"),
     Convolution(64, 112, 32, 1, network="MobileNet"),
+    Convolution(3, 224, 32, 3, stride=2, network="MobileNet"),
+    Convolution(960, 7, 160, 1, network="MobileNet"),
     Convolution(192, 17, 192, 3, network="Inception"),
 )
 """Layers of networks, some as they are, some of the kind."""

@@ -131,8 +131,10 @@ CASES = (
     Case("R10 two layers", two_layers, ((1021, 83), (83, 251), (251, 97))),
     Case("R11 product from memory", product, ((37, 2557), (2557, 8461))),
     Case("R12 outer product", product, ((2053, 31), (31, 4093))),
+    Case("R13 shallow product", product, ((389, 5), (5, 251))),
 )
-"""R4 is tall, R5 flat; the right operand of R11 and the result of R12 come from memory; most extents are primes."""
+"""R4 is tall, R5 flat; the right operand of R11 and the result of R12 come from memory; tiles of R13 end
+after five steps; most extents are primes."""
 
 
 def case_named(name: str) -> Case:
