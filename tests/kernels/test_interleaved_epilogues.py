@@ -163,7 +163,7 @@ def check(call: Call, kernel: MicroKernel, ending: Epilogue, strided: bool) -> N
 def check_target(ending: Epilogue, got: Array, a: Array, b: Array, before: Array, operands: list[Array], where: str) -> None:
     """Bit for bit where sums are whole numbers."""
     if a.dtype.kind in "iu":
-        sums = (a.astype(np.int64) @ b.astype(np.int64) + before).astype(np.int32)
+        sums = (a.astype(np.int64) @ b.astype(np.int64) + before.astype(np.int64)).astype(np.int32)
         np.testing.assert_array_equal(got, expected(ending.element_type, sums, operands), where)
         return
     exact = np.maximum(a.astype(np.float64) @ b.astype(np.float64) + before + operands[0], 0)

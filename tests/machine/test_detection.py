@@ -34,7 +34,8 @@ def test_a_server(tmp_path: Path) -> None:
 
 def test_default_rates_follow_from_vectors_and_clock(tmp_path: Path) -> None:
     machine = detect(server(tmp_path))
-    assert dict(machine.peak_flops_per_s) == {"float32": 64 * 2.6e9, "float64": 32 * 2.6e9, "int8": 256 * 2.6e9}
+    peaks = {"float32": 64 * 2.6e9, "float64": 32 * 2.6e9, "int16": 128 * 2.6e9, "int8": 256 * 2.6e9}
+    assert dict(machine.peak_flops_per_s) == peaks
     bandwidths = [level.bandwidth_bytes_per_s for level in machine.levels]
     assert bandwidths[0] == pytest.approx(128 * 2.6e9)
     assert bandwidths == sorted(bandwidths, reverse=True)

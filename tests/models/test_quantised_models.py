@@ -22,7 +22,7 @@ TARGETS = (
     pytest.param("sapphirerapids", marks=pytest.mark.needs("amx_int8", "avx512_vnni", "avx512_fp16")),
 )
 
-KERNELS_OF_BYTES = re.compile(r"matmul_\w+?_(u8s8|s8u8|s8s8)")
+KERNELS_OF_BYTES = re.compile(r"matmul_\w+?_(u8s8|s8u8|s8s8|s16s16)")
 
 
 @pytest.fixture(params=TARGETS, autouse=True)

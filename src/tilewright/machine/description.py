@@ -125,7 +125,7 @@ class Description:
 
         >>> from tilewright.machine import Machine
         >>> machine = Machine.named("x86-64-v3")
-        >>> machine.peak("uint16") == machine.peak("float32") == 2 * machine.peak("int64") > 1e10
+        >>> machine.peak("uint32") == machine.peak("float32") == 2 * machine.peak("int64") > 1e10
         True
         """
         rates = dict(self.peak_flops_per_s)

@@ -100,7 +100,8 @@ def flops_per_cycle(features: frozenset[str], unit: VectorUnit) -> tuple[tuple[s
     """Multiplies and adds per cycle of one core's vector units, by element type.
 
     A lane of 32 bits does 1 multiply-add in float32, 2 in 16-bit types with dot-product or half-precision instructions, and
-    4 in int8 with dot products (VNNI, asimddp), 2 with AVX2: two instructions for four products, where nothing can saturate.
+    4 in int8 with dot products (VNNI, asimddp), 2 with AVX2: two instructions for four products, where nothing can saturate. AVX2
+    has 2 in int16, too: an instruction adds two products up.
 
     >>> dict(flops_per_cycle(X86_64_V4, VectorUnit(512, 32, 2)))["float32"]
     64
@@ -111,6 +112,8 @@ def flops_per_cycle(features: frozenset[str], unit: VectorUnit) -> tuple[tuple[s
         rates.append(("float16", 2 * float32))
     if features & {"avx512_bf16", "bf16"}:
         rates.append(("bfloat16", 2 * float32))
+    if "avx2" in features:
+        rates.append(("int16", 2 * float32))
     if features & {"avx512_vnni", "avx_vnni", "asimddp"}:
         rates.append(("int8", 4 * float32))
     elif "avx2" in features:

@@ -11,6 +11,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.product_roles import (
+    Change,
     ProductRoles,
     extents,
     is_moving,
@@ -20,6 +21,7 @@ from tilewright.plan.algorithms.product_roles import (
     plain,
     points,
     roles_of,
+    unchanged,
 )
 
 
@@ -163,9 +165,9 @@ def _padded(product: SlidingProduct, *, name: str, result: str) -> tuple[Operato
     return moved(product.roles, axes, _by_positions(product), plain(axes), extents(axes), "pad", name=name, result=result)
 
 
-def padded_for_tiles(builder: Builder, product: SlidingProduct, lengths: Sequence[int]) -> Tensor:
-    """What all windows see, and points beyond it up to these lengths, as [batch, positions, channel]."""
-    return builder.record(_padded_for_tiles, product, lengths, kind="pad")
+def padded_for_tiles(builder: Builder, product: SlidingProduct, lengths: Sequence[int], change: Change = unchanged) -> Tensor:
+    """What all windows see, and points beyond it up to these lengths, as [batch, positions, channel], changed as it is copied."""
+    return builder.record(change(_padded_for_tiles), product, lengths, kind="pad")
 
 
 def _padded_for_tiles(product: SlidingProduct, lengths: Sequence[int], *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -13,7 +13,18 @@ from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
 from tilewright.plan.algorithms import pointwise
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import BYTES, ProductRoles, extents, moved, number, plain, points, roles_of
+from tilewright.plan.algorithms.product_roles import (
+    BYTES,
+    Change,
+    ProductRoles,
+    extents,
+    moved,
+    number,
+    plain,
+    points,
+    roles_of,
+    unchanged,
+)
 
 MANY_CHANNELS = 16
 """Of so many a few steps of zeros, that fill groups, are a small share."""
@@ -63,10 +74,15 @@ def _weights(roles: ProductRoles) -> int:
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The image with channels last, filters by taps, the product, and every sum in its place."""
+    return expand_changed(problem, builder, unchanged, unchanged)
+
+
+def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
+    """As `expand`, of elements that are changed where they are copied."""
     roles = roles_of(problem)
     assert roles is not None
-    image, rows, depths = _windows(problem, builder) or _points(builder, roles)
-    filters = builder.record(_filters, roles, (*depths, *roles.filters), kind="filters")
+    image, rows, depths = _windows(problem, builder, of_image) or _points(builder, roles, of_image)
+    filters = builder.record(of_filters(_filters), roles, (*depths, *roles.filters), kind="filters")
     sums = builder.record(_product, roles, image, filters, rows, depths, kind="conv")
     place = plain(rows) if rows == roles.outputs else (number(roles.outputs),)
     read = Access(sums.name, (*plain(roles.batch), *place, *plain(roles.filters)))
@@ -74,22 +90,22 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
 
 
-def _windows(problem: Problem, builder: Builder) -> Places | None:
+def _windows(problem: Problem, builder: Builder, change: Change) -> Places | None:
     """What all windows see, as [batch, positions, channel]; None where none move."""
     sliding = sliding_product(problem)
     if sliding is None:
         return None
     roles = sliding.roles
-    image = padded_for_tiles(builder, sliding, sliding.seen)
+    image = padded_for_tiles(builder, sliding, sliding.seen, change)
     read = Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides), *plain(sliding.channels)))
     return read, roles.outputs, (*sliding.taps, *sliding.channels)
 
 
-def _points(builder: Builder, roles: ProductRoles) -> Places:
+def _points(builder: Builder, roles: ProductRoles, change: Change) -> Places:
     """All points of the image, as [batch, point, channel]."""
     p = roles.column()
     line = pointwise.image_in_a_row(builder, roles, p)
-    image = builder.record(_by_points, roles, line, p, kind="turn")
+    image = builder.record(change(_by_points), roles, line, p, kind="turn")
     return Access(image.name, (*plain(roles.batch), axis_index(p.name), *plain(roles.reduced))), (p,), roles.reduced
 
 

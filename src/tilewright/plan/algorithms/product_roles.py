@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -15,6 +15,10 @@ from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent,
 from tilewright.plan.algorithms.definition import Problem
 
 Axes = tuple[Axis, ...]
+Build = Callable[..., tuple[Operator, Tensor]]
+"""What `Builder.record` runs."""
+Change = Callable[[Build], Build]
+"""Of the builder of a map that moves elements: that of a map which also changes each of them."""
 
 BYTES = frozenset(("int8", "uint8"))
 """Types that vectors of float32 hold, so that these move them."""
@@ -159,6 +163,11 @@ def moved(
     accumulator = "float32" if dtype in BYTES else roles.problem.operator.accumulator
     operator = Operator(name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=accumulator)
     return operator, Tensor(result, tuple(shape), dtype)
+
+
+def unchanged(build: Build) -> Build:
+    """The `Change` that leaves elements as they are."""
+    return build
 
 
 def product(

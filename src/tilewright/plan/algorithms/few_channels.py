@@ -1,0 +1,119 @@
+"""Few channels: the product of a convolution of bytes over an image of few channels, with the taps of a row as one run of steps.
+
+With channels last, the taps of a row and their channels lie side by side: of 7 taps of 3 channels, 21 steps are one run, where
+`pixels_of_bytes.py` would have 7 runs of 3. Runs are filled up to whole groups of steps by weights of 0, for which rows of the
+image are a pixel longer: 0 times any whole number is 0. That is why operands are integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Guard, Operator, Tensor
+from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
+from tilewright.plan.algorithms.pixels_of_bytes import MANY_CHANNELS, is_of_bytes
+from tilewright.plan.algorithms.product_roles import (
+    Build,
+    Change,
+    digits,
+    extents,
+    moved,
+    plain,
+    points,
+    unchanged,
+)
+
+GROUP = 4
+"""Steps that the largest group of a micro kernel has."""
+
+
+def applies(problem: Problem) -> bool:
+    """Whether constant filters of several neighbouring taps in a row meet a few channels of an image of bytes, all of them."""
+    sliding = sliding_product(problem)
+    if sliding is None or not is_of_bytes(problem) or not _is_constant(problem, sliding):
+        return False
+    roles, last = sliding.roles, sliding.slides[-1]
+    is_row = last.tap is not None and last.dilation == 1 and points((last.tap,)) > 1
+    return is_row and not roles.group and len(roles.filters) == len(sliding.channels) == 1 and _channels(sliding) < MANY_CHANNELS
+
+
+def _is_constant(problem: Problem, sliding: SlidingProduct) -> bool:
+    return problem.is_constant(problem.operator.reads.index(sliding.roles.weights))
+
+
+def _channels(sliding: SlidingProduct) -> int:
+    return points(sliding.channels)
+
+
+def expand(problem: Problem, builder: Builder) -> Tensor:
+    """The image with rows of pixels, filters by runs, the product, and every sum in its place."""
+    return expand_changed(problem, builder, unchanged, unchanged)
+
+
+def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
+    """As `expand`, of elements that are changed where they are copied; weights of 0 have to stay 0."""
+    sliding = sliding_product(problem)
+    assert sliding is not None
+    roles, run = sliding.roles, _run(sliding)
+    pixels = -(-points((run,)) // _channels(sliding))
+    more = pixels - points(sliding.taps[-1:])
+    lengths = (*sliding.seen[:-1], sliding.seen[-1] + more)
+    image = padded_for_tiles(builder, sliding, lengths, lambda build: _in_rows(of_image(build)))
+    filters = builder.record(of_filters(_filters), sliding, run, kind="filters")
+    sums = builder.record(_product, sliding, run, image, filters, kind="conv")
+    read = Access(sums.name, plain((*roles.batch, *roles.outputs, *roles.filters)))
+    axes = (*roles.batch, *roles.filters, *roles.outputs)
+    return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
+
+
+def _run(sliding: SlidingProduct) -> Axis:
+    """The taps of a row and their channels, in whole groups."""
+    steps = points(sliding.taps[-1:]) * _channels(sliding)
+    return sliding.roles.axis("run", -(-steps // GROUP) * GROUP, AxisKind.REDUCTION)
+
+
+def _in_rows(build: Build) -> Build:
+    """A map that writes pixels and channels, as one that writes both as one dimension: the same memory."""
+
+    def built(*arguments: object, **options: object) -> tuple[Operator, Tensor]:
+        operator, tensor = build(*arguments, **options)
+        *outer, pixel, channel = operator.write.indices
+        pixels, channels = tensor.shape[-2:]
+        assert isinstance(pixels, int)
+        assert isinstance(channels, int)
+        write = replace(operator.write, indices=(*outer, pixel * channels + channel))
+        return replace(operator, write=write), replace(tensor, shape=(*tensor.shape[:-2], pixels * channels))
+
+    return built
+
+
+def _filters(sliding: SlidingProduct, run: Axis, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The filters as [taps of other rows, run, filter], with zeros behind the taps of a row."""
+    roles, last, step = sliding.roles, sliding.taps[-1], axis_index(run.name)
+    places = digits(step, (last, *sliding.channels))
+    limits = {run.name: points((run,))}
+    read = roles.weights.mapped(lambda index: index.substitute(places, limits))
+    if (real := points((last, *sliding.channels))) < points((run,)):
+        read = replace(read, guard=Guard((step * -1 + (real - 1),), 0.0))
+    axes = tuple(Axis(axis.name, axis.extent) for axis in (*sliding.taps[:-1], run, *roles.filters))
+    return moved(roles, axes, read, plain(axes), extents(axes), "filters", name=name, result=result)
+
+
+def _product(
+    sliding: SlidingProduct, run: Axis, image: Tensor, filters: Tensor, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """Sums of products as [batch, outputs, filter]."""
+    roles, last = sliding.roles, sliding.slides[-1]
+    depths, kept = (*sliding.taps[:-1], run), (*roles.batch, *roles.outputs, *roles.filters)
+    place = axis_index(last.output.name) * (last.stride * _channels(sliding)) + axis_index(run.name)
+    read = Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides[:-1]), place))
+    weights = Access(filters.name, plain((*depths, *roles.filters)))
+    accumulator = roles.problem.operator.accumulator
+    operator = Operator(name, "conv", (*kept, *depths), (read, weights), Access(result, plain(kept)), PRODUCT, SUM, accumulator)
+    return operator, Tensor(result, extents(kept), roles.problem.result.dtype)
+
+
+ALGORITHM = Algorithm("few channels", Accuracy.EXACT, applies, expand)
