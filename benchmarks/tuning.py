@@ -4,7 +4,7 @@
     python -m benchmarks.tuning features [--sixteen] [--count 150]    # working sets of the first variants, for rankers that learn
     python -m benchmarks.tuning judge                                 # every method on every table
     python -m benchmarks.tuning finals [--problems G7,C8]             # what methods found, in pairs with the planner's choice
-    python -m benchmarks.tuning headlines [--problems 64x64x64]       # products beside naive loops and peers
+    python -m benchmarks.tuning headlines [--problems 64x64x64] [--threads 2]    # products beside naive loops and peers
     python -m benchmarks.tuning report                                # tables, printed, and put among the results
 
 `measure` fills tables of variants, the sixteen problems of `studies.tuned.problems.EXHAUSTIVE` first, in three passes. It can be
@@ -39,6 +39,8 @@ FULL = 2000
 """Variants of a whole table."""
 ATTEMPTS = 3
 """At a problem whose process ends with an error."""
+PARALLEL = 2
+"""Threads of the parallel headlines."""
 LARGE_COUNT = 40
 """Variants of problems above `MOST_FLOPS`: a call of theirs takes up to two seconds."""
 
@@ -120,8 +122,8 @@ def run_final(options: argparse.Namespace) -> None:
 def run_headlines(options: argparse.Namespace) -> None:
     """Products that have none yet, each in a process of its own."""
     for problem in sorted(_chosen(options.problems), key=lambda one: one.flops):
-        if problem.gemm is not None and File(options.directory, problem.name).read("headlines") is None:
-            words = ["headline", problem.name, "--directory", str(options.directory)]
+        if problem.gemm is not None and File(options.directory, problem.name).read(_headlines(options.threads)) is None:
+            words = ["headline", problem.name, "--threads", str(options.threads), "--directory", str(options.directory)]
             subprocess.run([sys.executable, "-m", "benchmarks.tuning", *words], check=False)
 
 
@@ -131,27 +133,37 @@ def run_headline(options: argparse.Namespace) -> None:
 
     problem = problem_named(options.problem)
     assert problem.gemm is not None
-    File(options.directory, problem.name).write("headlines", headlines.measure(problem.gemm))
+    found = headlines.measure(problem.gemm, options.threads)
+    File(options.directory, problem.name).write(_headlines(options.threads), found)
     print(problem.name, flush=True)
+
+
+def _headlines(threads: int) -> str:
+    """What products on so many threads are written under."""
+    return "headlines" if threads == 1 else f"headlines-{threads}"
 
 
 def run_report(options: argparse.Namespace) -> None:
     """Print the tables, and write them among the results."""
     rows, products = list(_rows(options.directory)), dict(_products(options.directory))
-    lines = [*provenance(calibration.ensure(), toolchain.find(), (), 1).lines(), "", *_report(rows, products)]
+    parallel = dict(_products(options.directory, PARALLEL))
+    lines = [*provenance(calibration.ensure(), toolchain.find(), (), 1).lines(), "", *_report(rows, products, parallel)]
     path = default_path("tuning")
-    _write(path, {"problems": [_document(row) for row in rows], "products": products})
+    _write(path, {"problems": [_document(row) for row in rows], "products": products, "parallel": parallel})
     path.with_suffix(".md").write_text("\n".join(["# What tuning gains", "", "```text", *lines, "```", ""]))
     print("\n".join(lines))
 
 
-def _report(rows: list[tables.Row], products: dict[str, dict[str, float]]) -> Iterator[str]:
+def _report(
+    rows: list[tables.Row], products: dict[str, dict[str, float]], parallel: dict[str, dict[str, float]]
+) -> Iterator[str]:
     yield "choice/best: in pairs that did not elect the best; methods: the share of the best speed of the table"
     yield from ("", *tables.fractions(rows), "", *tables.bound(rows), "")
     yield from ("processor seconds, of planning and compiling the choice, and of each method", "", *tables.costs(rows), "")
     yield from ("Spearman's correlation of orders and times", "", *tables.correlations(rows), "")
     yield from ("products beside naive loops (-O3) and peers, one thread", "", *tables.headlines(products), "")
-    yield from ("the papers' headlines", "", *tables.papers(rows, products))
+    yield from (f"the same on {PARALLEL} threads, peak of one core", "", *tables.headlines(parallel), "")
+    yield from ("the papers' headlines", "", *tables.papers(rows, products, parallel))
 
 
 def _rows(directory: Path) -> Iterator[tables.Row]:
@@ -165,9 +177,9 @@ def _rows(directory: Path) -> Iterator[tables.Row]:
             yield tables.Row(problem.name, problem.flops, problem.is_exhaustive, header, judged[problem.name], series)
 
 
-def _products(directory: Path) -> Iterator[tuple[str, dict[str, float]]]:
+def _products(directory: Path, threads: int = 1) -> Iterator[tuple[str, dict[str, float]]]:
     for problem in problems():
-        found = File(directory, problem.name).read("headlines")
+        found = File(directory, problem.name).read(_headlines(threads))
         if isinstance(found, dict):
             yield problem.name, found
 
@@ -212,6 +224,8 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         found[name].add_argument("--problems")
     for name in ("one", "final", "headline"):
         found[name].add_argument("problem")
+    for name in ("headlines", "headline"):
+        found[name].add_argument("--threads", type=int, choices=(1, PARALLEL), default=1)
     found["one"].add_argument("count", type=int)
     found["features"].add_argument("--count", type=int, default=150)
     found["features"].add_argument("--sixteen", action="store_true")
@@ -222,8 +236,8 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
 
 def main(arguments: list[str]) -> None:
     """Measure or report."""
-    restart_if_unfair(1)
     options = parsed(arguments)
+    restart_if_unfair(getattr(options, "threads", 1))
     options.run(options)
 
 

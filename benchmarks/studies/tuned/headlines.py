@@ -1,9 +1,10 @@
-"""Products of PolyDL beside its headlines: over the naive loops, over peers, and the share of the peak; one thread, in turns."""
+"""Products of PolyDL beside its headlines: over the naive loops, over peers, and the share of the peak; in turns."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -24,11 +25,12 @@ ROUNDS, LARGE_ROUNDS, LARGE_FLOPS = 11, 3, 5e9
 NAIVE = "naive"
 
 
-def measure(shape: GemmShape) -> dict[str, float]:
+def measure(shape: GemmShape, threads: int = 1) -> dict[str, float]:
     """Seconds of everyone, medians of rounds; and the peak of one core beside them, as "peak_flops_per_s"."""
-    os.sched_setaffinity(0, {CORE})
+    if threads == 1:
+        os.sched_setaffinity(0, {CORE})
     case = GemmCase(shape)
-    contenders = list(_contenders(case))
+    contenders = list(_contenders(case, threads))
     for one in contenders:
         one.call()
         error = case.error(one.result())
@@ -36,8 +38,8 @@ def measure(shape: GemmShape) -> dict[str, float]:
     rounds = ROUNDS if shape.flops < LARGE_FLOPS else LARGE_ROUNDS
     times: dict[str, list[float]] = {one.name: [] for one in contenders}
     with TemporaryDirectory(prefix="tilewright-naive-") as directory:
-        loops = naive.compiled(Path(directory))
-        with undisturbed():
+        loops = naive.compiled(Path(directory), threads)
+        with undisturbed() if threads == 1 else nullcontext():
             peak = peak_flops_per_s()
             for number in range(rounds):
                 for one in contenders[:: 1 if number % 2 else -1]:
@@ -47,11 +49,11 @@ def measure(shape: GemmShape) -> dict[str, float]:
     return {**{name: median(found) for name, found in times.items()}, NAIVE: naive_s, "peak_flops_per_s": peak}
 
 
-def _contenders(case: GemmCase) -> Iterator[Contender]:
+def _contenders(case: GemmCase, threads: int) -> Iterator[Contender]:
     """Ours and the peers that are installed."""
     for peer in (own.PEER, NUMPY["gemm"], torch.PEER, onednn.PEER):
         if not peer.missing():
-            yield from peer.prepare(case, 1)
+            yield from peer.prepare(case, threads)
 
 
 def best_peer(times: dict[str, float]) -> float:

@@ -1,4 +1,4 @@
-"""PolyDL's baseline: the three loops of its Figure 2, compiled with -O3 for this machine."""
+"""PolyDL's baseline: the three loops of its Figure 2, compiled with -O3 for this machine; threads share the rows."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from tilewright.runtime import toolchain
 
 TEXT = """\
 void naive(long m, long n, long k, const float *restrict a, const float *restrict b, float *restrict c) {
+  #pragma omp parallel for num_threads(THREADS)
   for (long i = 0; i < m; i++)
     for (long j = 0; j < n; j++)
       for (long l = 0; l < k; l++)
         c[i * n + j] += a[i * k + l] * b[l * n + j];
 }
 """
-FLAGS = ("-O3", "-march=native", "-shared", "-fPIC")
+FLAGS = ("-O3", "-march=native", "-fopenmp", "-shared", "-fPIC")
 LONGEST_S = 1.0
 """Of a call: of longer products the first rows are computed, and their time is scaled. All rows are alike."""
 
@@ -32,10 +33,11 @@ class Naive:
     """The compiled loops."""
 
     function: Any
+    threads: int = 1
 
     def seconds(self, a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> float:
         """Of the whole product of contiguous float32 arrays."""
-        rows = 1
+        rows = min(self.threads, len(a))
         while True:
             elapsed_s = self._timed(a[:rows], b)
             if rows == len(a) or elapsed_s > LONGEST_S / 4:
@@ -68,12 +70,12 @@ def more_rows(rows: int, all_rows: int, elapsed_s: float) -> int:
     return max(rows + 1, min(all_rows, 10 * rows, fitting)) if rows < all_rows else all_rows
 
 
-def compiled(directory: Path) -> Naive:
+def compiled(directory: Path, threads: int = 1) -> Naive:
     """The loops as a library in a directory, which stays loaded."""
     source, library = directory / "naive.c", directory / "naive.so"
     source.write_text(TEXT)
-    subprocess.run([*toolchain.find().command, *FLAGS, "-o", str(library), str(source)], check=True)
-    return Naive(ctypes.CDLL(str(library)).naive)
+    subprocess.run([*toolchain.find().command, *FLAGS, f"-DTHREADS={threads}", "-o", str(library), str(source)], check=True)
+    return Naive(ctypes.CDLL(str(library)).naive, threads)
 
 
 def _elapsed(call: Callable[[], object]) -> float:

@@ -178,17 +178,20 @@ def test_headlines_stand_beside_those_of_the_papers() -> None:
         "256x256x2048": {"tilewright": 4e-3, "numpy": 8e-3, "naive": 40e-3, "peak_flops_per_s": 1e11},
         "16x16x16": {"tilewright": 1e-7, "numpy": 2e-7, "naive": 1e-6, "peak_flops_per_s": 1e11},
     }
-    lines = tables.papers([row("256x256x2048", 0.8, other=1.0)], products)
+    parallel = {"256x256x2048": {"tilewright": 2e-3, "numpy": 4e-3, "naive": 25e-3, "peak_flops_per_s": 1e11}}
+    lines = tables.papers([row("256x256x2048", 0.8, other=1.0)], products, parallel)
     text = "\n".join(" ".join(line.split()) for line in lines)
     assert "over naive loops, Table 1, one thread 7.6 10.0" in text
     assert "(AutoTVM) 4.9 12.5, choice 10.0, 1 sizes" in text
+    assert "28 cores; 2 8.2 12.5" in text
     assert "33-71% 82%-82%" in text
     assert "search over planning 21.9 40" in text
     assert "over that of the search's 1.39 0.80" in text
     assert len(tables.headlines(products)) == 3
 
 
-def test_the_naive_loops_compute_a_product(tmp_path: Path) -> None:
+@pytest.mark.parametrize("threads", [1, 2])
+def test_the_naive_loops_compute_a_product(tmp_path: Path, threads: int) -> None:
     source = np.random.default_rng(0)
     a, b = (source.standard_normal(shape, np.float32) for shape in ((5, 7), (7, 9)))
-    np.testing.assert_allclose(naive.compiled(tmp_path).product(a, b), a @ b, rtol=1e-4)
+    np.testing.assert_allclose(naive.compiled(tmp_path, threads).product(a, b), a @ b, rtol=1e-4)
