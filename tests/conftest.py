@@ -13,10 +13,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.support.targets import executable_features
-from tilewright.machine import Machine, fit_files
-from tilewright.plan.planner import forget_plans
-from tilewright.runtime import calibration
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.setdefault(
+        name, "1"
+    )  # before NumPy and torch start threads: those of two workers would wait for each other, spinning
+
+from tests.support.targets import executable_features  # noqa: E402
+from tilewright.machine import Machine, fit_files  # noqa: E402
+from tilewright.plan.planner import forget_plans  # noqa: E402
+from tilewright.runtime import calibration  # noqa: E402
 
 settings.register_profile(
     "tilewright",

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from tilewright.errors import TilewrightError
+from tilewright.tune.one_thread import one_thread
 from tilewright.tune.rankers.ranker import State, Variant, by_problem
 from tilewright.tune.rankers.scaling import Rows, Scaling, scaling_of
 
@@ -44,7 +45,7 @@ class Tournament:
         rows = torch.from_numpy(self._scaling(variants).astype(np.float32))
         times = np.array([variant.measured_s for variant in variants])
         labels = torch.from_numpy((times[right] < times[left]).astype(np.int64))
-        with torch.random.fork_rng(devices=[]):
+        with one_thread(), torch.random.fork_rng(devices=[]):
             torch.manual_seed(self.seed)
             self._network = _network(rows.shape[1])
             _fit(self._network, torch.cat([rows[left], rows[right]], dim=1), labels)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import torch
 from torch import nn
 
+from tilewright.tune.one_thread import one_thread
 from tilewright.tune.unroll.environment import ACTIONS, UnrollEnvironment
 from tilewright.tune.unroll.factors import Factors, Registers
 from tilewright.tune.unroll.searches import BudgetSpent, Trace
@@ -102,7 +102,7 @@ class Agent:
 def agent_search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move] = ()) -> None:
     """Short episodes until the budget is spent or nothing new is found: from random factors while the agent explores, else from
     the fastest known ones. The first begins where the trace says. With `moves` (`moves_on`) it has learned before it begins."""
-    with _one_thread():
+    with one_thread():
         _search(trace, registers, seed, moves)
 
 
@@ -120,17 +120,6 @@ def _search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move]
             start, idle = None, 0 if len(trace.found) > known else idle + 1
     except BudgetSpent:
         return
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    """The network is so small that threads cost more than they compute."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _beginning(agent: Agent, trace: Trace, every: Sequence[Factors]) -> Factors:
