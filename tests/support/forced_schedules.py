@@ -38,14 +38,14 @@ def orders(problem: PlanningProblem) -> list[OuterLoops]:
         for below in group_choices(executable_fused_groups(space, one.outer_loops, free)):
             choices = {axis: one.choices[axis] for axis in one.dims}
             if below:
-                found.append(OuterLoops(space, one.outer_loops, (), {}, tree_choices(space, choices, below), below))
+                found.append(OuterLoops(space, one.outer_loops, (), tree_choices(space, choices, below), below))
     return found
 
 
 def with_tiles(order: OuterLoops, generator: random.Random) -> Candidate:
     """The order with one tile of each axis, one that cuts it and a small one rather, and the best inner loops below."""
     tiles = {axis: (generator.choice(_likely(order.choices[axis])),) for axis in order.dims}
-    return OuterLoops(order.space, order.outer_loops, order.line_buffered, {}, tiles, order.fused_groups).best()
+    return OuterLoops(order.space, order.outer_loops, order.line_buffered, tiles, order.fused_groups).best()
 
 
 def _likely(tiles: tuple[int, ...]) -> tuple[int, ...]:

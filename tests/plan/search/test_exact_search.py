@@ -177,7 +177,7 @@ def test_prefixes_that_were_skipped_could_not_have_won(kernels: tuple[int, int])
     case = context(convolution_chain(height=6, width=6, channels=(8, 8, 8), kernels=kernels), machine_with(2 << 10, 6 << 10))
     space = space_of(case)
     winner = search(case)[0]
-    every = [OuterLoops(space, outer_loops, line_buffered, {}).best() for outer_loops, line_buffered in space.variants()]
+    every = [OuterLoops(space, outer_loops, line_buffered).best() for outer_loops, line_buffered in space.variants()]
     able = [candidate for candidate in every if candidate.used_bytes <= case.capacity_bytes] or every
     assert winner.cores_s == min(candidate.cores_s for candidate in able)
     assert_bounds_hold(case)
@@ -188,7 +188,7 @@ def assert_bounds_hold(case: CostContext) -> None:
     space = space_of(case)
     bounds = Bounds(space)
     for outer_loops, line_buffered in space.variants():
-        every = OuterLoops(space, outer_loops, line_buffered, {})
+        every = OuterLoops(space, outer_loops, line_buffered)
         best = every.best()
         index = tuple(every.choices[axis].index(best.tiles[axis]) for axis in every.dims)
         assert every.least(bounds)[0][index] <= best.cores_s * (1 + 1e-9)

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.arrays import Count, expanded, minimum
 from tilewright.plan.regions.required_regions import (
@@ -158,6 +160,38 @@ def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
 
     operators = tuple(
         OperatorView(m.operator, loops(m), m.conditions, m.tiles, m.regions, m.line_buffered) for m in view.operators
+    )
+    return ChainView(view.chain, operators, view.storage, view.sizes)
+
+
+def view_of_tiles(view: ChainView, picks: Sequence[np.ndarray]) -> ChainView:
+    """The view with some of the tiles along every dimension of its arrays: those at these places, in order."""
+    known: dict[int, Count] = {}
+
+    def taken(figure: Count) -> Count:
+        if not isinstance(figure, np.ndarray):
+            return figure
+        if id(figure) not in known:
+            some = figure
+            for dimension, extent in enumerate(figure.shape):
+                if extent > len(picks[dimension]):
+                    some = some.take(picks[dimension], dimension)
+            known[id(figure)] = some
+        return known[id(figure)]
+
+    def loop_of(loop: LoopView) -> LoopView:
+        return LoopView(loop.axis, taken(loop.trips), loop.node)
+
+    operators = tuple(
+        OperatorView(
+            member.operator,
+            tuple(map(loop_of, member.loops)),
+            member.conditions,
+            {axis: taken(tile) for axis, tile in member.tiles.items()},
+            {axis: region.each(taken) for axis, region in member.regions.items()},
+            taken(member.line_buffered),
+        )
+        for member in view.operators
     )
     return ChainView(view.chain, operators, view.storage, view.sizes)
 

@@ -16,18 +16,17 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import Condition, Count, Quantity, either, product
-from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
+from tilewright.plan.arrays import Condition, Count, Quantity, product
+from tilewright.plan.model.cost import Work, arithmetic_work, least_work, seconds, useful_seconds
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import likeness
 from tilewright.plan.model.masked_work import least_guarded_work
 from tilewright.plan.model.memory.working_set import live_bytes
-from tilewright.plan.model.operands.read_once import has_all_rows, operand_read_once
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage
+from tilewright.plan.search.tile_blocks import TileBlocks
 from tilewright.plan.space.schedule_space import Choices, Space
-from tilewright.plan.space.tile_sizes import broadcast
 
 SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
@@ -39,28 +38,17 @@ def with_spills(context: CostContext, price: Quantity, used: Quantity) -> Quanti
     return np.where(excess > 1, price * (SPILL + excess), price)
 
 
-def tile_bytes(context: CostContext, operator: Operator, block: Block) -> Count:
-    """What an operator's tiles of inputs and outputs take, but for what passes by once."""
-    operands, read_once = context.operands[operator.name], operand_read_once(context, operator)
-    passes: Condition = read_once is not None and has_all_rows(context, operator, block.tiles)
-    kept = [True if operand.is_write or operand.access != read_once else np.logical_not(passes) for operand in operands]
-    tiles = zip(operands, block.footprints.tile, kept, strict=True)
-    return sum(
-        operand.element_bytes * either(is_kept, tile, 0) for operand, tile, is_kept in tiles if not operand.is_intermediate
-    )
-
-
 class Bounds:
     """Lower bounds of a space; what orders of outer loops have in common is computed once.
 
     Arrays of an order of outer loops have a dimension for each of its axes, in the chain's order.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, every: TileBlocks | None = None) -> None:
         self.space, self.context = space, space.context
-        operators = self.context.chain.operators
-        self.axes = {op.name: tuple(a for a in self.context.sizes if a in space.tiles and a in op.axis_names) for op in operators}
-        self.parts = self._all_parts(operators)
+        self.every = every or TileBlocks(space)
+        self.axes = self.every.axes
+        self.parts = self._all_parts(self.context.chain.operators)
         self.works: dict[Hashable, tuple[Work, np.ndarray]] = {}
         self.shown = 1.0
         """The share of waiting for the pages of right operands that is not hidden."""
@@ -94,8 +82,8 @@ class Bounds:
 
     def without_spills(self, view: ChainView, choices: Choices) -> np.ndarray:
         """As `of_outer_loops`, if everything fitted the fusion level."""
-        line_buffering = _line_buffering(view)
-        prices = (self._price_and_use(member, choices, line_buffering)[0] for member in view.operators)
+        line_buffering = line_buffering_of(view)
+        prices = (self.price_and_use(member, choices, line_buffering)[0] for member in view.operators)
         return sum(prices, np.zeros((1,) * len(choices)))
 
     def of_outer_loops(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -106,7 +94,7 @@ class Bounds:
         intermediates take at least (default: what they take without further loops).
         """
         live = live_bytes(view) if live is None else live
-        line_buffering = _line_buffering(view)
+        line_buffering = line_buffering_of(view)
         held = np.asarray(live)
         key = (
             tuple(choices.items()),
@@ -125,12 +113,12 @@ class Bounds:
         """The price of all operators and the most bytes that one uses, where intermediates hold `live` ones."""
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for member in view.operators:
-            price, used = self._price_and_use(member, choices, line_buffering)
+            price, used = self.price_and_use(member, choices, line_buffering)
             total = total + with_spills(self.context, price, used + live)
             most = np.maximum(most, used + live)
         return total, most
 
-    def _price_and_use(
+    def price_and_use(
         self, member: OperatorView, choices: Choices, line_buffering: tuple[str, ...]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Those of one operator; `line_buffering` has the tensors that have circular line buffers, and the axis along which they
@@ -215,12 +203,8 @@ class Bounds:
 
     def _parts(self, operator: Operator) -> tuple[np.ndarray, ...]:
         """Arithmetic, functions, packing, overhead, bytes into each level, bytes of tiles: for all tiles of all axes."""
-        context, axes = self.context, self.axes[operator.name]
-        choices = {axis: (1,) if axis in self.space.batch else self.space.tiles[axis] for axis in axes}
-        tiles = broadcast(axes, choices)
-        box = {axis: np.minimum(tiles[axis], size) if axis in tiles else size for axis, size in context.sizes.items()}
-        block = measure(context, operator, box)
-        work = least_work(context, operator, block)
+        context, axes, every = self.context, self.axes[operator.name], self.every.of(operator)
+        work = least_work(context, operator, every.block)
         moved = next(iter(work.traffic_bytes.values()))
         parts = (
             work.arithmetic_s,
@@ -228,12 +212,12 @@ class Bounds:
             work.packing_s,
             work.overhead_s,
             moved,
-            tile_bytes(context, operator, block),
+            every.used_bytes,
         )
         return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)
 
 
-def _line_buffering(view: ChainView) -> tuple[str, ...]:
+def line_buffering_of(view: ChainView) -> tuple[str, ...]:
     """The tensors that have circular line buffers, and the axis along which they are."""
     line_buffered = tuple(tensor for tensor, storage in view.storage.items() if storage is Storage.LINE_BUFFER)
     return (*line_buffered, view.operators[-1].loops[-1].axis) if line_buffered else ()

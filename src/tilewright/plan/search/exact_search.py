@@ -110,7 +110,8 @@ def _trees_below(outer_loops: OuterLoops, fused_groups: Sequence[FusedGroup], bo
     able = executable_fused_groups(space, outer_loops.outer_loops, fused_groups) if restricted is not None else ()
     if restricted is not None and able:
         for below in group_choices(able):
-            yield OuterLoops(space, outer_loops.outer_loops, (), {}, tree_choices(space, restricted.choices, below), below)
+            choices = tree_choices(space, restricted.choices, below)
+            yield OuterLoops(space, outer_loops.outer_loops, (), choices, below, every=outer_loops.every)
 
 
 def _bound(context: CostContext, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:

@@ -12,7 +12,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
-from typing import TypeAlias
 
 import numpy as np
 
@@ -27,12 +26,12 @@ from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, se
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance, threads_seconds
-from tilewright.plan.regions.loop_views import LoopView, OperatorView, view_behind, view_outer_loops
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_behind, view_of_tiles, view_outer_loops
 from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of
-from tilewright.plan.search.bounds import Bounds, tile_bytes, with_spills
+from tilewright.plan.search.bounds import Bounds, with_spills
 from tilewright.plan.search.resident_tiles import (
     MOST_RESIDENT,
     Resident,
@@ -40,11 +39,9 @@ from tilewright.plan.search.resident_tiles import (
     resident_bytes,
     resident_bytes_of_others,
 )
+from tilewright.plan.search.tile_blocks import TileBlocks, Tiles, tile_bytes
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
 from tilewright.plan.space.tile_sizes import best_index, broadcast
-
-Blocks: TypeAlias = dict[Hashable, Block]
-
 
 @dataclass(frozen=True, slots=True)
 class _Option:
@@ -79,25 +76,25 @@ class OuterLoops:
         space: Space,
         outer_loops: tuple[str, ...],
         line_buffered: tuple[str, ...],
-        blocks: Blocks,
         choices: Choices | None = None,
         fused_groups: tuple[FusedGroup, ...] = (),
+        *,
         views: Views | None = None,
+        every: TileBlocks | None = None,
+        view: ChainView | None = None,
     ) -> None:
-        self.space, self.outer_loops, self.line_buffered, self.blocks, self.fused_groups = (
-            space,
-            outer_loops,
-            line_buffered,
-            blocks,
-            fused_groups,
-        )
-        self.context = space.context
+        """`every` block of the space, `views` of other orders, and its own `view` may be known."""
+        self.space, self.outer_loops, self.line_buffered, self.fused_groups = space, outer_loops, line_buffered, fused_groups
+        self.context, self.every = space.context, every or TileBlocks(space)
+        self.blocks: dict[Hashable, Tiles] = {}
         self.shared = (*outer_loops, *(axis for fused_group in fused_groups for axis in fused_group.axes))
         self.dims = tuple(axis for axis in self.context.sizes if axis in self.shared)
         self.choices: Choices = choices or {axis: space.outer_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
-        self.view = shared_view(space, outer_loops, line_buffered, self.tiles, fused_groups, {} if views is None else views)
+        self.view = view or shared_view(
+            space, outer_loops, line_buffered, self.tiles, fused_groups, {} if views is None else views
+        )
         self.parallel_blocks: Count = blocks_in_view(self.view, len(outer_loops))
 
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -123,7 +120,7 @@ class OuterLoops:
 
     def at_best(self, live: Count) -> np.ndarray:
         """What the operators cost (seconds on the cores) if intermediates took so much and nothing stayed of other operators."""
-        around = replace(chain_figures(self.context, self.view), live_bytes=live)
+        around = chain_figures(self.context, self.view, live)
         options = self._options(around)
         return self._unhindered(options, live)
 
@@ -147,15 +144,15 @@ class OuterLoops:
             return None
         if able.all():
             return self
-        kept = {}
+        kept, picks = {}, []
         for position, axis in enumerate(self.dims):
             dimensions = tuple(dimension for dimension in range(able.ndim) if dimension != position)
-            kept[axis] = tuple(
-                tile
-                for tile, any_able in zip(self.choices[axis], np.atleast_1d(able.any(axis=dimensions)), strict=True)
-                if any_able
-            )
-        return OuterLoops(self.space, self.outer_loops, self.line_buffered, {}, kept, self.fused_groups)
+            picks.append(np.flatnonzero(able.any(axis=dimensions)))
+            kept[axis] = tuple(self.choices[axis][place] for place in picks[-1])
+        view = view_of_tiles(self.view, picks)
+        return OuterLoops(
+            self.space, self.outer_loops, self.line_buffered, kept, self.fused_groups, every=self.every, view=view
+        )
 
     def keeps_all(self) -> bool:
         """Whether no intermediate is computed again, or line-buffered."""
@@ -284,10 +281,10 @@ class OuterLoops:
         for order in self._inner_orders(shared):
             view = self._with_inner(shared, order)
             inner_around = _behind(around, len(self._inner_dims(order)))
-            block = self._block(shared, order)
-            price = self._price(inner_around, view, block)
+            tiles = self._block(shared, order, view)
+            price = self._price(inner_around, view, tiles.block)
             rereads = np.asarray(sum(self._resident(view))) == 0
-            yield _Option(order, price, tile_bytes(self.context, shared.operator, block), rereads)
+            yield _Option(order, price, tiles.used_bytes, rereads)
 
     def _inner_orders(self, member: OperatorView) -> tuple[tuple[str, ...], ...]:
         """The orders of an operator's inner loops; it has none along axes with required regions."""
@@ -335,14 +332,15 @@ class OuterLoops:
         at = prices.argmin(axis=-1)
         return _Choice(_taken(prices, at), _taken(needs, at), np.full(self.shape, number), at)
 
-    def _block(self, member: OperatorView, order: tuple[str, ...]) -> Block:
-        along = self.outer_loops[-1] if self.line_buffered else ""
-        key = (member.operator.name, self.dims, self.line_buffered, along, bool(order))
+    def _block(self, member: OperatorView, order: tuple[str, ...], view: OperatorView) -> Tiles:
+        """The blocks of an operator under inner loops: the same in every order of them."""
+        operator, key = member.operator, (member.operator.name, bool(order))
         if key not in self.blocks:
-            view = self._with_inner(member, order)
-            self.blocks[key] = measure(
-                self.context.with_sizes(view.computed_sizes(self.context.sizes)), member.operator, view.tiles
-            )
+            if member.regions:
+                block = measure(self.context.with_sizes(view.computed_sizes(self.context.sizes)), operator, view.tiles)
+                self.blocks[key] = Tiles(block, tile_bytes(self.context, operator, block))
+            else:
+                self.blocks[key] = self.every.below(operator, self.choices, self._inner_dims(order), view.tiles)
         return self.blocks[key]
 
     def _inner_dims(self, order: Sequence[str]) -> tuple[str, ...]:
@@ -373,11 +371,12 @@ class OuterLoops:
         return isinstance(self.context.chain.extents[axis], SymbolicExtent) or tile < planned_sizes(self.context.chain)[axis]
 
 
-def outer_orders(space: Space) -> tuple[OuterLoops, ...]:
+def outer_orders(space: Space, every: TileBlocks) -> tuple[OuterLoops, ...]:
     """Every order of outer loops of a space, shortest first."""
-    blocks, views = Blocks(), Views()
+    views = Views()
     return tuple(
-        OuterLoops(space, outer_loops, line_buffered, blocks, views=views) for outer_loops, line_buffered in space.variants()
+        OuterLoops(space, outer_loops, line_buffered, views=views, every=every)
+        for outer_loops, line_buffered in space.variants()
     )
 
 

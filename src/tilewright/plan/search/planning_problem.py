@@ -13,6 +13,7 @@ from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.search.bounds import Bounds
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders
+from tilewright.plan.search.tile_blocks import TileBlocks
 from tilewright.plan.space.schedule_space import Space, space_of
 
 MOST_PROBLEMS = 8
@@ -44,4 +45,5 @@ def planning_problem(
 def problem_of(context: CostContext, ranked: RankedKernels | None = None) -> PlanningProblem:
     """The problem of a context whose micro kernels are chosen."""
     space = space_of(context)
-    return PlanningProblem(context, ranked or {}, space, outer_orders(space), Bounds(space))
+    every = TileBlocks(space)
+    return PlanningProblem(context, ranked or {}, space, outer_orders(space, every), Bounds(space, every))

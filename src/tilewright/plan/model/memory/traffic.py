@@ -47,8 +47,8 @@ class Footprints:
     swept: tuple[Count, ...]
 
 
-def chain_figures(context: CostContext, view: ChainView) -> ChainFigures:
-    """Of all operators under a schedule, or under a family of them."""
+def chain_figures(context: CostContext, view: ChainView, live: Count | None = None) -> ChainFigures:
+    """Of all operators under a schedule, or under a family of them; `live` is what intermediates take, if that is known."""
     paths = [[loop.node for loop in member.loops] for member in view.operators]
     shared = sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False))
     beside = [shared, *(_alike(*pair) for pair in pairwise(paths)), shared]
@@ -61,7 +61,7 @@ def chain_figures(context: CostContext, view: ChainView) -> ChainFigures:
         sizes = [level.size_bytes, *([share_bytes(context, level, blocks)] * shared)]
         fits = [bytes_inside <= size for bytes_inside, size in zip(touched, sizes, strict=True)]
         held[level.name] = tuple(reduce(lambda left, right: left | right, fits[: depth + 1]) for depth in range(shared + 1))
-    return ChainFigures(live_bytes(view), together, held, tuple(touched))
+    return ChainFigures(live_bytes(view) if live is None else live, together, held, tuple(touched))
 
 
 def share_bytes(context: CostContext, level: MemoryLevel, blocks: Count) -> Count:
