@@ -61,6 +61,8 @@ class OperatorView:
 
     def running(self) -> tuple[LoopView, ...]:
         """The loops at whose every block the operator runs; at the others it runs for one block only."""
+        if not self.conditions:
+            return self.loops
         return tuple(loop for loop in self.loops if loop.axis not in self.conditions)
 
 
@@ -140,8 +142,8 @@ def view_outer_loops(
         below = (*together, *group_loops)
         loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for axis, i in zip(below, numbers, strict=True))
         node += len(group_loops)
-        box = {axis: minimum(tiles[axis], size) if axis in below else shared[axis] for axis, size in sizes.items()}
-        box |= {axis: region.tile for axis, region in regions.items()}
+        inner = {axis: minimum(tiles[axis], sizes[axis]) for axis in below}
+        box = {**shared, **inner, **{axis: region.tile for axis, region in regions.items()}}
         views.append(
             OperatorView(operator, (*around, *loops), {}, box, regions, line_buffered_elements(operator, regions, shared, cuts))
         )
@@ -164,32 +166,35 @@ def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
     return ChainView(view.chain, operators, view.storage, view.sizes)
 
 
+def taken(figure: Count, picks: Sequence[np.ndarray]) -> Count:
+    """A figure of some of the tiles along every dimension; plain values stay plain."""
+    if isinstance(figure, np.ndarray):
+        for dimension, extent in enumerate(figure.shape):
+            if extent > len(picks[dimension]):
+                figure = figure.take(picks[dimension], dimension)
+    return figure
+
+
 def view_of_tiles(view: ChainView, picks: Sequence[np.ndarray]) -> ChainView:
     """The view with some of the tiles along every dimension of its arrays: those at these places, in order."""
     known: dict[int, Count] = {}
 
-    def taken(figure: Count) -> Count:
-        if not isinstance(figure, np.ndarray):
-            return figure
+    def some(figure: Count) -> Count:
         if id(figure) not in known:
-            some = figure
-            for dimension, extent in enumerate(figure.shape):
-                if extent > len(picks[dimension]):
-                    some = some.take(picks[dimension], dimension)
-            known[id(figure)] = some
+            known[id(figure)] = taken(figure, picks)
         return known[id(figure)]
 
     def loop_of(loop: LoopView) -> LoopView:
-        return LoopView(loop.axis, taken(loop.trips), loop.node)
+        return LoopView(loop.axis, some(loop.trips), loop.node)
 
     operators = tuple(
         OperatorView(
             member.operator,
             tuple(map(loop_of, member.loops)),
             member.conditions,
-            {axis: taken(tile) for axis, tile in member.tiles.items()},
-            {axis: region.each(taken) for axis, region in member.regions.items()},
-            taken(member.line_buffered),
+            {axis: some(tile) for axis, tile in member.tiles.items()},
+            {axis: region.each(some) for axis, region in member.regions.items()},
+            some(member.line_buffered),
         )
         for member in view.operators
     )
@@ -202,7 +207,7 @@ def _of(found: Mapping[Place, Region], operator: Operator) -> dict[str, Region]:
 
 def _axis_in_operator(operator: Operator, regions: Mapping[str, Region], axis: str) -> str:
     """The axis of an operator that moves with a shared loop; the loop's axis if no required region moves with it."""
-    if any(operator_axis.name == axis for operator_axis in operator.axes):
+    if axis in operator.axis_names:
         return axis
     return next((region_axis for region_axis, region in regions.items() if axis in region.loops), axis)
 

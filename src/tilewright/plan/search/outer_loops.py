@@ -26,7 +26,15 @@ from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, se
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance, threads_seconds
-from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_behind, view_of_tiles, view_outer_loops
+from tilewright.plan.regions.loop_views import (
+    ChainView,
+    LoopView,
+    OperatorView,
+    taken,
+    view_behind,
+    view_of_tiles,
+    view_outer_loops,
+)
 from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.regions.parallel_loops import blocks_in_view
 from tilewright.plan.regions.trip_counts import planned_sizes
@@ -82,8 +90,9 @@ class OuterLoops:
         views: Views | None = None,
         every: TileBlocks | None = None,
         view: ChainView | None = None,
+        live: Count | None = None,
     ) -> None:
-        """`every` block of the space, `views` of other orders, and its own `view` may be known."""
+        """`every` block of the space, `views` of other orders, its own `view` and what intermediates take may be known."""
         self.space, self.outer_loops, self.line_buffered, self.fused_groups = space, outer_loops, line_buffered, fused_groups
         self.context, self.every = space.context, every or TileBlocks(space)
         self.blocks: dict[Hashable, Tiles] = {}
@@ -96,18 +105,25 @@ class OuterLoops:
             space, outer_loops, line_buffered, self.tiles, fused_groups, {} if views is None else views
         )
         self.parallel_blocks: Count = blocks_in_view(self.view, len(outer_loops))
+        self.known_live = live
+
+    def live_bytes(self) -> Count:
+        """What intermediates take, for all tiles."""
+        if self.known_live is None:
+            self.known_live = live_bytes(self.view)
+        return self.known_live
 
     def least(self, bounds: Bounds, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
         """What the operators cost (seconds on the cores) and use (bytes) at least, for all tiles (see
         `Bounds.of_outer_loops`)."""
         count(Counted.ORDERS)
-        price, used = bounds.of_outer_loops(self.view, self.choices, live)
+        price, used = bounds.of_outer_loops(self.view, self.choices, self.live_bytes() if live is None else live)
         return spread(self._on_cores(price), self.shape), spread(used, self.shape)
 
     def least_live(self, able: Iterable[tuple[FusedGroup, ...]]) -> Count:
         """What intermediates take at least (bytes) if one of these choices of fused groups shares loops below, for all
         tiles."""
-        space, outer_loops, live = self.space, self.outer_loops, live_bytes(self.view)
+        space, outer_loops, live = self.space, self.outer_loops, self.live_bytes()
         for fused_groups in able:
             smallest = {axis: space.tiles[axis][0] for fused_group in fused_groups for axis in fused_group.axes}
             view = view_outer_loops(self.view.chain, outer_loops, {}, {**self.tiles, **smallest}, self.view.storage, fused_groups)
@@ -149,9 +165,9 @@ class OuterLoops:
             dimensions = tuple(dimension for dimension in range(able.ndim) if dimension != position)
             picks.append(np.flatnonzero(able.any(axis=dimensions)))
             kept[axis] = tuple(self.choices[axis][place] for place in picks[-1])
-        view = view_of_tiles(self.view, picks)
+        view, live = view_of_tiles(self.view, picks), taken(self.live_bytes(), picks)
         return OuterLoops(
-            self.space, self.outer_loops, self.line_buffered, kept, self.fused_groups, every=self.every, view=view
+            self.space, self.outer_loops, self.line_buffered, kept, self.fused_groups, every=self.every, view=view, live=live
         )
 
     def keeps_all(self) -> bool:
@@ -165,7 +181,7 @@ class OuterLoops:
     def best(self) -> Candidate:
         """The best candidate."""
         count(Counted.ORDERS_PRICED)
-        around = chain_figures(self.context, self.view)
+        around = chain_figures(self.context, self.view, self.live_bytes())
         options = self._options(around)
         stay = {member.operator.name: self._resident(member) for member in self.view.operators}
         alike = self._alike(options, stay)

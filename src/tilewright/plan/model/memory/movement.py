@@ -79,6 +79,21 @@ def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
     return visits
 
 
+class Visits:
+    """`tile_visits` of several accesses inside the same loops: once for all that the same loops index."""
+
+    def __init__(self, loops: Sequence[LoopView]) -> None:
+        self.loops = loops
+        self.known: dict[tuple[bool, ...], Count] = {}
+
+    def of(self, axes: frozenset[str]) -> Count:
+        """Of an access along these axes."""
+        indexed = tuple([loop.axis in axes for loop in self.loops])
+        if indexed not in self.known:
+            self.known[indexed] = tile_visits(self.loops, axes)
+        return self.known[indexed]
+
+
 def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
     """Lines 5 to 16 of Algorithm 1 as printed."""
     operator_axes = {axis.name for axis in view.operator.axes}

@@ -15,11 +15,13 @@ from functools import reduce
 from itertools import pairwise
 from math import gcd
 
+import numpy as np
+
 from tilewright.graph.types import Operator
 from tilewright.machine.description import MemoryLevel
 from tilewright.plan.arrays import Condition, Count, either, maximum, minimum
 from tilewright.plan.model.cost_context import CostContext, Operand
-from tilewright.plan.model.memory.movement import tile_visits
+from tilewright.plan.model.memory.movement import Visits
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.parallel_loops import blocks_in_view
@@ -94,15 +96,15 @@ def bytes_into(
     """
     operands = context.operands[view.operator.name]
     moved: dict[str, tuple[Count, ...]] = {}
+    into_fusion_level: tuple[Count, ...] = ()
     for position, level in enumerate(context.cache_levels):
         if position == context.fusion_position:
-            moved[level.name] = _outer(operands, block.swept, view.running())
+            moved[level.name] = into_fusion_level = _outer(operands, block.swept, view.running())
         elif position == 0:
             nearest, inner_block = inner or (view, block)
             moved[level.name] = _into_nearest(context, around, nearest, inner_block, conflict)
         else:
-            loops = _outside(view.running(), around.held[level.name])
-            moved[level.name] = _outer(operands, block.swept, loops)
+            moved[level.name] = _behind(operands, block.swept, view.running(), around.held[level.name], into_fusion_level)
     return _overflowing(context, view.operator, block, moved) if conflict > 1 else moved
 
 
@@ -168,15 +170,29 @@ def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:
 
 
 def _outer(operands: Sequence[Operand], swept: Sequence[Count], loops: Sequence[LoopView]) -> tuple[Count, ...]:
+    visits = Visits(loops)
     return tuple(
-        0 if operand.is_intermediate else _moved(operand, all_tiles, loops)
+        0 if operand.is_intermediate else _moved(operand, all_tiles, visits)
         for operand, all_tiles in zip(operands, swept, strict=True)
     )
 
 
-def _moved(operand: Operand, swept: Count, loops: Sequence[LoopView]) -> Count:
+def _behind(
+    operands: Sequence[Operand],
+    swept: Sequence[Count],
+    loops: Sequence[LoopView],
+    held: tuple[Condition, ...],
+    into_fusion_level: tuple[Count, ...],
+) -> tuple[Count, ...]:
+    """What moves into a cache behind the fusion level."""
+    if not np.any(held[-1]):  # nothing is held inside any loop: `held` grows with the loops
+        return into_fusion_level
+    return _outer(operands, swept, () if np.all(held[0]) else _outside(loops, held))
+
+
+def _moved(operand: Operand, swept: Count, times: Visits) -> Count:
     """A partially summed output that is visited r times is written r times and read back r - 1 times."""
-    visits = tile_visits(loops, operand.axes)
+    visits = times.of(operand.axes)
     return operand.element_bytes * swept * (2 * visits - 1 if operand.is_write else visits)
 
 
@@ -197,9 +213,9 @@ def _into_nearest(
     else:
         panel, loops, times = 0, view.running(), passes(operator)
     stays = around.live_bytes + panel <= context.nearest_bytes
-    moved = []
+    moved, visits = [], Visits(loops)
     for operand, swept in zip(operands, block.swept, strict=True):
-        size_bytes = _moved(operand, swept, loops) * (1 if operand.is_write else times)
+        size_bytes = _moved(operand, swept, visits) * (1 if operand.is_write else times)
         moved.append(either(stays, 0, size_bytes) if operand.is_intermediate else size_bytes)
     return tuple(moved)
 
