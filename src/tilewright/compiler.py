@@ -62,6 +62,7 @@ from tilewright.machine import Machine
 from tilewright.machine.description import CPU
 from tilewright.plan.decisions.exact_kernels import check_exact
 from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
+from tilewright.plan.memory import rare_collections
 from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
@@ -147,7 +148,7 @@ def plan(
     chosen. Plans of chains are `told` while others are not made yet; divisions into chains come from `answers` where these have
     them. Raises PlanningError where no plan exists.
     """
-    with _turn, bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
+    with _turn, rare_collections(), bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph, rewrites_for(machine, precision))

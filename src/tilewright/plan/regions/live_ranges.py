@@ -8,6 +8,7 @@ do.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import reduce
 from itertools import pairwise
 
@@ -27,13 +28,20 @@ def shared_buffers(view: ChainView) -> tuple[tuple[Group, ...], ...]:
 
     One that lasts (see `is_lasting`) lies in a place of its own all the same.
     """
-    outside = frozenset((*in_output_place(view.chain), *in_registers(view.chain)))
-    groups = [group for group in in_place_groups(view.chain) if not outside.issuperset(group)]
-    children = _children(view)
+    names = (member.operator.name for member in view.operators)
+    return _places(view.chain, tuple(zip(names, _children(view), strict=True)))
+
+
+@derived_once
+def _places(chain: Chain, children: tuple[tuple[str, int], ...]) -> tuple[tuple[Group, ...], ...]:
+    """The same where the operators run in these children of the shared loops."""
+    outside = frozenset((*in_output_place(chain), *in_registers(chain)))
+    groups = [group for group in in_place_groups(chain) if not outside.issuperset(group)]
+    by_name = dict(children)
     found: list[list[Group]] = []
     until: list[int] = []
     for group in groups:
-        first, last = _live_range(view.chain, children, group)
+        first, last = _live_range(chain, by_name, group)
         free = next((i for i, end in enumerate(until) if end < first), len(found))
         if free == len(found):
             found.append([])
@@ -71,7 +79,7 @@ def _users(chain: Chain, group: Group) -> tuple[str, ...]:
     return tuple(operator.name for operator in chain.operators if operator.name in names)
 
 
-def _live_range(chain: Chain, children: dict[str, int], group: Group) -> tuple[int, int]:
+def _live_range(chain: Chain, children: Mapping[str, int], group: Group) -> tuple[int, int]:
     used = [children[name] for name in _users(chain, group)]
     return min(used), max(used)
 
@@ -82,12 +90,11 @@ def _shared(view: ChainView) -> int:
     return sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False)) if len(paths) > 1 else 0
 
 
-def _children(view: ChainView) -> dict[str, int]:
-    """The number of the child of the shared loops in which an operator runs."""
-    shared = _shared(view)
-    numbers = {view.operators[0].operator.name: 0}
+def _children(view: ChainView) -> list[int]:
+    """For every operator the number of the child of the shared loops in which it runs."""
+    shared, numbers = _shared(view), [0]
     for left, right in pairwise(view.operators):
-        numbers[right.operator.name] = numbers[left.operator.name] + (not _is_same_child(left, right, shared))
+        numbers.append(numbers[-1] + (not _is_same_child(left, right, shared)))
     return numbers
 
 

@@ -51,6 +51,7 @@ from tilewright.plan.search.tile_blocks import TileBlocks, Tiles, tile_bytes
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
 from tilewright.plan.space.tile_sizes import best_index, broadcast
 
+
 @dataclass(frozen=True, slots=True)
 class _Option:
     """One inner loop order of an operator under an order of outer loops: figures for all tiles of the outer loops and, behind
@@ -391,8 +392,7 @@ def outer_orders(space: Space, every: TileBlocks) -> tuple[OuterLoops, ...]:
     """Every order of outer loops of a space, shortest first."""
     views = Views()
     return tuple(
-        OuterLoops(space, outer_loops, line_buffered, views=views, every=every)
-        for outer_loops, line_buffered in space.variants()
+        OuterLoops(space, outer_loops, line_buffered, views=views, every=every) for outer_loops, line_buffered in space.variants()
     )
 
 
