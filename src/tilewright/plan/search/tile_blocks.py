@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import Condition, Count, Quantity, either
+from tilewright.plan.arrays import Condition, Count, Value, either
 from tilewright.plan.model.cost import Block, measure
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints
@@ -56,9 +58,9 @@ class TileBlocks:
         every = self.of(operator)
         block = every.block
         places = Places(self.axes[operator.name], choices, inner, self.space)
-        footprints = Footprints(*(tuple(map(places.taken, each)) for each in (block.footprints.tile, block.footprints.swept)))
-        work = map(places.taken, (block.arithmetic_s, block.functions_s, block.calls))
-        return Tiles(Block(tiles, footprints, *work), places.taken(every.used_bytes))
+        tile, swept = (tuple(places.taken(size) for size in sizes) for sizes in (block.footprints.tile, block.footprints.swept))
+        work = (places.taken(figure) for figure in (block.arithmetic_s, block.functions_s, block.calls))
+        return Tiles(Block(tiles, Footprints(tile, swept), *work), places.taken(every.used_bytes))
 
 
 class Places:
@@ -67,7 +69,6 @@ class Places:
     def __init__(self, axes: Sequence[str], choices: Choices, inner: Sequence[str], space: Space) -> None:
         self.rank = len(axes)
         self.picks: list[tuple[int, slice | list[int]]] = []
-        self.kept = [axis in choices or axis in inner for axis in axes]
         for place, axis in enumerate(axes):
             if axis in choices:
                 every = (1,) if axis in space.batch else space.tiles[axis]
@@ -80,16 +81,17 @@ class Places:
         self.behind = sum(axis in inner for axis in axes)
         self.outer = [axes.index(axis) if axis in axes else None for axis in choices]
 
-    def taken(self, figure: Quantity) -> Quantity:
+    def taken(self, figure: Value) -> Value:
         """A figure of all tiles for those of the loops: outer ones first, then inner ones. Plain values stay plain."""
         if not isinstance(figure, np.ndarray) or not figure.ndim:
             return figure
+        some: npt.NDArray[Any] = figure
         for place, pick in self.picks:
-            if figure.shape[place] > 1:
-                figure = figure[(slice(None),) * place + (pick,)]
-        outer = tuple(1 if place is None else figure.shape[place] for place in self.outer)
-        inner = tuple(figure.shape[place] for place in self.order[self.rank - self.behind :])
-        return figure.transpose(self.order).reshape((*outer, *inner))
+            if some.shape[place] > 1:
+                some = some[(slice(None),) * place + (pick,)]
+        outer: tuple[int, ...] = tuple(1 if place is None else some.shape[place] for place in self.outer)
+        inner: tuple[int, ...] = tuple(some.shape[place] for place in self.order[self.rank - self.behind :])
+        return some.transpose(self.order).reshape((*outer, *inner))
 
 
 def tile_bytes(context: CostContext, operator: Operator, block: Block) -> Count:
