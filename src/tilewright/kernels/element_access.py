@@ -80,9 +80,7 @@ TW_INLINE tw_int tw_load_whole_@NAME@(const @TYPE@ *p) {
 TW_INLINE void tw_store_whole_@NAME@(@TYPE@ *p, tw_int whole) {
 #if defined(__AVX512F__) && TW_LANES == 16
   __asm__("@NARROWS@ %1, %0" : "=m"(*(tw_@NAME@ *)p) : "v"(whole));
-#elif @IS_BYTE@ && defined(__AVX2__) && TW_LANES == 8
-  *(tw_eight_bytes *)p = tw_low_bytes(whole);
-#else
+@STORE_BYTES@#else
   *(tw_@NAME@ *)p = __builtin_convertvector(whole, tw_@NAME@);
 #endif
 }
@@ -125,6 +123,25 @@ TW_INLINE void tw_store_some_bytes(unsigned char *p, unsigned long bytes, long n
 #endif
 """
 """Lanes as bytes with AVX2. Compilers (gcc 12) narrow lanes one by one, in 30 instructions for 8 bytes."""
+BYTE_BRANCHES = {
+    "@BYTES@": BYTES,
+    "@STORE_BYTES@": """\
+#elif defined(__AVX2__) && TW_LANES == 8
+  *(tw_eight_bytes *)p = tw_low_bytes(whole);
+""",
+    "@LOAD_SOME_BYTES@": """\
+#elif defined(__AVX2__) && TW_LANES == 8
+TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
+  const unsigned long bytes = tw_some_bytes((const unsigned char *)p, n);
+  return tw_load_whole_@NAME@((const @TYPE@ *)&bytes);
+}
+""",
+    "@STORE_SOME_BYTES@": """\
+#elif defined(__AVX2__) && TW_LANES == 8
+  tw_store_some_bytes((unsigned char *)p, tw_low_bytes(tw_whole_numbers_of(v)), n);
+""",
+}
+"""What types of bytes have in the places of these names; other types have nothing there."""
 WHOLE_INT32 = """\
 #ifndef TW_WHOLE_int32
 #define TW_WHOLE_int32
@@ -141,12 +158,7 @@ TW_INLINE tw_int tw_load_whole_lanes_@NAME@(const @TYPE@ *p, tw_mask lanes) {
   return whole;
 }
 TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) { return tw_load_whole_lanes_@NAME@(p, tw_prefix(n)); }
-#elif @IS_BYTE@ && defined(__AVX2__) && TW_LANES == 8
-TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
-  const unsigned long bytes = tw_some_bytes((const unsigned char *)p, n);
-  return tw_load_whole_@NAME@((const @TYPE@ *)&bytes);
-}
-#else
+@LOAD_SOME_BYTES@#else
 TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
   @TYPE@ lanes[TW_LANES] = {0};
   for (long i = 0; i < n; i++)
@@ -212,9 +224,7 @@ TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) {
   const tw_int whole = tw_whole_numbers_of(v);
   const unsigned short mask = (1u << n) - 1;
   __asm__("@NARROWS@ %1, %0%{%2%}" : "+m"(*(tw_@NAME@ *)p) : "v"(whole), "Yk"(mask));
-#elif @IS_BYTE@ && defined(__AVX2__) && TW_LANES == 8
-  tw_store_some_bytes((unsigned char *)p, tw_low_bytes(tw_whole_numbers_of(v)), n);
-#else
+@STORE_SOME_BYTES@#else
   tw_store_strided_@NAME@(p, 1, v, n);
 #endif
 }
@@ -284,7 +294,7 @@ def whole_numbers(dtype: str) -> Helper:
     those of a mask. The text may be repeated within a translation unit."""
     text = WHOLE_INT32
     if dtype in WIDENS:
-        text = BYTES + WHOLE.replace("@WIDENS@", WIDENS[dtype]).replace("@NARROWS@", NARROWS[dtype])
+        text = "@BYTES@" + WHOLE.replace("@WIDENS@", WIDENS[dtype]).replace("@NARROWS@", NARROWS[dtype])
     text = text.replace("@PART@", WHOLE_PART).replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32"))
     return Helper(f"tw_load_whole_{dtype}", _named(text, dtype))
 
@@ -329,5 +339,6 @@ def _converted(dtypes: Iterable[str]) -> list[str]:
 
 
 def _named(text: str, dtype: str) -> str:
-    is_byte = str(int(ELEMENT_BYTES[dtype] == 1))
-    return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype]).replace("@IS_BYTE@", is_byte)
+    for place, branch in BYTE_BRANCHES.items():
+        text = text.replace(place, branch if ELEMENT_BYTES[dtype] == 1 else "")
+    return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
