@@ -23,7 +23,7 @@ from tilewright.report.layout import columns
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.pipeline.trials import Trials
-from tilewright.tune.pipeline.tuning import Request, best_plans, paired
+from tilewright.tune.pipeline.tuning import Request, best_plans
 from tilewright.tune.rankers.simple import AtRandom, ByPrice
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.shapes import TABLE_IV
@@ -55,9 +55,10 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
             trials = Trials(case, model, 0, seed, TuningDatabase(Path(directory) / f"{name}.sqlite"))
             own, best, measured = best_plans(trials, request, lambda done, total: None)
             search_s = time.perf_counter() - begin
-            _, ratio, own_s = paired(trials, own, best[:FINALISTS], request.threads)
-            found[name] = {"gain": 1 / min(ratio, 1.0), "seconds": search_s, "measured": measured}
-    return {"case": case.name, "planning_s": planning_s, "choice_s": own_s, "searches": found}
+            pairs = trials.pairs(own, best[:FINALISTS], request.threads)
+            ratio = 1.0 if pairs.verdict is None else min(pairs.verdict.ratio, 1.0)
+            found[name] = {"gain": 1 / ratio, "seconds": search_s, "measured": measured}
+    return {"case": case.name, "planning_s": planning_s, "choice_s": pairs.reference_s, "searches": found}
 
 
 def table(cases: Sequence[Document]) -> list[str]:

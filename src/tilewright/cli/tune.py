@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from tilewright.cli import parameters, user_code
 from tilewright.cli.parameters import Spec
@@ -93,6 +94,7 @@ def tune(
     """
     from tilewright.runtime.tuning import database as tuning_database
 
+    _check_partners(click.get_current_context())
     database = tuning_database.default()
     if fit:
         _fit(minutes, dry_run, ship)
@@ -117,6 +119,27 @@ def tune(
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
 
+PARTNERS = {
+    **dict.fromkeys(("minutes", "dry_run", "ship"), "fit"),
+    **dict.fromkeys(("softmax", "relu", "arguments", "shapes", "trials", "search", "unroll", "scheduler", "forget"), "subject"),
+    "foreign": "imported",
+}
+"""Options that mean something beside another only."""
+MODES = ("subject", "fit", "imported", "exported")
+
+
+def _check_partners(context: click.Context) -> None:
+    """Refuse options that nothing would be done with. Raises `UsageError`."""
+    given = {name for name in context.params if context.get_parameter_source(name) == ParameterSource.COMMANDLINE}
+    names = {option.name: option.opts[0] for option in context.command.params} | {"subject": "WHAT"}
+    modes = [mode for mode in MODES if mode in given]
+    if len(modes) > 1:
+        raise click.UsageError(f"{names[modes[0]]} and {names[modes[1]]} are two commands; give them one after the other")
+    for option, partner in PARTNERS.items():
+        if option in given and partner not in given:
+            raise click.UsageError(f"{names[option]} says something of {names[partner]} only; give both")
+
+
 def _machine() -> Machine:
     from tilewright.runtime import calibration
 
@@ -138,10 +161,15 @@ def _tune(
     from tilewright.tune.pipeline import tuning
 
     is_model = subject.endswith(".onnx")
+    if shapes and not is_model:
+        raise click.UsageError("--shape is of inputs of a model; --arg is of a function's")
     plans = _plans_of_model(subject, shapes) if is_model else _plans_of_function(subject, softmax, relu, arguments)
     with user_code.blamed(subject):
         if forget:
-            click.echo(f"{tuning.untuned(plans, database, _machine())} chains have the plans of the planner again")
+            count = tuning.untuned(plans, database, _machine())
+            click.echo(
+                f"the choice of the planner is back: {count} of its chains had tuned plans" if count else "nothing was tuned"
+            )
             return
         with _executor(scheduler) as executor, tuning_progress() as progress:
             if is_model:

@@ -1,1 +1,4 @@
-"""Tuning: cache simulation, replay of memory traces, and timing."""
+"""Tuning by measurement: schedules around a choice, rankers, unroll factors, the pipeline of `tilewright tune`, fits of the price.
+
+Their tools: timing in pairs, exact working sets, a cache simulator.
+"""

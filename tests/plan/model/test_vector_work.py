@@ -14,7 +14,7 @@ from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Tensor
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.vector_work import transposing_seconds
+from tilewright.plan.model.vector_work import strided_seconds, transposing_seconds
 
 SIZES = {"y": 5, "x": 40, "c": 64}
 LANES = 16
@@ -87,3 +87,17 @@ def test_tiles_may_be_arrays() -> None:
     tiles = np.array([1, 7, 40])
     found = measure(of, operator, SIZES | {"x": tiles}).functions_s
     assert np.asarray(found).tolist() == [float(measure(of, operator, SIZES | {"x": int(tile)}).functions_s) for tile in tiles]
+
+
+@pytest.mark.parametrize(("step", "cycles"), [(1, 0.0), (2, 5.0), (-2, 5.0), (3, 2.0 * LANES), (0, 0.0)])
+def test_elements_with_gaps_are_taken_apart(step: int, cycles: float) -> None:
+    """Every other element by a permutation a vector, wider gaps one by one; what lies side by side costs no more."""
+    of = context(Access("planes", (axis("y"), axis("x"), axis("c") * step + 200)))
+    (operator,) = of.chain.operators
+    vectors = SIZES["y"] * SIZES["x"] * SIZES["c"] / LANES
+    assert strided_seconds(of, operator) == pytest.approx(vectors * cycles / CASCADE_LAKE.frequency_hz)
+
+
+def test_gaps_along_other_axes_cost_nothing() -> None:
+    of = context(Access("planes", (axis("y"), axis("x") * 2, axis("c"))))
+    assert strided_seconds(of, of.chain.operators[0]) == 0

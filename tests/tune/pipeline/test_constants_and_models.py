@@ -22,6 +22,7 @@ from tilewright.tune.pipeline.tuning import Request, tune
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.timing import compiled_models, wrong
+from tilewright.tune.timing.pairs import Verdict
 
 SOURCE = np.random.default_rng(7)
 FIRST, SECOND = (SOURCE.standard_normal(shape).astype(np.float32) / 8 for shape in ((72, 96), (96, 40)))
@@ -50,7 +51,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
 
 def winning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make every finalist win."""
-    monkeypatch.setattr(work, "ratios", lambda own, others, budget_s: [0.5] * len(others))
+    monkeypatch.setattr(work, "fastest", lambda own, others, budget_s: Verdict(0, 0.5, 1.0) if others else None)
 
 
 @pytest.mark.parametrize("case", [LAYERS, IMAGE], ids=lambda case: case.name)

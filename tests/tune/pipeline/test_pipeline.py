@@ -25,6 +25,7 @@ from tilewright.tune.pipeline.tuning import Request, plans_of, tune, untuned
 from tilewright.tune.pipeline.variants import variants
 from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case
+from tilewright.tune.timing.pairs import Verdict
 
 CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
 SHAPES = tuple(map(tw.spec, CASE.shapes))
@@ -40,7 +41,7 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
 
 def winning(monkeypatch: pytest.MonkeyPatch, ratio: float) -> None:
     """Make every finalist take so much of the time of the choice."""
-    monkeypatch.setattr(work, "ratios", lambda own, others, budget_s: [ratio] * len(others))
+    monkeypatch.setattr(work, "fastest", lambda own, others, budget_s: Verdict(0, ratio, 1.0) if others else None)
 
 
 def plan_of_case():
@@ -198,7 +199,11 @@ def test_the_command_line(database, monkeypatch, tmp_path):
     exported = tmp_path / "rows.jsonl"
     assert "4 measurements written" in runner.invoke(command, ["--export", str(exported)]).output
     assert "4 measurements read" in runner.invoke(command, ["--import", str(exported)]).output
-    assert "1 chains have the plans of the planner again" in runner.invoke(command, [*given, "--forget"]).output
+    assert (
+        "the choice of the planner is back: 1 of its chains had tuned plans"
+        in runner.invoke(command, [*given, "--forget"]).output
+    )
+    assert "nothing was tuned" in runner.invoke(command, [*given, "--forget"]).output
     assert "tuned" not in runner.invoke(explain, [*given]).output
 
 
@@ -208,6 +213,11 @@ def test_the_command_line(database, monkeypatch, tmp_path):
         ([], "say what to tune"),
         (["G1", "--trials", "0"], "is not in the range"),
         (["nothing"], "is neither a chain"),
+        (["G1", "--fit"], "WHAT and --fit are two commands"),
+        (["--export", "a.jsonl", "--fit"], "--fit and --export are two commands"),
+        (["G1", "--dry-run"], "--dry-run says something of --fit only"),
+        (["--forget"], "--forget says something of WHAT only"),
+        (["G1", "--shape", "x=1x2"], "--arg is of a function's"),
     ],
 )
 def test_wrong_usage_says_what(arguments, message):

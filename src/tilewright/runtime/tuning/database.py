@@ -95,10 +95,11 @@ class TuningDatabase:
         with self._changing() as connection:
             connection.execute("INSERT OR REPLACE INTO winners VALUES (?, ?, ?, ?)", (machine, problem, name, choice))
 
-    def forget_winner(self, machine: str, problem: str) -> None:
-        """Go back to the planner's choice for a problem."""
+    def forget_winner(self, machine: str, problem: str) -> bool:
+        """Go back to the planner's choice for a problem; whether there was a winner."""
         with self._changing() as connection:
-            connection.execute("DELETE FROM winners WHERE machine = ? AND problem = ?", (machine, problem))
+            done = connection.execute("DELETE FROM winners WHERE machine = ? AND problem = ?", (machine, problem))
+            return done.rowcount > 0
 
     def winners(self, machine: str) -> dict[str, bytes]:
         """The choices for a machine, by problem."""

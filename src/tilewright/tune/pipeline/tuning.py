@@ -18,16 +18,14 @@ from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.trials import Told, Trials
 from tilewright.tune.pipeline.variants import Trial, variants
+from tilewright.tune.pipeline.work import Paired
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case
 
 FINALISTS = 5
-LEAST_GAIN = 0.98
-"""A plan is kept if it takes at most this share of the choice's time: below, pairs of the same plan differ by chance."""
 LEAST_TRIALS = 10
 """Of a chain of a model, whatever its share of the time."""
-
 RANKED = "ranked"
 SEARCHES = (RANKED, "evolution", "boosting")
 """The first order of a ranker; by steps from the fastest so far; draws that a model ranks after every batch."""
@@ -173,12 +171,14 @@ def _tuned(
     except (AssertionError, KeyError) as problem:
         why = f"its schedules cannot be drawn: {problem}"
         return Result(plan.chain.name, 0, 1.0, is_kept=False, why=why, machine=machine)
-    winner, ratio, own_s = paired(trials, own, best[:FINALISTS], request.threads)
-    is_kept = winner is not None and ratio <= LEAST_GAIN
-    if winner is not None and is_kept:
-        choice = choice_of(winner.plan, Tuned(ratio * own_s, own_s, measured))
+    found = trials.pairs(own, best[:FINALISTS], request.threads) if best else Paired(None, 0.0)
+    if found.verdict is None:
+        return Result(plan.chain.name, measured, 1.0, is_kept=False, machine=machine)
+    if found.verdict.is_faster:
+        seconds = Tuned(found.verdict.ratio * found.reference_s, found.reference_s, measured)
+        choice = choice_of(best[found.verdict.number].plan, seconds)
         database.keep_winner(trials.machine, trials.problem, plan.chain.name, encoded(choice))
-    return Result(plan.chain.name, measured, ratio, is_kept, machine=machine)
+    return Result(plan.chain.name, measured, found.verdict.ratio, found.verdict.is_faster, machine=machine)
 
 
 def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], int]:
@@ -186,6 +186,8 @@ def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, lis
 
     The stages of the pipeline: variants, those that a ranker or a search chooses, and unroll factors for the best tenth of these.
     """
+    if request.unrolled:
+        unrolling.searcher(request.unroll)  # what is missing is said before anything is measured
     total = request.trials + 1
     first = replace(request, trials=request.trials - request.unrolled)
     own, found, seconds = _measured(trials, first, lambda done, _: told(done, total))
@@ -224,19 +226,8 @@ def _measured(trials: Trials, request: Request, told: Told) -> tuple[Trial, list
     return own, drawn, dict(found.seconds)
 
 
-def paired(trials: Trials, own: Trial, best: Sequence[Trial], threads: int | None) -> tuple[Trial | None, float, float]:
-    """The best of some variants against the planner's choice, as calls run them: it, the ratio of times, the choice's seconds."""
-    if not best:
-        return None, 1.0, 0.0
-    found = trials.pairs(own, best, threads)
-    number = min(found.ratios, key=found.ratios.__getitem__, default=None)
-    return (None, 1.0, found.reference_s) if number is None else (best[number], found.ratios[number], found.reference_s)
-
-
 def untuned(plans: Plans, database: TuningDatabase, machine: Machine) -> int:
-    """Forget the winners of all chains for a machine; how many chains that are."""
+    """Forget the winners of all chains for a machine; how many chains had one."""
     with tuned_plans.ignored():
         keys = {problem_key(plan.chain) for model in plans(machine) for plan in model.plans}
-    for key in keys:
-        database.forget_winner(machine_key(machine), key)
-    return len(keys)
+    return sum(database.forget_winner(machine_key(machine), key) for key in keys)

@@ -15,7 +15,8 @@ from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.tuning.commit import commit
 from tilewright.tune.pipeline.chain_case import ChainCase
-from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, ratios, wrong
+from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, fastest, wrong
+from tilewright.tune.timing.pairs import Verdict
 
 HOPELESS = 3.0
 """A variant whose first call takes so many times as long as the best so far is not called again."""
@@ -38,9 +39,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """Candidates whose results were right, by number, each with the median ratio of its time to the reference's in pairs."""
+    """What fresh pairs say about the candidate that was elected, None if none was right; the reference's seconds."""
 
-    ratios: dict[int, float]
+    verdict: Verdict | None
     reference_s: float
 
 
@@ -83,8 +84,8 @@ def measure_pairs(
     model = _model_of(case, model)
     reference, *candidates = (_runnable(case, model.with_plan(at, plan), threads) for plan in (own, *best))
     right = [number for number, candidate in enumerate(candidates) if _is_right(case, candidate)]
-    found = ratios(reference, [candidates[number] for number in right], budget_s=PAIRS_S)
-    return Paired(dict(zip(right, found, strict=True)), reference.seconds())
+    found = fastest(reference, [candidates[number] for number in right], budget_s=PAIRS_S)
+    return Paired(found and replace(found, number=right[found.number]), reference.seconds())
 
 
 def _runnable(case: Problem, model: ModelPlan, threads: int | None) -> Runnable:

@@ -131,6 +131,12 @@ def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s
     return pairs.ratios(partial(own.seconds, turn_s), turns, budget_s=budget_s)
 
 
+def fastest(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> pairs.Verdict | None:
+    """The plan that is elected by pairs with `own`, judged by fresh pairs."""
+    turns = [partial(runnable.seconds, turn_s) for runnable in others]
+    return pairs.fastest(partial(own.seconds, turn_s), turns, budget_s=budget_s)
+
+
 def peak_flops_per_s() -> float:
     """Of one core at this moment, for float32."""
     return _measurer().peak_flops_per_s("float32", PEAK_SAMPLE_S)

@@ -4,12 +4,35 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import median
 
 from tilewright.tune.timing.rounds import Seconds
 
 LEAST_PAIRS = 15
 MOST_PAIRS = 101
+LEAST_GAIN = 0.98
+"""Of the reference's time, what a faster candidate takes at most: nearer to it, pairs of the same code differ by chance."""
+LEAST_WINS = 0.75
+"""Of pairs. Of at least `LEAST_PAIRS` pairs of the same code one of two wins so many in 2 of 100 cases."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The fastest of some candidates, by number; its time over the reference's, and the share of pairs that it won."""
+
+    number: int
+    ratio: float
+    wins: float
+
+    @property
+    def is_faster(self) -> bool:
+        """Whether it is faster than the reference beyond chance.
+
+        >>> Verdict(0, 0.9, 0.8).is_faster, Verdict(0, 0.99, 0.8).is_faster, Verdict(0, 0.9, 0.6).is_faster
+        (True, False, False)
+        """
+        return self.ratio <= LEAST_GAIN and self.wins >= LEAST_WINS
 
 
 def pair(first: Seconds, second: Seconds, number: int) -> tuple[float, float]:
@@ -25,8 +48,26 @@ def pair(first: Seconds, second: Seconds, number: int) -> tuple[float, float]:
     return first(), second_s
 
 
+def fastest(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: float) -> Verdict | None:
+    """Elect the fastest candidate in pairs with the reference, and judge it by fresh pairs; None without candidates.
+
+    The least of several medians is less than 1 by chance, too: the pairs that elect a candidate say nothing about it.
+    """
+    electing = ratios(reference, candidates, budget_s=budget_s / 2)
+    if not electing:
+        return None
+    number = electing.index(min(electing))
+    (fresh,) = paired_ratios(reference, [candidates[number]], budget_s=budget_s / 2)
+    return Verdict(number, median(fresh), sum(one < 1 for one in fresh) / len(fresh))
+
+
 def ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: float) -> list[float]:
-    """The time of each candidate over that of the reference in the same pair: medians of at least `LEAST_PAIRS` pairs each.
+    """The time of each candidate over that of the reference in the same pair: medians of at least `LEAST_PAIRS` pairs each."""
+    return [median(found) for found in paired_ratios(reference, candidates, budget_s=budget_s)]
+
+
+def paired_ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: float) -> list[list[float]]:
+    """The same of every pair.
 
     Pairs are taken in rounds over all candidates, up to `MOST_PAIRS` of them while `budget_s` lasts.
     """
@@ -38,4 +79,4 @@ def ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: float
         for found, candidate in zip(samples, candidates, strict=True):
             reference_s, candidate_s = pair(reference, candidate, number)
             found.append(candidate_s / reference_s)
-    return [median(found) for found in samples]
+    return samples

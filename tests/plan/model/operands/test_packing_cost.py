@@ -11,7 +11,10 @@ from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent, Tensor
 from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import single_operator_chains
+from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.coefficients import coefficients_for
+from tilewright.plan.model.cost_context import context_of
+from tilewright.plan.model.operands.packing_cost import SECOND_TLB_ENTRIES, in_place_seconds
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Loop, Pack
 from tilewright.plan.types import Plan
@@ -138,3 +141,40 @@ def test_columns_that_overlapping_windows_see_are_not_packed() -> None:
         tensors = tuple(Tensor("B", (511 * step + 4096,)) if tensor.name == "B" else tensor for tensor in chain.tensors)
         plan = planned(replace(chain, operators=(windows,), tensors=tensors))
         assert bool(packed_by_calls(plan)) == is_packed, step
+
+
+PAGE_ELEMENTS = 1024
+FAR, NEAR, LOOKUP = 100.0, 10.0, 1.0
+
+
+def in_place_cycles(m: int, k: int, n: int, steps: int, calls: int) -> float:
+    """Of a right operand whose rows lie on pages of their own, by a kernel of 14 rows and 32 columns; 7 tiles meet each panel."""
+    chain = product(m, k, n, constants=())
+    (operator,) = chain.operators
+    coefficients = coefficients_for(CASCADE_LAKE).with_values(
+        {"far_page_cycles": FAR, "page_cycles": NEAR, "lookup_cycles": LOOKUP}
+    )
+    kernels, roles = {operator.name: KERNELS[2]}, {operator.name: contraction_roles(operator)}
+    of = context_of(chain, CASCADE_LAKE, kernels, roles, coefficients)
+    found = in_place_seconds(of, operator, {"m": m, "k": steps, "n": n}, calls)
+    return float(found) * CASCADE_LAKE.frequency_hz
+
+
+SHARE = 1 - 32 / PAGE_ELEMENTS
+"""Of a row that lies on another page, beyond what a packed panel has."""
+PANELS, CALLS = 10, 70
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "steps", "first", "again"),
+    [
+        (64, 2 * PAGE_ELEMENTS, 32, NEAR, 0.0),
+        (64, 2 * PAGE_ELEMENTS, 64, NEAR, LOOKUP),
+        (8192, 2 * PAGE_ELEMENTS, 32, FAR, 0.0),
+        (8192, 2 * PAGE_ELEMENTS, SECOND_TLB_ENTRIES + 100, FAR, FAR),
+    ],
+    ids=["in a cache", "beyond the first TLB with the rows of the other operands", "from memory", "beyond the second TLB"],
+)
+def test_rows_in_place_are_on_pages_of_their_own(k: int, n: int, steps: int, first: float, again: float) -> None:
+    found = in_place_cycles(98, k, n, steps, CALLS)
+    assert found == pytest.approx(steps * SHARE * (PANELS * first + (CALLS - PANELS) * again))

@@ -82,7 +82,7 @@ def in_place_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     coefficients, machine = context.coefficients, context.machine
     again = either(pages + _pages_beside(context, operator) > machine.tlb_entries, pages, 0) * (calls - panels)
     lookup_cycles = either(pages > SECOND_TLB_ENTRIES, coefficients.far_page_cycles, coefficients.lookup_cycles)
-    first_cycles = coefficients.far_page_cycles if _comes_from_memory(context, operator) else coefficients.page_cycles
+    first_cycles = coefficients.far_page_cycles if _no_cache_holds_right(context, operator) else coefficients.page_cycles
     return (pages * panels * first_cycles + again * lookup_cycles) / machine.frequency_hz
 
 
@@ -212,7 +212,7 @@ def _pages_beside(context: CostContext, operator: Operator) -> float:
     return context.kernels[operator.name].rows * sum(min(1.0, apart / page_bytes) for apart in strides)
 
 
-def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
+def _no_cache_holds_right(context: CostContext, operator: Operator) -> bool:
     """Whether no cache holds the whole right operand from panel to panel."""
     right = _right(context, operator)
     size_bytes = context.contractions[operator.name].right_bytes * int(np.max(right.footprint.elements(context.sizes)))
