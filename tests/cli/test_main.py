@@ -7,6 +7,7 @@ import click
 import pytest
 
 from tilewright.cli import main as command_line
+from tilewright.cli import onnx_package
 from tilewright.cli.main import main
 from tilewright.errors import InternalError, ShapeError
 from tilewright.runtime import toolchain
@@ -130,3 +131,16 @@ def test_cache_info_and_clear(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     assert captured.out == ""
     assert captured.err == f"1 files deleted from {tmp_path}\n"
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("command", ["explain", "run", "tune"])
+def test_models_without_the_package_that_reads_them_are_a_users_error(
+    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    model = tmp_path / "model.onnx"
+    model.write_bytes(b"")
+    monkeypatch.setattr(onnx_package, "find_spec", lambda name: None)
+    assert main([command, str(model)]) == 1
+    text = capsys.readouterr().err
+    assert "need the package onnx" in text
+    assert "pip install 'tilewright[onnx]'" in text

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tilewright.cli import parameters, user_code
+from tilewright.cli.onnx_package import require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
 from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients_for
@@ -86,6 +87,7 @@ def explain(
 def _model(
     path: str, shapes: dict[str, tuple[int, ...]], target: str | None, precision: str, fuse: bool | None, full: bool
 ) -> str:
+    require_onnx(path)
     import tilewright.onnx as ort
 
     session = ort.InferenceSession(path, target=target, prepare=False, precision=precision, fuse=fuse)

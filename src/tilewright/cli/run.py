@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.cli import parameters
 from tilewright.cli.model_feeds import made_feed
+from tilewright.cli.onnx_package import require_onnx
 from tilewright.errors import TilewrightError
 
 
@@ -40,6 +41,7 @@ def run(
     threads: int | None,
 ) -> None:
     """Run MODEL.onnx once, and print what came out."""
+    require_onnx(model)
     import tilewright.onnx as ort
 
     options = ort.SessionOptions()

@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from tilewright.cli import parameters, user_code
+from tilewright.cli.onnx_package import require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
 from tilewright.cli.tuning_progress import tuning_progress
@@ -200,6 +201,7 @@ def _plans_of_function(subject: str, softmax: bool, relu: bool, arguments: tuple
 
 
 def _plans_of_model(path: str, shapes: dict[str, tuple[int, ...]]) -> Plans:
+    require_onnx(path)
     import tilewright.onnx as ort
 
     def planned(machine: Machine) -> list[ModelPlan]:
