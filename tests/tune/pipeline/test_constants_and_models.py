@@ -13,16 +13,15 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 import tilewright.onnx as ort
+from tests.support.verdicts import judged
 from tilewright.cli.tune import tune as command
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning.database import TuningDatabase
-from tilewright.tune.pipeline import work
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.tuning import Request, tune
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.timing import compiled_models, wrong
-from tilewright.tune.timing.pairs import Verdict
 
 SOURCE = np.random.default_rng(7)
 FIRST, SECOND = (SOURCE.standard_normal(shape).astype(np.float32) / 8 for shape in ((72, 96), (96, 40)))
@@ -47,11 +46,6 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
     cache.mkdir(mode=0o700)
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
     return tuning_database.default()
-
-
-def winning(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Make every finalist win."""
-    monkeypatch.setattr(work, "fastest", lambda own, others, budget_s: Verdict(0, 0.5, 1.0) if others else None)
 
 
 @pytest.mark.parametrize("case", [LAYERS, IMAGE], ids=lambda case: case.name)
@@ -85,7 +79,7 @@ def test_a_case_that_is_sent_has_no_large_weights_and_the_same_chain():
 
 def test_a_function_with_weights_is_tuned_and_undone(database, monkeypatch):
     before = tw.jit(layers)(*LAYERS.inputs)
-    winning(monkeypatch)
+    judged(monkeypatch, 0.5)
     results = tune(LAYERS, database, Request(trials=3))
     assert all(result.is_kept for result in results)
     assert "tuned: measured" in tw.jit(layers).lower(tw.spec((50, 72))).explain()
@@ -113,7 +107,7 @@ def small_model(directory: Path) -> str:
 def test_a_model_is_tuned_used_by_sessions_and_undone(database, monkeypatch, tmp_path):
     path = small_model(tmp_path)
     before = ort.InferenceSession(path).run(None, {"x": LAYERS.inputs[0]})[0]
-    winning(monkeypatch)
+    judged(monkeypatch, 0.5)
     told = CliRunner().invoke(command, [path, "--trials", "12"])
     assert told.exit_code == 0, told.output
     assert "used from now on" in told.output
@@ -126,7 +120,7 @@ def test_a_model_is_tuned_used_by_sessions_and_undone(database, monkeypatch, tmp
 
 
 def test_the_most_expensive_chains_of_a_model_are_tuned_first_while_trials_last(database, monkeypatch, tmp_path):
-    winning(monkeypatch)
+    judged(monkeypatch, 0.5)
     told = CliRunner().invoke(command, [small_model(tmp_path), "--trials", "1"])
     assert told.exit_code == 0, told.output
     assert sum("plans measured" in line for line in told.output.splitlines()) == 1

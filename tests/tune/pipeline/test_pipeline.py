@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import tilewright as tw
+from tests.support.verdicts import judged
 from tilewright.cli.explain import explain
 from tilewright.cli.tune import tune as command
 from tilewright.errors import TilewrightError
@@ -25,7 +26,6 @@ from tilewright.tune.pipeline.tuning import Request, plans_of, tune, untuned
 from tilewright.tune.pipeline.variants import variants
 from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case
-from tilewright.tune.timing.pairs import Verdict
 
 CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
 SHAPES = tuple(map(tw.spec, CASE.shapes))
@@ -37,11 +37,6 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
     cache.mkdir(mode=0o700)
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(cache))
     return tuning_database.default()
-
-
-def winning(monkeypatch: pytest.MonkeyPatch, ratio: float) -> None:
-    """Make every finalist take so much of the time of the choice."""
-    monkeypatch.setattr(work, "fastest", lambda own, others, budget_s: Verdict(0, ratio, 1.0) if others else None)
 
 
 def plan_of_case():
@@ -60,7 +55,7 @@ def test_variants_begin_with_the_choice_and_are_distinct():
 
 def test_a_winner_is_used_and_explained_and_forgotten(database, monkeypatch):
     before = tw.jit(CASE.function)(*CASE.inputs)
-    winning(monkeypatch, 0.5)
+    judged(monkeypatch, 0.5)
     (result,) = tune(CASE, database, Request(trials=6))
     assert result.is_kept
     assert result.measured == 7
@@ -79,7 +74,7 @@ def test_without_the_database_everything_is_as_before(database, monkeypatch):
     lowered = tw.jit(CASE.function).lower(*SHAPES)
     key = artifacts.request_key(lowered.graph, lowered.machine, None)
     before, plan = tw.jit(CASE.function)(*CASE.inputs), plan_of_case()
-    winning(monkeypatch, 0.5)
+    judged(monkeypatch, 0.5)
     tune(CASE, database, Request(trials=4))
     assert artifacts.request_key(lowered.graph, lowered.machine, None) != key
     assert plan_of_case() != plan
@@ -92,7 +87,7 @@ def test_without_the_database_everything_is_as_before(database, monkeypatch):
 @pytest.mark.parametrize("search", ["evolution", "boosting"])
 def test_searches_that_learn_are_kept_if_they_win(database, monkeypatch, search):
     pytest.importorskip("sklearn")
-    winning(monkeypatch, 0.5)
+    judged(monkeypatch, 0.5)
     (result,) = tune(CASE, database, Request(trials=6, search=search))
     assert result.is_kept
     assert result.measured == len(database.measurements()) == 6
@@ -109,7 +104,7 @@ def test_searches_that_learn_say_which_package_is_missing(database, monkeypatch)
 
 
 def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypatch):
-    winning(monkeypatch, 0.99)
+    judged(monkeypatch, 0.99)
     (result,) = tune(CASE, database, Request(trials=4))
     assert not result.is_kept
     assert len(database.measurements()) == 5
@@ -117,7 +112,7 @@ def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypa
 
 
 def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
-    winning(monkeypatch, 1.0)
+    judged(monkeypatch, 1.0)
     measured, batches = trials.measure, []
 
     def interrupted(case, model, at, plans, best_s):
@@ -136,7 +131,7 @@ def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
 
 
 def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
-    winning(monkeypatch, 0.5)
+    judged(monkeypatch, 0.5)
     monkeypatch.setattr(work, "wrong", lambda case, runnables: dict.fromkeys(range(1, len(runnables)), 1.0))
     (result,) = tune(CASE, database, Request(trials=4))
     assert not result.is_kept
@@ -144,7 +139,7 @@ def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
 
 
 def test_the_choice_of_one_function_serves_another_of_the_same_structure(database, monkeypatch):
-    winning(monkeypatch, 0.5)
+    judged(monkeypatch, 0.5)
     tune(CASE, database, Request(trials=4))
 
     def renamed(first, second, third):
@@ -186,7 +181,7 @@ def test_a_database_that_cannot_be_used_warns_once_and_changes_nothing(database,
 
 
 def test_the_command_line(database, monkeypatch, tmp_path):
-    winning(monkeypatch, 0.5)
+    judged(monkeypatch, 0.5)
     runner = CliRunner()
     source = tmp_path / "mine.py"
     source.write_text("def double(x, y):\n    return x @ y\n")

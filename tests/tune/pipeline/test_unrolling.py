@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tests.support.verdicts import judged
 from tilewright.errors import TilewrightError
 from tilewright.kernels import registry
 from tilewright.kernels.f32.unrolled import named, unrolled_kernel
@@ -87,7 +88,7 @@ def test_factors_of_the_choice_are_those_of_its_kernel():
 @pytest.mark.parametrize("agent", ["random", "hill"])
 def test_an_unrolled_plan_that_wins_is_used_and_undone(database, monkeypatch, agent):
     before = tw.jit(CASE.function)(*CASE.inputs)
-    monkeypatch.setattr(work, "ratios", lambda own, others, budget_s: [0.5] * len(others))
+    judged(monkeypatch, 0.5)
     monkeypatch.setattr(work, "_timed", lambda runnable, best_s: 1.0 if is_unrolled(runnable) else 2.0)
     (result,) = tune(CASE, database, Request(trials=10, unroll=agent))
     rows = [row.source for row in database.measurements()]
@@ -107,7 +108,7 @@ def is_unrolled(runnable: object) -> bool:
 
 
 def test_a_search_that_is_interrupted_asks_for_nothing_twice(database, monkeypatch):
-    monkeypatch.setattr(work, "ratios", lambda own, others, budget_s: [1.0] * len(others))
+    judged(monkeypatch, 1.0)
     monkeypatch.setattr(work, "_timed", lambda runnable, best_s: 1.0)
     request = Request(trials=10, unroll="hill")
     tune(CASE, database, request)

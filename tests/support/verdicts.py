@@ -1,0 +1,13 @@
+"""Verdicts of pairs in tests of tuning, without a clock."""
+
+from __future__ import annotations
+
+import pytest
+
+from tilewright.tune.pipeline import work
+from tilewright.tune.timing.pairs import Verdict
+
+
+def judged(monkeypatch: pytest.MonkeyPatch, ratio: float) -> None:
+    """The first finalist takes so much of the time of the choice, in all pairs."""
+    monkeypatch.setattr(work, "fastest", lambda own, others, budget_s: Verdict(0, ratio, float(ratio < 1)) if others else None)
