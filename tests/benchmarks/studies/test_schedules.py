@@ -132,7 +132,7 @@ def test_timing_gives_every_plan_a_figure_per_round(tmp_path: Path) -> None:
 
 
 def test_all_cases_are_planned_and_repeat_their_plan() -> None:
-    assert len(CASES) == 26
+    assert len(CASES) == 29
     for name in ("R2", "R4", "R9", "R10"):
         (plan,) = case_named(name).model_plan().plans
         assert space_of(setting_for(plan)).outer_orders()
