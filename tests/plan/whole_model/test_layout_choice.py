@@ -66,7 +66,7 @@ def test_every_assignment_computes_the_same(seed: int, fuse: bool | None) -> Non
     in_child(check_layouts, graph, every_assignment(graph, 4)[seed], fuse)
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(st.data(), networks())
 def test_any_network_in_any_layout(data: st.DataObject, graph: Graph) -> None:
     layouts = {group: data.draw(st.integers(0, 1)) for group in groups_of(graph)}

@@ -76,8 +76,9 @@ def check(case: str, x_type: str, w_type: str, is_known: bool, zeros: str, seed:
     np.testing.assert_array_equal(found, sums(*values.values(), attributes))
 
 
-@pytest.mark.parametrize("zeros", ["least", "largest", "none"])
-@pytest.mark.parametrize(("x_type", "w_type"), TYPES)
+@pytest.mark.parametrize(
+    ("x_type", "w_type", "zeros"), [*((*types, "largest") for types in TYPES), (*TYPES[0], "least"), (*TYPES[0], "none")]
+)
 def test_sums_of_constant_filters_are_exact(x_type: str, w_type: str, zeros: str) -> None:
     for case in CASES:
         check(case, x_type, w_type, True, zeros)
