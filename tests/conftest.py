@@ -1,13 +1,14 @@
 """What all tests share: one Hypothesis profile, one private kernel cache per run, and visible skips for missing instructions.
 
-A tenth of the tests runs with semantic verification; all of them do under `TILEWRIGHT_VERIFY=1 pytest`.
+A tenth of the tests that draw no examples runs with semantic verification; all tests do under `TILEWRIGHT_VERIFY=1 pytest`.
 """
 
 from __future__ import annotations
 
+import gc
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -68,14 +69,30 @@ def verified_tenth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPat
     """Sets TILEWRIGHT_VERIFY for every tenth test, by its name; never for those that watch what is planned and compiled."""
     if request.node.get_closest_marker("unverified"):
         monkeypatch.delenv("TILEWRIGHT_VERIFY", raising=False)
-    elif zlib.crc32(request.node.nodeid.encode()) % 10 == 0 and "TILEWRIGHT_VERIFY" not in os.environ:
+    elif is_tenth(request.node) and "TILEWRIGHT_VERIFY" not in os.environ:
         monkeypatch.setenv("TILEWRIGHT_VERIFY", "1")
+
+
+def is_tenth(test: pytest.Item) -> bool:
+    """Of those that do not draw examples."""
+    draws = getattr(getattr(test, "obj", None), "is_hypothesis_test", False)
+    return zlib.crc32(test.nodeid.encode()) % 10 == 0 and not draws
 
 
 @pytest.fixture(autouse=True)
 def nothing_planned() -> None:
     """Every test plans by itself: what others did to the planner is not remembered."""
     forget_plans()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Modules and tests live as long as the process: garbage is looked for neither while they are made nor among them later."""
+    gc.disable()
+    found = yield
+    gc.freeze()
+    gc.enable()
+    return found
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -42,9 +42,11 @@ def in_child(check: Callable[..., None], *arguments: Any) -> None:
     context = multiprocessing.get_context("fork")
     reader, writer = context.Pipe(duplex=False)
     child = context.Process(target=_report, args=(writer, check, arguments))
-    gc.freeze()  # the child must not collect objects of the parent, whose threads it does not have
-    child.start()
-    gc.unfreeze()
+    gc.disable()  # until it is `_alone`
+    try:
+        child.start()
+    finally:
+        gc.enable()
     writer.close()
     try:
         problem = reader.recv()
@@ -55,9 +57,16 @@ def in_child(check: Callable[..., None], *arguments: Any) -> None:
 
 
 def _report(writer: Connection, check: Callable[..., None], arguments: tuple[Any, ...]) -> None:
+    _alone()
     faulthandler.disable()
     try:
         check(*arguments)
         writer.send(None)
     except BaseException:
         writer.send(traceback.format_exc())
+
+
+def _alone() -> None:
+    """In the child: it must not collect objects of the parent, whose threads it does not have."""
+    gc.freeze()
+    gc.enable()
