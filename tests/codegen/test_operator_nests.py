@@ -72,8 +72,9 @@ def arrays_of(graph: Graph) -> list[np.ndarray]:
     return [random(*graph.tensor(name).shape, seed=number) for number, name in enumerate(graph.inputs)]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, *range(5, 13)])
 def test_random_graphs_have_the_same_bits(seed: int) -> None:
+    """Without seed 4, whose input takes 3.5 GB."""
     model_plan = compiler.plan(random_graph(seed, steps=8), HOST)
     check_same_bits(model_plan, arrays_of(model_plan.graph))
 

@@ -72,7 +72,9 @@ def planned(graph: Graph, answers: Answers | None, *, fuse: bool | None = None) 
 
 
 @pytest.mark.parametrize("fuse", [None, True, False])
-@pytest.mark.parametrize("make", [lambda: convolutions(3), lambda: products(4), attention, split_reduction, integers, dynamic])
+@pytest.mark.parametrize(
+    "make", [lambda: convolutions(3, 5), lambda: products(4, 5), attention, split_reduction, integers, dynamic]
+)
 def test_plans_are_those_of_a_search(make: Callable[[], Graph], fuse: bool | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of models whose loops are partly taken over, too."""
     monkeypatch.setattr(known_divisions, "SMALL_MODEL", 4)

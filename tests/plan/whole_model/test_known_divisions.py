@@ -47,33 +47,48 @@ def seconds(model: ModelPlan) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("target", ["cascadelake-6240", "x86-64-v3"])
-@pytest.mark.parametrize("make", [convolutions, products])
+@pytest.mark.parametrize(
+    ("make", "seeds", "layers"),
+    [
+        (convolutions, (3,), 5),
+        (products, (3, 4), 8),
+        pytest.param(convolutions, (3, 4, 5, 6), 8, marks=pytest.mark.sweep),
+        pytest.param(products, (5, 6), 8, marks=pytest.mark.sweep),
+    ],
+)
 def test_a_model_loses_no_more_than_the_limit(
-    make: Callable[[int], Graph], target: str, large: None, monkeypatch: pytest.MonkeyPatch
+    make: Callable[[int, int], Graph],
+    seeds: tuple[int, ...],
+    layers: int,
+    target: str,
+    large: None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     machine, taken = Machine.named(target), 0
-    for seed in range(3, 7):
+    for seed in seeds:
         with counting() as counts:
-            found = compiler.plan(make(seed), machine)
+            found = compiler.plan(make(seed, layers), machine)
         taken += counts[Counted.TAKEN_OVER]
-        exact = exactly(make(seed), machine, monkeypatch)
+        exact = exactly(make(seed, layers), machine, monkeypatch)
         for mine, best in zip(seconds(found), seconds(exact), strict=True):
             assert mine <= best * MOST_LOSS
-    assert taken >= 8
+    assert taken >= 2 * len(seeds)
 
 
-def test_what_was_planned_before_decides_nothing(large: None) -> None:
-    graph = convolutions(3)
+@pytest.mark.parametrize(("graph", "other"), [(convolutions(3, 5), convolutions(4, 5)), (products(1), products(2))])
+def test_what_was_planned_before_decides_nothing(graph: Graph, other: Graph, large: None) -> None:
     forget_plans()
-    alone = compiler.plan(graph, MACHINE)
+    with counting() as counts:
+        alone = compiler.plan(graph, MACHINE)
+    assert counts[Counted.TAKEN_OVER]
     forget_plans()
-    compiler.plan(convolutions(2), MACHINE)
+    compiler.plan(other, MACHINE)
     assert compiler.plan(graph, MACHINE).plans == alone.plans
     assert compiler.plan(graph, MACHINE).plans == alone.plans, "nor does it matter that it was planned itself"
 
 
 def test_small_models_and_forced_fusion_are_searched() -> None:
-    graph = convolutions(3)
+    graph = convolutions(3, 4)
     for fuse in (None, True, False):
         with counting() as counts:
             model = compiler.plan(graph, MACHINE, fuse=fuse)

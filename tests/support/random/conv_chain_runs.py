@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from unittest.mock import patch
@@ -16,6 +16,7 @@ from tests.support.algorithms import forced
 from tests.support.forced_schedules import at_random, met, only, orders, scheduled, with_tiles
 from tests.support.random.conv_chains import Array, ConvChain, by_torch, onnx_model
 from tilewright import compiler
+from tilewright.api.kernel import Lowered
 from tilewright.plan.schedule import Storage
 from tilewright.plan.search.planning_problem import PlanningProblem
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
@@ -28,22 +29,35 @@ ROUTES = ("constants", "arguments", "onnx")
 FUSIONS = (None, True, False)
 
 
-def computed(chain: ConvChain, route: str, fuse: bool | None, threads: int, target: str) -> Array:
-    """The result by a front end; sessions decide on fusion by price."""
+def computed(chain: ConvChain, route: str, fuse: bool | None, target: str) -> list[Array]:
+    """The results by a front end on one thread and on two. Functions are planned once; sessions decide on fusion by price."""
     weights = chain.weights()
     if route == "onnx":
-        options = ort.SessionOptions()
-        options.intra_op_num_threads = threads
-        session = ort.InferenceSession(onnx_model(chain).SerializeToString(), options, target=target)
-        return np.asarray(session.run(None, {"x": chain.x()})[0])
+        octets = onnx_model(chain).SerializeToString()
+        sessions = (ort.InferenceSession(octets, _on(threads), target=target) for threads in (1, 2))
+        return [np.asarray(session.run(None, {"x": chain.x()})[0]) for session in sessions]
+    given = (chain.x(), *(weights.values() if route == "arguments" else ()))
     function = chain.function(weights if route == "constants" else None)
-    kernel = tw.jit(function, fuse=fuse, threads=threads, target=target)
-    return np.asarray(kernel(chain.x(), *(weights.values() if route == "arguments" else ())))
+    lowered = tw.jit(function, fuse=fuse, threads=1, target=target).lower(*given)
+    return [np.asarray(one.compile()(*given)) for one in on_one_and_two_threads(lowered)]
 
 
-def check(chain: ConvChain, one: Array, two: Array) -> None:
+def _on(threads: int) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    return options
+
+
+def on_one_and_two_threads(lowered: Lowered) -> tuple[Lowered, Lowered]:
+    """What is planned once for one thread, and the same for two."""
+    on_two = replace(lowered, threads=2)
+    on_two.__dict__["model_plan"] = lowered.model_plan
+    return lowered, on_two
+
+
+def check(chain: ConvChain, results: Sequence[Array]) -> None:
     """The result is PyTorch's, and has the same bits with two threads."""
-    wanted, tolerance = by_torch(chain)
+    (one, two), (wanted, tolerance) = results, by_torch(chain)
     assert one.shape == wanted.shape == chain.shapes()[-1]
     np.testing.assert_allclose(one, wanted, rtol=0, atol=tolerance)
     np.testing.assert_array_equal(one, two)
@@ -88,8 +102,6 @@ def _checked_orders(chain: ConvChain, algorithm: str, target: str, seed: int) ->
         candidate = with_tiles(order, random.Random(f"{seed} {number}"))
         with scheduled(only(largest.context.chain, candidate)), forced(algorithm):
             lowered = tw.jit(function, fuse=True, threads=1, target=target).lower(chain.x())
-            on_two = replace(lowered, threads=2)
-            on_two.__dict__["model_plan"] = lowered.model_plan  # planned already
-            check(chain, *(np.asarray(one.compile()(chain.x())) for one in (lowered, on_two)))
+            check(chain, [np.asarray(one.compile()(chain.x())) for one in on_one_and_two_threads(lowered)])
         storages |= {storage for plan in lowered.model_plan.plans for _, storage in plan.schedule.storage}
     return storages

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -20,6 +21,7 @@ from tilewright.plan.whole_model import layout_choice
 from tilewright.plan.whole_model.elimination import Table
 from tilewright.plan.whole_model.images import images_of
 
+Array = np.ndarray[Any, Any]
 Layouts = Mapping[str, int]
 """A layout of `layout_choice` by the first of each group of images."""
 KINDS = (
@@ -157,10 +159,22 @@ def assigned(layouts: Layouts):  # type: ignore[no-untyped-def]
     return patch.multiple(layout_choice, cheapest=cheapest, LEAST_GAIN=float("inf"))
 
 
-def check_layouts(graph: Graph, layouts: Layouts, fuse: bool | None) -> None:
-    """The plan by these layouts, compiled: the interpreter's results in float64, and the same bits on two threads."""
+def check_layouts(graph: Graph, every: Sequence[Layouts], fuse: bool | None) -> None:
+    """The plans by these layouts, compiled: the interpreter's results in float64, and the same bits on two threads.
+
+    What they have in common is planned once.
+    """
     x = random(*map(int, graph.tensor("x").shape), seed=7)
     (wanted,) = evaluate(graph, {"x": x.astype(np.float64)}).values()
+    for layouts in every:
+        try:
+            _check(graph, layouts, fuse, x, wanted)
+        except Exception as problem:
+            problem.add_note(f"layouts: {layouts}")
+            raise
+
+
+def _check(graph: Graph, layouts: Layouts, fuse: bool | None, x: Array, wanted: Array) -> None:
     with assigned(layouts):
         artifact = compiler.generate(compiler.plan(graph, Machine.detect(), fuse=fuse))
     found = []
