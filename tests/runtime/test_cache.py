@@ -126,6 +126,21 @@ KernelCache(Path(sys.argv[1])).get_or_build(sys.argv[2], lambda: b"half of a lib
     assert list(cache.directory.glob(".*")) == []
 
 
+def test_leftovers_are_looked_for_now_and_then(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for every library: a look passes over all files."""
+    cache.directory.mkdir(mode=0o700)
+    now = [1000.0]
+    monkeypatch.setattr("tilewright.runtime.cache.time.monotonic", lambda: now[0])
+    left = []
+    for seconds in (0, 1, 700):
+        now[0] += seconds
+        (cache.directory / ".ab-left.tmp").write_bytes(b"half")
+        os.utime(cache.directory / ".ab-left.tmp", (0, 0))
+        cache.get_or_build(f"{seconds:02x}{KEY}", lambda: LIBRARY)
+        left.append((cache.directory / ".ab-left.tmp").exists())
+    assert left == [False, True, False]
+
+
 def test_object_that_is_being_written_is_no_leftover(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
     original = os.rename
 

@@ -91,6 +91,17 @@ def test_files_of_other_processes_count_as_soon_as_they_are_seen(cache: KernelCa
     assert cache.info().bytes <= 10 * FILE
 
 
+def test_looks_become_rare_where_they_take_long(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else every file would cost as much as there are files."""
+    monkeypatch.setenv("TILEWRIGHT_CACHE_SIZE", "1G")
+    monkeypatch.setattr(cache_size, "FILES_BETWEEN_LOOKS", 2)
+    looks, stored = [0], cache_size.stored
+    monkeypatch.setattr(cache_size, "stored", lambda directory: looks.append(1) or stored(directory))
+    for number in range(400):
+        add(cache, number)
+    assert sum(looks) < 100
+
+
 def test_a_directory_that_is_gone_holds_nothing(tmp_path: Path) -> None:
     assert cache_size.stored(tmp_path / "gone") == []
     assert cache_size.prune(tmp_path / "gone", 0) == []

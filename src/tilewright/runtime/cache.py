@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import hashlib
 import logging
+import math
 import os
 import shutil
 import tempfile
@@ -53,6 +54,8 @@ class KernelCache:
 
     directory: Path
     _unusable: bool = field(default=False, repr=False)
+    _looked_s: float = field(default=-math.inf, repr=False)
+    """When this process last looked for what killed writers left: it passes over all files."""
     _sizes: dict[Path, SizeLimit] = field(default_factory=dict, repr=False)
 
     def get_or_build(self, key: str, build: Callable[[], bytes], check: Callable[[Path], None] = lambda path: None) -> Path:
@@ -187,14 +190,17 @@ class KernelCache:
             yield
             return
         try:
-            self._remove_leftovers(key[:2])
+            self._remove_leftovers()
             yield
         finally:
             lock.release()
 
-    def _remove_leftovers(self, prefix: str) -> None:
+    def _remove_leftovers(self) -> None:
         """Objects are written without the lock: only the age of a temporary file tells that its writer was killed."""
-        for path in self._files(f".{prefix}*{TEMPORARY_SUFFIX}"):
+        if time.monotonic() - self._looked_s < LEFTOVER_S:
+            return
+        self._looked_s = time.monotonic()
+        for path in self._files(f".*{TEMPORARY_SUFFIX}"):
             with contextlib.suppress(OSError):
                 if time.time() - path.stat().st_mtime > LEFTOVER_S:
                     LOGGER.info("removing %s, left by a writer that was killed", path.name)

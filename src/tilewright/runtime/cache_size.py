@@ -17,6 +17,8 @@ SUFFIXES = (".so", ".o", ".artifact", ".plan")
 KEPT_SHARE = 0.9
 """What is left of the limit when files are removed, so that not every new file removes one."""
 FILES_BETWEEN_LOOKS = 64
+SHARE_BETWEEN_LOOKS = 16
+"""A look passes over all files: a process takes one after so many files of its own, in large directories after a share of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,9 @@ class SizeLimit:
         self._bytes += size_bytes
         self._files_until_look -= 1
         if self._bytes > limit_bytes or self._files_until_look < 0:
-            self._bytes = sum(file.size_bytes for file in stored(self.directory))
-            self._files_until_look = FILES_BETWEEN_LOOKS
+            found = stored(self.directory)
+            self._bytes = sum(file.size_bytes for file in found)
+            self._files_until_look = max(FILES_BETWEEN_LOOKS, len(found) // SHARE_BETWEEN_LOOKS)
         if self._bytes > limit_bytes:
             self._bytes -= sum(file.size_bytes for file in prune(self.directory, limit_bytes, keep=(written,)))
 
