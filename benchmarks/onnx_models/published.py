@@ -44,7 +44,7 @@ NETWORKS: Mapping[str, Network] = {
         11.2,
     ),
     "densenet_121": Network(
-        partial(cnns.densenet, growth=32, depths=(6, 12, 24, 16)), {"growth": 16, "depths": (3, 4), "classes": 10}, 7.98
+        partial(cnns.densenet, growth=32, depths=(6, 12, 24, 16)), {"growth": 16, "depths": (2, 2), "classes": 10}, 7.98
     ),
     "shufflenet_v2": Network(
         partial(cnns.shufflenet, widths=(116, 232, 464), depths=(4, 8, 4), last=1024),

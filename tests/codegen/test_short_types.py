@@ -96,7 +96,7 @@ def test_floats_are_rounded_to_the_nearest_once(dtype: str) -> None:
         same_bits(cast(x, dtype, saturate=saturate), expected)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.sampled_from(ALL), st.integers(1, 40), st.integers(0, 12), st.integers(0, 99))
 def test_quantised_and_back(dtype: str, extent: int, size: int, seed: int) -> None:
     random = np.random.default_rng(seed)

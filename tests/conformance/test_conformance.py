@@ -1,4 +1,4 @@
-"""The suite of `onnx.backend.test`: all models, the families that are always compiled, and a fixed third of all other nodes.
+"""The suite of `onnx.backend.test`: small models, the families that are always compiled, and a fixed part of all other nodes.
 
 `python -m tests.conformance` runs whatever is asked for; tests/sweeps/test_conformance.py compares all of it with the docs.
 """

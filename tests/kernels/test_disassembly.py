@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
@@ -144,9 +144,9 @@ def _stack_of(body: list[str]) -> re.Pattern[str]:
     return BELOW_POINTER if any(re.match(r"(add|sub|lea)\s.*,%rbp$", text) for text in body) else ON_STACK
 
 
-def _cases(kernels: Iterable[MicroKernel]) -> list[object]:
+def _cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> list[object]:
     cases = []
-    for kernel, compiler in product(kernels, COMPILERS):
+    for kernel, compiler in product(kernels, compilers):
         missing = shutil.which("objdump") is None or command(compiler) is None
         marks = pytest.mark.skipif(missing, reason=f"objdump or {compiler} is missing")
         cases.append(pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}"))
@@ -188,12 +188,13 @@ def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, ke
 
 
 PLANNED = [kernel for kernel in NATIVE if kernel.reduction_loops == 1]
+PLAIN = [kernel for kernel in PLANNED if not kernel.prefetch]
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), _cases(PLANNED))
+@pytest.mark.parametrize(("kernel", "compiler"), [*_cases(PLANNED, COMPILERS[:1]), *_cases(PLAIN, COMPILERS[1:])])
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
     """Linked functions, and inlined ones: there, constants are known, so that registers are allocated anew. Loops over K are too
-    long to be unrolled whole.
+    long to be unrolled whole. Clang has inlined ones of tiles that do not prefetch: it has linked functions above.
 
     What gathers operands lane by lane is left out: its lanes meet on the stack.
     """
@@ -206,7 +207,8 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     types = dict(zip("abc", kernel.element_types, strict=True))
     plain = hand_plan(typed(chain("product", [operator]), types), schedule, machine, kernel)
     plans = [plain, *with_epilogue(operator, extents, plain, kernel)]
-    for artifact in (artifact_of(plans), artifact_of(plans, links_kernels=False)):
+    linked = [artifact_of(plans)] if compiler == COMPILERS[0] else []
+    for artifact in (*linked, artifact_of(plans, links_kernels=False)):
         sources = (KernelSource(SourceKind.C, artifact.text), *artifact.kernels)
         found = functions(build(sources, artifact.features, compiler, FLAGS))
         codes = [code for name, code in found.items() if "_strided" not in name]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import product
 
@@ -86,10 +86,10 @@ ABLE = [one for one in registered() if one.emit_with and not one.prefetch and on
 """Every tile of floats that takes an epilogue; those that prefetch are the same text."""
 
 
-def cases(kernels: Iterable[MicroKernel]) -> list[object]:
+def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> list[object]:
     """Once per compiler."""
     cases = []
-    for kernel, compiler in product(kernels, COMPILERS):
+    for kernel, compiler in product(kernels, compilers):
         missing = pytest.mark.skipif(command(compiler) is None, reason=f"{compiler} is missing")
         marks = [missing, pytest.mark.needs(*sorted(kernel.features))]
         cases.append(pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}"))

@@ -12,8 +12,8 @@ from tests.support.whole_models import distance, exported, feeds, onnxruntime_re
 
 ALIKE = ("resnet152", "vgg19", "shufflenet_v2")
 """Their small forms are those of other networks."""
-SLOW = ("yolov8n",)
-"""Many kinds of chains even if small; a small detector with such blocks is among MODELS."""
+SLOW = ("yolov8n", "inception_v2")
+"""Many kinds of chains even if small; a small detector with such blocks is among MODELS, and GoogLeNet has those of Inception."""
 SMALL = [
     pytest.param(name, marks=[pytest.mark.sweep] if name in SLOW else []) for name in NETWORKS if name not in (*MODELS, *ALIKE)
 ]

@@ -18,7 +18,7 @@ MODELS = (
     ("gpt2_cached", "torchscript"),
     ("mobilenet_v2", "old"),
     ("unet", "torchscript"),
-    ("detector", "torchscript"),
+    pytest.param("detector", "torchscript", marks=pytest.mark.sweep),  # of all sizes in test_dynamic_models.py
     ("shufflenet", "torchscript"),
 )
 

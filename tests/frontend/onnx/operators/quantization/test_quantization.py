@@ -26,7 +26,7 @@ def test_what_is_quantised_comes_back(dtype: str) -> None:
     assert (np.abs(back - x) <= scale[:, None] / 2)[in_range].all()
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(
     st.sampled_from([(12,), (3, 10), (2, 7, 5)]),
     st.integers(0, 2),
