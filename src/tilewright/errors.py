@@ -27,6 +27,15 @@ from typing import Any
 _PACKAGE = str(Path(__file__).parent)
 
 
+def installing(extra: str) -> str:
+    """A hint how the packages of an extra are installed: Tilewright is on no index, but in a checkout.
+
+    >>> installing("tune")
+    "in a checkout of Tilewright: pip install -e '.[tune]'"
+    """
+    return f"in a checkout of Tilewright: pip install -e '.[{extra}]'"
+
+
 class TilewrightError(Exception):
     """An error that the user can understand and act upon.
 

@@ -21,5 +21,5 @@ def test_a_peer_that_is_not_installed_is_refused(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("tilewright_bench.measurement.contender.installed", lambda package: None)
     with pytest.raises(TilewrightError, match="openvino cannot be measured") as caught:
         CHAINS.chosen_peers(("openvino",))
-    assert "pip install 'tilewright[bench]'" in str(caught.value)
+    assert "in a checkout of Tilewright: pip install -e '.[bench]' -e ./bench" in str(caught.value)
     assert CHAINS.chosen_peers(None) == ()

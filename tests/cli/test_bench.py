@@ -39,7 +39,7 @@ def test_without_the_distribution_it_says_how_to_install_it(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.startswith("error: tilewright bench needs the distribution tilewright-bench\n")
-    assert "pip install 'tilewright[bench]'" in captured.err
+    assert "in a checkout of Tilewright: pip install -e . -e ./bench" in captured.err
 
 
 def test_what_is_wrong_with_the_distribution_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,6 +35,6 @@ def _commands() -> click.Group:
         raise TilewrightError(
             "tilewright bench needs the distribution tilewright-bench",
             why=f"there is no package {PACKAGE}",
-            hint="pip install 'tilewright[bench]', or in a checkout of Tilewright: pip install -e . -e ./bench",
+            hint="in a checkout of Tilewright: pip install -e . -e ./bench",
         ) from problem
     return group

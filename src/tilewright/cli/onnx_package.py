@@ -13,6 +13,4 @@ def require_onnx(model: str) -> None:
     >>> require_onnx("model.onnx")
     """
     if find_spec("onnx") is None:
-        raise TilewrightError(
-            "models need the package onnx", where=model, why="it is not installed", hint="pip install 'tilewright[onnx]'"
-        )
+        raise TilewrightError("models need the package onnx", where=model, why="it is not installed", hint="pip install onnx")

@@ -1,9 +1,9 @@
-"""ONNX models: `import tilewright.onnx as ort` in place of onnxruntime. Needs `pip install tilewright[onnx]`."""
+"""ONNX models: `import tilewright.onnx as ort` in place of onnxruntime. Needs the package onnx."""
 
 try:
     import onnx as _onnx  # noqa: F401
 except ImportError as problem:
-    raise ImportError("tilewright.onnx needs the package onnx: pip install tilewright[onnx]") from problem
+    raise ImportError("tilewright.onnx needs the package onnx: pip install onnx") from problem
 
 from tilewright import __version__ as __version__
 from tilewright.api.onnx.options import ExecutionMode as ExecutionMode

@@ -145,7 +145,7 @@ def _find(path: str, chosen: str | None, cache_dir: Path) -> Toolchain:
         "no working C compiler was found",
         where=f"PATH={path}",
         why="; ".join(failures),
-        hint="install gcc or clang, or a compiler in a wheel: pip install tilewright[cc]",
+        hint="install gcc or clang, or a compiler in a wheel: pip install ziglang",
     )
 
 

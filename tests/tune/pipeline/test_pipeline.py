@@ -100,7 +100,7 @@ def test_searches_that_learn_say_which_package_is_missing(database, monkeypatch)
     monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
     with pytest.raises(TilewrightError, match="the search by evolution needs the package sklearn") as refused:
         tune(CASE, database, Request(trials=2, search="evolution"))
-    assert refused.value.hint == "pip install 'tilewright[tune]'"
+    assert refused.value.hint == "in a checkout of Tilewright: pip install -e '.[tune]'"
 
 
 def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypatch):

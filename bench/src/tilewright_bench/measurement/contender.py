@@ -56,7 +56,7 @@ class Peer(Generic[CaseT]):
     """What is done ahead of the measurement, and in which settings it runs."""
     prepacked_note: str = ""
     """What becomes of the constants where right-hand sides are constant."""
-    hint: str = "pip install 'tilewright[bench]'"
+    hint: str = "in a checkout of Tilewright: pip install -e '.[bench]' -e ./bench"
     """How to get it."""
     matters: Callable[[], bool] = always
     """Whether it is measured where it is not asked for by name."""

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 from filelock import FileLock
 
 from tilewright import __version__
-from tilewright.errors import TilewrightError
+from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
 from tilewright.runtime.tuning.database import machine_key
@@ -68,9 +68,7 @@ class Cluster:
         try:
             from distributed import Client
         except ModuleNotFoundError as problem:
-            raise TilewrightError(
-                f"a cluster needs the package {problem.name}", where=address, hint="pip install 'tilewright[tune]'"
-            ) from None
+            raise TilewrightError(f"a cluster needs the package {problem.name}", where=address, hint=installing("tune")) from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._address = address
         self._known: dict[str, Described] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import tilewright as tw
-from tilewright.errors import TilewrightError
+from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import choice_of, encoded, problem_key
 from tilewright.plan.types import ModelPlan, Plan, Tuned
@@ -217,7 +217,7 @@ def _measured(trials: Trials, request: Request, told: Told) -> tuple[Trial, list
         from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
     except ModuleNotFoundError as problem:
         raise TilewrightError(
-            f"the search by {request.search} needs the package {problem.name}", hint="pip install 'tilewright[tune]'"
+            f"the search by {request.search} needs the package {problem.name}", hint=installing("tune")
         ) from problem
     own = variants(plan, 0, request.seed, request.ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)

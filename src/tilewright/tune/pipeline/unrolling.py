@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from tilewright.errors import TilewrightError
+from tilewright.errors import TilewrightError, installing
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
@@ -45,9 +45,7 @@ def searcher(name: str) -> searches.Searcher:
     try:
         from tilewright.tune.unroll.agent import agent_search
     except ModuleNotFoundError as problem:
-        raise TilewrightError(
-            f"the agent that unrolls needs the package {problem.name}", hint="pip install 'tilewright[tune]'"
-        ) from problem
+        raise TilewrightError(f"the agent that unrolls needs the package {problem.name}", hint=installing("tune")) from problem
     return agent_search
 
 
