@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -38,11 +39,26 @@ def blamed(subject: str) -> Iterator[None]:
 def load(place: str, name: str) -> Callable[..., Any]:
     """The function `name` of a file or a module. Raises `TilewrightError` where there is none, or its code fails."""
     with blamed(place):
-        module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
+        module = _load_file(Path(place), name) if place.endswith(".py") else _load_module(place, name)
     function = getattr(module, name, None)
     if not callable(function):
-        raise TilewrightError(f"{place} has no function {name!r}", where=f"{place}:{name}")
+        raise _no_function(place, name, function, module)
     return function  # type: ignore[no-any-return]
+
+
+def _no_function(place: str, name: str, found: object, module: ModuleType) -> TilewrightError:
+    known = [
+        own
+        for own, value in vars(module).items()
+        if callable(value) and getattr(value, "__module__", "") == module.__name__ and not own.startswith("_")
+    ]
+    near = difflib.get_close_matches(name, known, n=3)
+    return TilewrightError(
+        f"{place} has no function {name!r}",
+        where=f"{place}:{name}",
+        why=f"{name} is {found!r}" if hasattr(module, name) else f"its functions are {', '.join(known) or 'none'}",
+        hint=f"did you mean {' or '.join(near)}?" if near else "write the name of one of its functions behind the colon",
+    )
 
 
 def check_arguments(function: Callable[..., Any], arguments: Sequence[object]) -> None:
@@ -75,24 +91,34 @@ def _place(problem: BaseException) -> str:
     return ""
 
 
-def _load_file(path: Path) -> ModuleType:
+def _load_file(path: Path, name: str) -> ModuleType:
     if not path.is_file():
-        raise TilewrightError(f"there is no file {path}", where="explain")
+        raise TilewrightError(
+            f"there is no file {path}",
+            where=f"{path}:{name}",
+            why=f"{path.absolute()} {'is a directory' if path.is_dir() else 'does not exist'}",
+            hint="name a file of Python; a path without / at the front begins in the current directory",
+        )
     specification = importlib.util.spec_from_file_location(path.stem, path)
     if specification is None or specification.loader is None:
-        raise TilewrightError(f"{path} cannot be imported", where="explain")
+        raise TilewrightError(f"{path} cannot be imported", where=f"{path}:{name}")
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
 
 
-def _load_module(name: str) -> ModuleType:
+def _load_module(name: str, function: str) -> ModuleType:
     sys.path.insert(0, "")
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as problem:
         if not f"{name}.".startswith(f"{problem.name}."):
             raise
-        raise TilewrightError(f"there is no module {name}", where="explain", why=str(problem)) from problem
+        raise TilewrightError(
+            f"there is no module {name}",
+            where=f"{name}:{function}",
+            why=str(problem),
+            hint="modules are looked for in the current directory and in PYTHONPATH; a file is named with its .py",
+        ) from problem
     finally:
         sys.path.remove("")

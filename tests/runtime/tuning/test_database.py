@@ -192,23 +192,37 @@ def test_parquet_without_its_package_is_named(database, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("name", "content"),
+    ("name", "content", "why"),
     [
-        ("rows.jsonl", b"{"),
-        ("rows.jsonl", b"5"),
-        ("rows.jsonl", b"{}"),
-        ("rows.jsonl", b"\xff\xfe"),
-        ("rows.jsonl", b'{"machine": 1}'),
-        ("rows.parquet", b"no parquet"),
+        ("rows.jsonl", b"{", "it is no JSON: Expecting property name"),
+        ("rows.jsonl", b"5", "it is no object with names and values"),
+        ("rows.jsonl", b"{}", "it lacks machine, problem, plan"),
+        ("rows.jsonl", b"\xff\xfe", "it is no text: 'utf-8' codec"),
+        ("rows.jsonl", json.dumps(asdict(ROW) | {"machine": 1}).encode(), "machine must be text"),
+        ("rows.jsonl", json.dumps(asdict(ROW) | {"seconds": "1"}).encode(), "seconds must be numbers"),
+        ("rows.jsonl", json.dumps(asdict(ROW) | {"colour": "red"}).encode(), "measurements have no colour"),
+        ("rows.parquet", b"no parquet", "Parquet"),
     ],
 )
-def test_other_files_are_no_measurements(database, tmp_path, name, content):
+def test_other_files_are_no_measurements(database, tmp_path, name, content, why):
     if name.endswith(".parquet"):
         pytest.importorskip("pyarrow")
     (tmp_path / name).write_bytes(content)
-    with pytest.raises(CacheError, match="this is no measurement"):
+    with pytest.raises(CacheError, match="this is no measurement") as refused:
         database.take_in(tmp_path / name)
+    assert refused.value.where.startswith(str(tmp_path / name))
+    assert why in refused.value.why
+    assert "tilewright tune --export" in refused.value.hint
     assert database.measurements() == []
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
+def test_where_nothing_can_be_written_is_told(database, tmp_path, name):
+    path = tmp_path / "nowhere" / name
+    with pytest.raises(TilewrightError, match="measurements cannot be written") as refused:
+        database.export(path)
+    assert (refused.value.where, refused.value.why) == (str(path), "No such file or directory")
+    assert "a directory that exists" in refused.value.hint
 
 
 def test_a_checkout_has_a_commit(tmp_path):

@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from pathlib import Path
 
 from tilewright import settings
@@ -187,13 +187,27 @@ def _version(connection: sqlite3.Connection) -> int:
 
 def _measurement(row: object, place: str) -> Measurement:
     """A row of an export. Raises `CacheError` where it is none."""
-    try:
-        found = Measurement(**row)  # type: ignore[arg-type]
-        if not all(isinstance(getattr(found, name), str) for name in TEXTS):
-            raise TypeError(f"{', '.join(TEXTS)} must be text")
-        return found
-    except TypeError as problem:
-        raise CacheError("this is no measurement", where=place, why=str(problem), hint="files are those of --export") from None
+    why = _unlike_a_measurement(row)
+    if why:
+        raise row_files.no_row(place, why)
+    return Measurement(**row)  # type: ignore[arg-type]
+
+
+def _unlike_a_measurement(row: object) -> str:
+    """Why a row is none, "" where it is one."""
+    if not isinstance(row, dict):
+        return "it is no object with names and values"
+    columns = {one.name: one.default for one in fields(Measurement)}
+    lacking = [name for name, default in columns.items() if default is MISSING and name not in row]
+    if lacking:
+        return f"it lacks {', '.join(lacking)}"
+    if unknown := sorted(row.keys() - columns.keys()):
+        return f"measurements have no {', '.join(unknown)}"
+    if others := [name for name in TEXTS if not isinstance(row.get(name, ""), str)]:
+        return f"{', '.join(others)} must be text"
+    if others := [name for name in row_files.NUMBERS if not isinstance(row[name], float | int | None)]:
+        return f"{', '.join(others)} must be numbers"
+    return ""
 
 
 def default() -> TuningDatabase:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,12 @@ def write(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str])
         else:
             path.write_text("".join(json.dumps(dict(row)) + "\n" for row in rows))
     except OSError as problem:
-        raise TilewrightError(f"{path} cannot be written", where="--export", why=str(problem)) from problem
+        raise TilewrightError(
+            "measurements cannot be written",
+            where=str(path),
+            why=os.strerror(problem.errno) if problem.errno else str(problem),
+            hint="name a file in a directory that exists and that you may write to",
+        ) from problem
 
 
 def read(path: Path) -> Iterator[tuple[str, Any]]:
@@ -34,14 +40,14 @@ def read(path: Path) -> Iterator[tuple[str, Any]]:
         try:
             yield f"{path}:{number}", json.loads(line)
         except ValueError as problem:
-            raise _no_rows(f"{path}:{number}", problem) from None
+            raise no_row(f"{path}:{number}", f"it is no JSON: {problem}") from None
 
 
 def _lines(path: Path) -> list[str]:
     try:
         return path.read_text().splitlines()
     except (OSError, UnicodeDecodeError) as problem:
-        raise _no_rows(str(path), problem) from None
+        raise no_row(str(path), f"it is no text: {problem}" if isinstance(problem, ValueError) else str(problem)) from None
 
 
 def _write_parquet(path: Path, rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
@@ -55,7 +61,7 @@ def _parquet_rows(path: Path) -> list[dict[str, Any]]:
     try:
         found: list[dict[str, Any]] = parquet.read_table(path).to_pylist()
     except (OSError, arrow.ArrowException) as problem:
-        raise _no_rows(str(path), problem) from None
+        raise no_row(str(path), str(problem)) from None
     return found
 
 
@@ -67,10 +73,12 @@ def _arrow(path: Path) -> tuple[Any, Any]:
         raise TilewrightError(
             f"Parquet needs the package {problem.name}",
             where=str(path),
-            hint="pip install 'tilewright[tune]', or use a name that ends otherwise: JSON lines",
+            hint=f"pip install {problem.name}, or use a name that ends otherwise: JSON lines",
         ) from None
     return pyarrow, parquet
 
 
-def _no_rows(place: str, problem: Exception) -> CacheError:
-    return CacheError("this is no measurement", where=place, why=str(problem), hint="files are those of --export")
+def no_row(place: str, why: str) -> CacheError:
+    """The error of what is no row of an export."""
+    hint = "read a file that `tilewright tune --export` wrote: JSON lines, or Parquet where its name ends with .parquet"
+    return CacheError("this is no measurement", where=place, why=why, hint=hint)
