@@ -46,7 +46,7 @@ def test_recalibrating_a_target_is_wrong_usage() -> None:
 
 def test_this_machine_comes_from_the_calibration(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calibration, "ensure", lambda *, recalibrate=False: Machine.named("zen5"))
-    assert run().startswith("zen5: ")
+    assert run().startswith("zen5, with all instructions of ")
     assert json.loads(run("--json"))["name"] == "zen5"
     result = CliRunner().invoke(machine, ["--recalibrate"])
     assert "could not be measured" in str(result.exception)

@@ -34,12 +34,12 @@ def machine(target: str | None, as_json: bool, recalibrate: bool) -> None:
 
 
 def render(machine: Machine, microarchitecture: str = "") -> str:
-    """The machine for a person: plain text, at most 120 columns wide. `microarchitecture` is archspec's name for it.
+    """The machine for a person: plain text, at most 120 columns wide. `microarchitecture` is one whose instructions it has.
 
-    >>> print(render(Machine.named("zen4")).splitlines()[0])
-    zen4
+    >>> print(render(Machine.named("zen4"), "zen2").splitlines()[0])
+    zen4, with all instructions of zen2
     """
-    lines = [f"{machine.name}: {microarchitecture}" if microarchitecture else machine.name]
+    lines = [f"{machine.name}, with all instructions of {microarchitecture}" if microarchitecture else machine.name]
     lines += section("ISA", wrapped(_isa(machine)))
     vectors = (
         f"{machine.vector_registers} registers of {machine.vector_bits} bits, {machine.fma_per_cycle} multiply-adds per cycle"

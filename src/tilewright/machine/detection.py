@@ -99,7 +99,10 @@ def inspect(
 
 
 def microarchitecture() -> str:
-    """The name that archspec has for this CPU ("zen4", "icelake"); only for people, since virtual machines hide it."""
+    """The newest microarchitecture ("zen4", "icelake") all of whose instructions archspec finds here; only for people.
+
+    The CPU may be a later one: virtual machines hide instructions (a Zen 3 without `pku` is found to be a Zen 2).
+    """
     import archspec.cpu  # 50 ms: not for the path of every import
 
     return str(archspec.cpu.host().name)
