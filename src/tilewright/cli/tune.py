@@ -21,7 +21,6 @@ from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan
-    from tilewright.runtime.tuning.database import TuningDatabase
     from tilewright.tune.fit.session import Outcome
     from tilewright.tune.pipeline.tuning import Plans, Result
 
@@ -93,29 +92,16 @@ def tune(
 
     Measurements are kept in the cache directory, batch by batch: an interrupted run goes on where it was.
     """
-    from tilewright.runtime.tuning import database as tuning_database
-
     _check_partners(click.get_current_context())
-    database = tuning_database.default()
     if fit:
         _fit(minutes, dry_run, ship)
     elif imported is not None:
-        own = None if foreign else tuning_database.machine_key(_machine())
-        click.echo(f"{database.take_in(imported, own)} measurements read")
+        _import(imported, foreign)
     elif exported is not None:
-        click.echo(f"{database.export(exported)} measurements written to {exported}")
+        _export(exported)
     elif subject is not None:
-        _tune(
-            subject,
-            softmax,
-            relu,
-            arguments,
-            shapes,
-            database,
-            Request(trials, seed, search=search, unroll=unroll),
-            forget,
-            scheduler,
-        )
+        plans = _plans_of(subject, softmax, relu, arguments, shapes)
+        _tune(subject, plans, Request(trials, seed, search=search, unroll=unroll), forget, scheduler)
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
@@ -147,24 +133,25 @@ def _machine() -> Machine:
     return calibration.ensure()
 
 
-def _tune(
-    subject: str,
-    softmax: bool,
-    relu: bool,
-    arguments: tuple[Spec, ...],
-    shapes: dict[str, tuple[int, ...]],
-    database: TuningDatabase,
-    request: Request,
-    forget: bool,
-    scheduler: str | None,
-) -> None:
+def _import(path: Path, foreign: bool) -> None:
+    from tilewright.runtime.tuning import database
+
+    own = None if foreign else database.machine_key(_machine())
+    click.echo(f"{database.default().take_in(path, own)} measurements read")
+
+
+def _export(path: Path) -> None:
+    from tilewright.runtime.tuning import database
+
+    click.echo(f"{database.default().export(path)} measurements written to {path}")
+
+
+def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler: str | None) -> None:
     """Measure variants of a function or a model, and say what came of it."""
+    from tilewright.runtime.tuning import database as tuning_database
     from tilewright.tune.pipeline import tuning
 
-    is_model = subject.endswith(".onnx")
-    if shapes and not is_model:
-        raise click.UsageError("--shape is of inputs of a model; --arg is of a function's")
-    plans = _plans_of_model(subject, shapes) if is_model else _plans_of_function(subject, softmax, relu, arguments)
+    database = tuning_database.default()
     with user_code.blamed(subject):
         if forget:
             count = tuning.untuned(plans, database, _machine())
@@ -173,7 +160,7 @@ def _tune(
             )
             return
         with _executor(scheduler) as executor, tuning_progress() as progress:
-            if is_model:
+            if _is_model(subject):
                 results = tuning.tune_model(plans, database, request, progress, executor)
             else:
                 results = tuning.tune_chains(plans, database, lambda share: request, progress, executor)
@@ -188,6 +175,19 @@ def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:
     from tilewright.tune.pipeline.cluster import Cluster
 
     return Cluster(scheduler)
+
+
+def _is_model(subject: str) -> bool:
+    return subject.endswith(".onnx")
+
+
+def _plans_of(subject: str, softmax: bool, relu: bool, arguments: tuple[Spec, ...], shapes: dict[str, tuple[int, ...]]) -> Plans:
+    """Of a model or a function. Raises `UsageError` for what is said of the other kind."""
+    if _is_model(subject):
+        return _plans_of_model(subject, shapes)
+    if shapes:
+        raise click.UsageError("--shape is of inputs of a model; --arg is of a function's")
+    return _plans_of_function(subject, softmax, relu, arguments)
 
 
 def _plans_of_function(subject: str, softmax: bool, relu: bool, arguments: tuple[Spec, ...]) -> Plans:

@@ -15,6 +15,7 @@ packed panel some way behind this one, or, of a B in place, the same rows of a p
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 
 from tilewright.kernels.contract import (
@@ -86,31 +87,7 @@ def outer_product_kernel(
     >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
-
-    statements = form if form is not None else Tile
-
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
-        text = outer_product_text(
-            dialect, rows, vectors, name, variants, prefetch, unroll, epilogue, reduction_loops=reduction_loops, form=statements
-        )
-        return KernelSource(SourceKind.C, text)
-
-    def emit_prefetching(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
-        text = outer_product_text(dialect, rows, vectors, name, variants, (), unroll, epilogue, prefetching=True)
-        return KernelSource(SourceKind.C, text)
-
-    def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
-        last = n % dialect.lanes
-        tile = Tile(m, -(-n // dialect.lanes), bool(last))
-        return f"{name}_{tile.suffix}", (str(last),) if last else ()
-
-    def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
-        own = () if prefetching else prefetch
-        wide = vectors >= WIDE_VECTORS
-        edge = bool(n % dialect.lanes)
-        tile = statements(m, -(-n // dialect.lanes), edge, own, unroll, wide, epilogue, dialect.lanes, prefetching)
-        return KernelSource(SourceKind.C, unit_text(dialect, (*tile.ending().vocabulary(), _variant(name, tile))), joins=True)
-
+    texts = _Texts(dialect, rows, vectors, prefetch, unroll, reduction_loops, form if form is not None else Tile)
     columns = vectors * dialect.lanes
     tile_name = f"matmul_{dialect.name}_f32_{rows}x{columns}"
     ahead, nest = ["prefetch", *prefetch] if prefetch else [], [f"nest{reduction_loops}"] if reduction_loops > 1 else []
@@ -125,17 +102,67 @@ def outer_product_kernel(
         features=dialect.features,
         vector_bits=dialect.vector_bits,
         peak_share=peak_share,
-        emit=emit,
-        emit_with=emit,
-        emit_prefetching=emit_prefetching if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
+        emit=texts.emit,
+        emit_with=texts.emit,
+        emit_prefetching=texts.emit_prefetching if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         rows_per_instruction=rows_per_instruction,
         reduction_loops=reduction_loops,
         nested=f"{tile_name}_nest{NESTED_LOOPS}" if has_nested else "",
-        of_shape=of_shape if reduction_loops == 1 else None,
-        emit_shape=emit_shape if reduction_loops == 1 else None,
+        of_shape=texts.of_shape if reduction_loops == 1 else None,
+        emit_shape=texts.emit_shape if reduction_loops == 1 else None,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Texts:
+    """The sources of a kernel: of all shapes of its tile, and of one."""
+
+    dialect: VectorDialect
+    rows: int
+    vectors: int
+    prefetch: tuple[str, ...]
+    unroll: int
+    reduction_loops: int
+    form: type[Tile]
+
+    def emit(self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+        """Of `MicroKernel.emit` and `MicroKernel.emit_with`."""
+        text = outer_product_text(
+            self.dialect,
+            self.rows,
+            self.vectors,
+            name,
+            variants,
+            self.prefetch,
+            self.unroll,
+            epilogue,
+            reduction_loops=self.reduction_loops,
+            form=self.form,
+        )
+        return KernelSource(SourceKind.C, text)
+
+    def emit_prefetching(self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
+        """Of `MicroKernel.emit_prefetching`."""
+        text = outer_product_text(
+            self.dialect, self.rows, self.vectors, name, variants, (), self.unroll, epilogue, prefetching=True
+        )
+        return KernelSource(SourceKind.C, text)
+
+    def of_shape(self, name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
+        """Of `MicroKernel.of_shape`."""
+        last = n % self.dialect.lanes
+        tile = Tile(m, -(-n // self.dialect.lanes), bool(last))
+        return f"{name}_{tile.suffix}", (str(last),) if last else ()
+
+    def emit_shape(self, name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
+        """Of `MicroKernel.emit_shape`."""
+        lanes, own = self.dialect.lanes, () if prefetching else self.prefetch
+        wide = self.vectors >= WIDE_VECTORS
+        tile = self.form(m, -(-n // lanes), bool(n % lanes), own, self.unroll, wide, epilogue, lanes, prefetching)
+        text = unit_text(self.dialect, (*tile.ending().vocabulary(), _variant(name, tile)))
+        return KernelSource(SourceKind.C, text, joins=True)
 
 
 def outer_product_text(

@@ -22,12 +22,13 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import windows
-from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.sliding_places import first_window, limit_value, strides_of
+from tilewright.codegen.emit_c.vectors.sliding_weights import WeightsOfWindows
+from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Load, subexpressions
-from tilewright.kernels.element_access import suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
 
@@ -81,26 +82,6 @@ def _row_tap(found: SlidingSum) -> str:
     return found.rows.tap if found.rows is not None else ""
 
 
-def strides_of(loops: VectorLoops) -> dict[str, Value]:
-    """Elements of the image between neighbours along every axis."""
-    image = loops.reads[0]
-    if isinstance(image, View):
-        return {axis: image.stride(axis) for axis, _ in loops.box}
-    dims = list(zip(image.indices, image.dim_strides, strict=True))
-    return {axis: add(*(multiply(stride, index.coefficient(axis)) for index, stride in dims)) for axis, _ in loops.box}
-
-
-def first_window(loops: VectorLoops) -> Value:
-    """The element of the image at the start of all ranges and at the first tap, were it inside of the image."""
-    image = loops.reads[0]
-    if isinstance(image, View):
-        return image.offset
-    strides = strides_of(loops)
-    starts = (multiply(block.start, strides[axis]) for axis, block in loops.box)
-    constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
-    return add(image.offset, *starts, *constants)
-
-
 def emit_sliding_sum(loops: VectorLoops) -> Lines:
     """The lines of a sliding sum."""
     found = sliding_sum(loops.operator)
@@ -132,11 +113,7 @@ class _Taps:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Emitter(VectorStatements):
-    form: SlidingSum
-    paired: str
-    """The axis along which two neighbours share vectors; "" if none do."""
-
+class _Emitter(WeightsOfWindows):
     def text(self) -> Lines:
         """All rows and columns, inside loops over all else."""
         around = [axis for axis, _ in self.loops.box if axis not in self.form.axes]
@@ -152,65 +129,6 @@ class _Emitter(VectorStatements):
         """Where the first window of the block begins, were all of it inside of the image."""
         moved = (multiply(self.offset(axis), stride) for axis, stride in self.around_strides().items())
         return f"{self.loops.reads[0].buffer} + {to_c(add(first_window(self.loops), *moved))}"
-
-    def around_strides(self) -> dict[str, Value]:
-        """The strides of the image along axes that are neither windows nor their taps."""
-        return {axis: stride for axis, stride in strides_of(self.loops).items() if axis not in self.form.axes}
-
-    def weight(self, row: int, column: int) -> str:
-        """The vector of a weight, or of two: in the lanes that their columns have."""
-        first = self.weight_of(row, column, 0)
-        if not self.paired:
-            return first
-        both = "tw_halves" if self.form.columns.stride == 1 else "tw_even_columns"
-        return f"{both}({first}, {self.weight_of(row, column, 'next')})"
-
-    def weight_of(self, row: int, column: int, ahead: Value) -> str:
-        """The vector of a weight, so many neighbours `ahead`."""
-        view = self.weights_view()
-        steps = [multiply(column, view.stride(self.form.columns.tap))]
-        steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
-        steps += [multiply(ahead, view.stride(self.paired))] if self.paired else []
-        place = f"first_weight + {to_c(add(*steps))}" if self.points_at_weights else self.weights_place(*steps)
-        return f"tw_splat(tw_read{suffix(view.dtype)}({place}))"
-
-    def weights_place(self, *steps: Value) -> str:
-        """Where the weights of a window lie, so far ahead."""
-        view = self.weights_view()
-        around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
-        return f"{view.buffer} + {to_c(add(view.offset, *around, *steps))}"
-
-    def weights_view(self) -> View:
-        """Where all weights lie."""
-        view = self.loops.reads[1]
-        assert isinstance(view, View)
-        return view
-
-    @property
-    def points_at_weights(self) -> bool:
-        """Whether weights are read through a pointer that changes with every step, as far as the compiler knows.
-
-        GCC 12 would else keep their scalars in registers, and spread them by shuffles, which wait for the unit of multiply-adds;
-        a load spreads them for nothing.
-        """
-        return not self.keeps_weights and self.weights_view().dtype == "float32"
-
-    def pointed_weights(self) -> Lines:
-        """Declare `first_weight`."""
-        return [f"const float *first_weight = {self.weights_place()};"] if self.points_at_weights else []
-
-    @property
-    def keeps_weights(self) -> bool:
-        """Whether weights are made before the first row."""
-        return self.form.keeps_weights or bool(self.paired)
-
-    def kept_weights(self) -> Lines:
-        """All weights, if they are few enough for registers, or put together of two."""
-        if not self.keeps_weights:
-            return []
-        rows = self.form.rows.taps if self.form.rows is not None else 1
-        places = ((row, column) for row in range(rows) for column in range(self.form.columns.taps))
-        return [f"const tw_vec weight_{row}_{column} = {self.weight(row, column)};" for row, column in places]
 
     def blocks(self) -> Lines:
         """All blocks of columns: few known ones in a row, others in a loop."""
@@ -511,10 +429,3 @@ class _Emitter(VectorStatements):
             return []
         ahead = multiply(self.form.rows_ahead, self.loops.write.stride(rows.output))
         return [f"__builtin_prefetch({self.address(self.loops.write)} + {to_c(ahead)}, 1);"]
-
-
-def limit_value(limit: int | Index) -> Value:
-    """A limit of positions, of integers or of an extent known at run time."""
-    if isinstance(limit, int):
-        return limit
-    return add(*(names.extent(extent.name) for extent in limit.extents()), limit.constant)

@@ -1,0 +1,80 @@
+"""Weights of sliding sums: where they lie, and the vectors that they are spread in, at every row or before the first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilewright.codegen.emit_c.vectors.sliding_places import strides_of
+from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.expressions import Value, add, multiply, to_c
+from tilewright.codegen.loop_nest import View
+from tilewright.kernels.element_access import suffix
+from tilewright.plan.regions.sliding_sums import SlidingSum
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeightsOfWindows(VectorStatements):
+    """Statements of a sliding sum, with its weights."""
+
+    form: SlidingSum
+    paired: str
+    """The axis along which two neighbours share vectors; "" if none do."""
+
+    def around_strides(self) -> dict[str, Value]:
+        """The strides of the image along axes that are neither windows nor their taps."""
+        return {axis: stride for axis, stride in strides_of(self.loops).items() if axis not in self.form.axes}
+
+    def weight(self, row: int, column: int) -> str:
+        """The vector of a weight, or of two: in the lanes that their columns have."""
+        first = self.weight_of(row, column, 0)
+        if not self.paired:
+            return first
+        both = "tw_halves" if self.form.columns.stride == 1 else "tw_even_columns"
+        return f"{both}({first}, {self.weight_of(row, column, 'next')})"
+
+    def weight_of(self, row: int, column: int, ahead: Value) -> str:
+        """The vector of a weight, so many neighbours `ahead`."""
+        view = self.weights_view()
+        steps = [multiply(column, view.stride(self.form.columns.tap))]
+        steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
+        steps += [multiply(ahead, view.stride(self.paired))] if self.paired else []
+        place = f"first_weight + {to_c(add(*steps))}" if self.points_at_weights else self.weights_place(*steps)
+        return f"tw_splat(tw_read{suffix(view.dtype)}({place}))"
+
+    def weights_place(self, *steps: Value) -> str:
+        """Where the weights of a window lie, so far ahead."""
+        view = self.weights_view()
+        around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
+        return f"{view.buffer} + {to_c(add(view.offset, *around, *steps))}"
+
+    def weights_view(self) -> View:
+        """Where all weights lie."""
+        view = self.loops.reads[1]
+        assert isinstance(view, View)
+        return view
+
+    @property
+    def points_at_weights(self) -> bool:
+        """Whether weights are read through a pointer that changes with every step, as far as the compiler knows.
+
+        GCC 12 would else keep their scalars in registers, and spread them by shuffles, which wait for the unit of multiply-adds;
+        a load spreads them for nothing.
+        """
+        return not self.keeps_weights and self.weights_view().dtype == "float32"
+
+    def pointed_weights(self) -> Lines:
+        """Declare `first_weight`."""
+        return [f"const float *first_weight = {self.weights_place()};"] if self.points_at_weights else []
+
+    @property
+    def keeps_weights(self) -> bool:
+        """Whether weights are made before the first row."""
+        return self.form.keeps_weights or bool(self.paired)
+
+    def kept_weights(self) -> Lines:
+        """All weights, if they are few enough for registers, or put together of two."""
+        if not self.keeps_weights:
+            return []
+        rows = self.form.rows.taps if self.form.rows is not None else 1
+        places = ((row, column) for row in range(rows) for column in range(self.form.columns.taps))
+        return [f"const tw_vec weight_{row}_{column} = {self.weight(row, column)};" for row, column in places]
