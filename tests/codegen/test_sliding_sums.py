@@ -184,10 +184,21 @@ def test_any_windows(data: st.DataObject) -> None:
     check_in_child(graph, operands(graph, sum(size)), attributes)
 
 
-@pytest.mark.parametrize("pads", [(1, 1, 1, 1), (0, 0, 0, 0), (2, 1, 0, 3)])
-@pytest.mark.parametrize(("strides", "dilations"), [((1, 1), (1, 1)), ((2, 2), (1, 1)), ((2, 1), (2, 1)), ((1, 1), (2, 3))])
+@pytest.mark.parametrize(
+    ("pads", "strides", "dilations"),
+    [
+        ((1, 1, 1, 1), (1, 1), (1, 1)),
+        ((1, 1, 1, 1), (2, 2), (1, 1)),
+        ((1, 1, 1, 1), (2, 1), (2, 1)),
+        ((1, 1, 1, 1), (1, 1), (2, 3)),
+        ((0, 0, 0, 0), (2, 2), (1, 1)),
+        ((0, 0, 0, 0), (1, 1), (2, 3)),
+        ((2, 1, 0, 3), (1, 1), (1, 1)),
+        ((2, 1, 0, 3), (2, 1), (2, 1)),
+    ],
+)
 def test_images_whose_pixels_are_one_dimension(
-    strides: tuple[int, int], dilations: tuple[int, int], pads: tuple[int, int, int, int]
+    pads: tuple[int, int, int, int], strides: tuple[int, int], dilations: tuple[int, int]
 ) -> None:
     """Between products over all pixels, a sliding sum reads and writes rows and columns in one dimension."""
     random = np.random.default_rng(5)

@@ -15,6 +15,7 @@ from tilewright.errors import ShapeError  # noqa: E402
 from tilewright.onnx import InferenceSession, SessionOptions  # noqa: E402
 
 VALUES = ((3, 17), (1, 1), (8, 5), (2, 40), (1, 33), (5, 2))
+pytestmark = pytest.mark.unverified
 
 
 def _session(octets: bytes, threads: int) -> InferenceSession:

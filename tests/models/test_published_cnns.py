@@ -12,8 +12,8 @@ from tests.support.whole_models import distance, exported, feeds, onnxruntime_re
 
 ALIKE = ("resnet152", "vgg19", "shufflenet_v2")
 """Their small forms are those of other networks."""
-SLOW = ("yolov8n", "inception_v2")
-"""Many kinds of chains even if small; a small detector with such blocks is among MODELS, and GoogLeNet has those of Inception."""
+SLOW = ("yolov8n", "inception_v2", "efficientnet_b0")
+"""Many kinds of chains even if small: a small detector is among MODELS; GoogLeNet and MobileNetV3 have the other blocks."""
 SMALL = [
     pytest.param(name, marks=[pytest.mark.sweep] if name in SLOW else []) for name in NETWORKS if name not in (*MODELS, *ALIKE)
 ]
@@ -28,6 +28,7 @@ def test_parameters_are_as_many_as_published(name):
     assert millions == pytest.approx(network.millions, abs=0.05 if network.millions in (7.0, 31.0) else 0.01)
 
 
+@pytest.mark.unverified
 @pytest.mark.needs("ssse3", "sse4_1")
 @pytest.mark.parametrize("name", SMALL)
 def test_small_forms_agree(name, tmp_path):

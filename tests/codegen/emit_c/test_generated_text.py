@@ -15,7 +15,9 @@ from tests.golden import windows_golden
 from tests.golden.codegen_golden import FORMS, G2, emitted, golden
 from tests.support.chains import artifact_of, attention_plan, chain_text
 from tests.support.expected import gemm_chain64
+from tests.support.kernel_build import linked
 from tilewright.graph.types import SymbolicExtent
+from tilewright.kernels import KernelSource, SourceKind
 from tilewright.runtime import toolchain
 
 HERE = Path(__file__).parent
@@ -67,16 +69,15 @@ def has_sanitizers() -> bool:
 @pytest.mark.skipif(not has_sanitizers(), reason="no gcc with sanitizers")
 @pytest.mark.parametrize("middle", MIDDLES)
 def test_clean_under_sanitizers(middle: str, tmp_path: Path) -> None:
-    """Portable kernels, so that every access is instrumented; heap arrays of exactly the sizes needed."""
+    """Portable kernels, so that every access is instrumented; heap arrays of exactly the sizes needed. All share the kernels."""
     plan = attention_plan("x86-64-v2", middle, dict(SYMBOLS), row_tile=7)
     artifact = artifact_of([plan])
     assert artifact.kernels
     program = tmp_path / "program"
-    sources = [tmp_path / f"source{number}.c" for number in range(1 + len(artifact.kernels))]
-    for path, text in zip(sources, (artifact.text, *(str(kernel.content) for kernel in artifact.kernels)), strict=True):
-        path.write_text(text)
     flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-ffp-contract=off", "-mssse3"]
-    build = ["gcc", *flags, *map(str, sources), str(HERE / "sanitized_main.c"), "-o", str(program)]
+    sources = (KernelSource(SourceKind.C, artifact.text), *artifact.kernels)
+    objects = [linked(["gcc", *flags, "-c"], [source]) for source in sources]
+    build = ["gcc", *flags, *map(str, objects), str(HERE / "sanitized_main.c"), "-o", str(program)]
     subprocess.run(build, check=True, capture_output=True, text=True)
     for sizes in ({"b": 2, "m": 13, "k": 9, "l": 33, "n": 18}, {"b": 1, "m": 1, "k": 1, "l": 1, "n": 1}):
         arguments = [len(artifact.signature.symbols), *(sizes[symbol.name] for symbol in artifact.signature.symbols)]

@@ -194,27 +194,29 @@ def test_tiles_of_four_are_asked_for() -> None:
     assert applied == {Precision.STRICT: set(), Precision.FLOAT32: small, Precision.FAST: set(NAMES), Precision.BF16: small}
 
 
-@pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf, 3e38, 1e-45])
 @pytest.mark.parametrize("around", [None, "relu", "sigmoid"])
-def test_results_that_are_not_finite_are_computed_again(special: float, around: str | None) -> None:
+def test_results_that_are_not_finite_are_computed_again(around: str | None) -> None:
     """NaN and infinities stand where sums over the taps have them, bit for bit, and what follows does not hide them."""
     random = np.random.default_rng(0)
-    w, x = (random.standard_normal(shape).astype(np.float32) for shape in ((9, 6, 3, 3), (2, 6, 13, 10)))
-    x[0, 1, 5, 6], x[1, 0, 0, 9] = special, special
+    w, image = (random.standard_normal(shape).astype(np.float32) for shape in ((9, 6, 3, 3), (2, 6, 13, 10)))
 
     def layer(x: Any) -> Any:
         y = tw.conv2d(x, w, padding=1)
         return y if around is None else getattr(tw, around)(y)
 
     with forced(NAMES[0]):
-        kernel = tw.jit(layer).lower(x).compile()
-    with np.errstate(all="ignore"):
-        exact, found = tw.jit(layer, precision="strict")(x), kernel(x)
-    if abs(special) > 1e30 or np.isnan(special):
-        np.testing.assert_array_equal(found, exact)
-    np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-4)
-    x[...] = 1.0
-    np.testing.assert_allclose(kernel(x), tw.jit(layer, precision="strict")(x), atol=1e-4)
+        kernel = tw.jit(layer).lower(image).compile()
+    strict = tw.jit(layer, precision="strict")
+    for special in (np.nan, np.inf, -np.inf, 3e38, 1e-45):
+        x = image.copy()
+        x[0, 1, 5, 6], x[1, 0, 0, 9] = special, special
+        with np.errstate(all="ignore"):
+            exact, found = strict(x), kernel(x)
+        if abs(special) > 1e30 or np.isnan(special):
+            np.testing.assert_array_equal(found, exact, f"{special}")
+        np.testing.assert_allclose(found, exact, rtol=1e-4, atol=1e-4, err_msg=f"{special}")
+        x[...] = 1.0
+        np.testing.assert_allclose(kernel(x), strict(x), atol=1e-4, err_msg=f"{special}")
 
 
 def test_a_library_without_its_graph_refuses_what_it_cannot_know() -> None:
