@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tilewright.codegen import names
 from tilewright.codegen.run_time_extents import value_of_formula
 from tilewright.errors import UnsupportedOperation
+from tilewright.graph.dimensions import substituted
 from tilewright.graph.extents import (
     SymbolicExtent,
     ceil_quotient,
@@ -25,7 +26,6 @@ from tilewright.graph.extents import (
     quotient,
     range_of,
     remainder,
-    substituted,
     times,
     value_of,
 )

@@ -17,7 +17,8 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from tilewright.graph.extents import Extent, SymbolicExtent, dimensions_of, multiple_of, substituted
+from tilewright.graph.dimensions import multiple_of, substituted
+from tilewright.graph.extents import Extent, SymbolicExtent, dimensions_of
 
 LARGEST = 1 << 20
 """The end of the first range; longer extents have ranges of their own."""

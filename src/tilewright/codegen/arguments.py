@@ -14,7 +14,8 @@ from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
 from tilewright.codegen.expressions import Value
 from tilewright.codegen.lower.storage import Stored
 from tilewright.errors import DTypeError
-from tilewright.graph.extents import Extent, dimension_of_multiple, dimensions_of
+from tilewright.graph.dimensions import dimension_of_multiple
+from tilewright.graph.extents import Extent, dimensions_of
 from tilewright.graph.types import Access, SymbolicExtent, Tensor
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.plan.schedule import Pack

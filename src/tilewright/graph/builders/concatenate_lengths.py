@@ -14,8 +14,9 @@ from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import check_alike
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.dimensions import cuts_above
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import cuts_above, largest_extent, plus
+from tilewright.graph.extents import largest_extent, plus
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of

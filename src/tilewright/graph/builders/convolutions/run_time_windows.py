@@ -107,7 +107,8 @@ def same_padded(extents: Sequence[Extent], taps: Taps, *, is_upper: bool) -> Pad
     With m = (extent - 1) mod stride the padding is max(span - 1 - m, 0), as (ceil(extent / stride) - 1) stride is
     extent - 1 - m. As much as m = 0 needs is put behind.
 
-    >>> from tilewright.graph.extents import SymbolicExtent, multiple_of
+    >>> from tilewright.graph.dimensions import multiple_of
+    >>> from tilewright.graph.extents import SymbolicExtent
     >>> s = SymbolicExtent("s", 1, 64, 32)
     >>> found = same_padded((s, multiple_of(s, 2)), Taps((3, 3), (2, 2), (1, 1)), is_upper=False)
     >>> [str(count) for count in found.window.outputs], str(found.begins[1]), found.ends
