@@ -41,6 +41,7 @@ from tilewright.graph.rewrites.fusion.finish_weighted_sums import FinishWeighted
 from tilewright.graph.rewrites.fusion.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
 from tilewright.graph.rewrites.fusion.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.fusion.start_weighted_sums import StartWeightedSums
 from tilewright.graph.rewrites.hoist_masks import HoistMasks
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
@@ -255,7 +256,8 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
         DeadCode(),
         FoldWrites(keeps_columns=True),  # an algorithm has chosen them
         FuseMaps(),  # before FlattenTensors, which may leave two maps with other axes for the same points
-        FinishWeightedSums(),  # when maps are as few as they get
+        StartWeightedSums(),  # when maps are as few as they get
+        FinishWeightedSums(),  # as these
         IntegersInOrder(ends),  # before FlattenTensors, which may then take the dimensions of pixels for one
         FlattenTensors(ends),
         FoldIndexMaps(reorders_constants=True),

@@ -47,7 +47,7 @@ def generated(graph: Graph, precision: Precision) -> Artifact:
 
 
 def at_end(value: Floats) -> Floats:
-    place = GuardedMemory(max(value.nbytes, 4)).place(value.size, at_end=True).reshape(value.shape)
+    place = GuardedMemory(max(value.nbytes, 4)).place(value.size, at_end=True, dtype=value.dtype).reshape(value.shape)
     place[...] = value
     return place
 

@@ -149,3 +149,19 @@ def test_padded_images(groups: int, zero: int | None, is_constant: bool, is_inte
     inputs = {name: random.integers(0, 120, graph.tensor(name).shape).astype(graph.tensor(name).dtype) for name in graph.inputs}
     got, expected = (next(iter(evaluate(g, inputs).values())) for g in (rewritten(graph), graph))
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize(("taps", "is_whole"), [(16, True), (24, False)])
+def test_filters_of_one_channel_are_whole_numbers_in_float32(taps: int, is_whole: bool) -> None:
+    """As long as float32 holds every sum: 256 taps of 255 times 128 each, and not 576."""
+    builder = Builder("f")
+    x, w = builder.input("x", (1, 3, taps, taps + 1), "uint8"), builder.constant(np.full((3, 1, taps, taps), -128, np.int8))
+    window = Window((taps, taps + 1), (taps, taps), (1, 1), (1, 1), (0, 0), (0, 0), outputs=(1, 2))
+    image, filters = dequantised(builder, x, 0.3), dequantised(builder, w, 0.7)
+    graph = builder.graph((builder.record(convolution, image, filters, window, 3, kind="conv").name,))
+    after = rewritten(graph)
+    assert any("round" in operator.functions() for operator in after.operators) == is_whole
+    assert not sums_integers(graph)
+    inputs = {"x": np.random.default_rng(0).integers(200, 256, (1, 3, taps, taps + 1)).astype(np.uint8)}
+    got, expected = (next(iter(evaluate(g, inputs).values())) for g in (after, _in_float64(graph)))
+    np.testing.assert_allclose(got, expected, rtol=3e-7 if is_whole else 1e-4)

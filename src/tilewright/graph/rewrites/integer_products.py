@@ -4,17 +4,19 @@ With bytes a and b, zero points za and zb, and scales sa and sb, which are the s
 
     sum (a - za) sa (b - zb) sb  =  sa sb sum (a - za)(b - zb)
 
-The left side is what DequantizeLinear in front of a product says; the right side sums integers, exactly.
+The left side is what DequantizeLinear in front of a product says; the right side sums integers, exactly. Filters of one channel
+have no micro kernel: theirs are whole numbers in float32, as long as it holds every sum.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
 
 import numpy as np
 
+from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -41,9 +43,10 @@ class Dequantised:
 
 @dataclass(frozen=True, slots=True)
 class IntegerProducts:
-    """Legal where no sum can leave int32, where scales are constants, finite and normal, and where both operands are bytes whose
-    scales and zero points do not change along the sum. Sums are then those of exact arithmetic, rounded once more or less than
-    sums of float32. Padding of images (guards that give 0) becomes padding with the zero point, which has to be a constant.
+    """Legal where no sum can leave int32 (for filters of one channel: what float32 holds of whole numbers), where scales are
+    constants, finite and normal, and where both operands are bytes whose scales and zero points do not change along the sum. Sums
+    are then those of exact arithmetic, rounded once more or less than sums of float32. Padding of images (guards that give 0)
+    becomes padding with the zero point, which has to be a constant.
     """
 
     name: str = "integer-products"
@@ -64,13 +67,37 @@ class _Rewriting:
     def parts(self, operator: Operator) -> Iterator[Operator]:
         """An operator, or the product of integers and the scaling that stand for it."""
         found = self.operands(operator)
-        if not found or not _is_matrix_product(operator) or not self.is_legal(operator, found):
+        is_matrix_product = bool(found) and _is_matrix_product(operator)
+        if not found or not self.is_legal(operator, found, LARGEST_SUM if is_matrix_product else LARGEST_WHOLE):
             yield operator
             return
-        sums = Tensor(unused(f"{operator.write.tensor}_sums", self.tensors), self.tensors[operator.write.tensor].shape, "int32")
-        self.tensors[sums.name] = sums
-        yield _product(operator, found, sums)
-        yield _scaling(operator, found, sums)
+        sums = self.declared(f"{operator.write.tensor}_sums", operator.write.tensor, "int32" if is_matrix_product else "float32")
+        if is_matrix_product:
+            yield _product(operator, found, sums)
+            yield _scaling(operator, found, sums, Load(0))
+            return
+        numbers = [self.centred(access) for access in operator.reads]
+        yield from numbers
+        yield _renamed(operator, [number.write.tensor for number in numbers], sums)
+        yield _scaling(operator, found, sums, apply("round", Load(0)))
+
+    def centred(self, access: Access) -> Operator:
+        """The map that makes what a dequantisation makes, but for its scale: numbers less their zero point, in float32."""
+        producer = self.producers[access.tensor]
+        reads = _parts(producer.body)
+        assert reads is not None
+        number, zero, _ = reads
+        body: Scalar = Load(number) if zero is None else apply("subtract", Load(number), Load(zero))
+        tensor = self.declared(f"{access.tensor}_centred", access.tensor, "float32")
+        return replace(
+            producer, name=f"{producer.name}_{tensor.name}", write=replace(producer.write, tensor=tensor.name), body=body
+        )
+
+    def declared(self, name: str, like: str, dtype: str) -> Tensor:
+        """A new tensor of another one's shape."""
+        tensor = Tensor(unused(name, self.tensors), self.tensors[like].shape, dtype)
+        self.tensors[tensor.name] = tensor
+        return tensor
 
     def operands(self, operator: Operator) -> tuple[Dequantised, ...]:
         """Both operands of a product in float32, if both are dequantised bytes."""
@@ -106,8 +133,8 @@ class _Rewriting:
             number = replace(number, guard=outside)
         return Dequantised(number, zero, scale, _largest(self.tensors[number.tensor].dtype, zero, zeros))
 
-    def is_legal(self, operator: Operator, found: Collection[Dequantised]) -> bool:
-        """Whether integers give what float32 would give, but for rounding."""
+    def is_legal(self, operator: Operator, found: Collection[Dequantised], largest: int) -> bool:
+        """Whether integers up to a largest one give what float32 would give, but for rounding."""
         steps = [axis.extent for axis in operator.reduction_axes()]
         summed = frozenset(axis.name for axis in operator.reduction_axes())
         parameters = [access for operand in found for access in (operand.zero, operand.scale) if access is not None]
@@ -119,13 +146,13 @@ class _Rewriting:
         largest_sum = prod(extent for extent in steps if isinstance(extent, int)) * prod(operand.largest for operand in found)
         sizes = [np.abs(values.astype(np.float64)) for values in scales if values is not None]
         low, high = prod(float(size.min()) for size in sizes), prod(float(size.max()) for size in sizes)
-        return largest_sum <= LARGEST_SUM and low >= SMALLEST_FACTOR and isfinite(high) and high * largest_sum <= LARGEST_RESULT
+        return largest_sum <= largest and low >= SMALLEST_FACTOR and isfinite(high) and high * largest_sum <= LARGEST_RESULT
 
 
 def _is_matrix_product(operator: Operator) -> bool:
     """Whether elements of both operands are used again, or there is one such product alone: micro kernels of bytes gain there.
 
-    Depthwise convolutions are faster in float32.
+    Depthwise convolutions are faster in float32, in which sums of few taps are whole numbers, too.
     """
     left, right = (access.axes() for access in operator.reads)
     walked = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL and axis.extent != 1}
@@ -175,9 +202,16 @@ def _product(operator: Operator, found: Collection[Dequantised], sums: Tensor) -
     return replace(operator, reads=tuple(reads), write=write, body=apply("multiply", *factors), accumulator="int32")
 
 
-def _scaling(operator: Operator, found: Collection[Dequantised], sums: Tensor) -> Operator:
-    """The map that multiplies sums by both scales."""
+def _renamed(operator: Operator, operands: Sequence[str], sums: Tensor) -> Operator:
+    """A product of other operands."""
+    reads = tuple(replace(access, tensor=tensor) for access, tensor in zip(operator.reads, operands, strict=True))
+    return replace(operator, reads=reads, write=replace(operator.write, tensor=sums.name))
+
+
+def _scaling(operator: Operator, found: Collection[Dequantised], sums: Tensor, total: Scalar) -> Operator:
+    """The map that multiplies sums by both scales. Whole numbers of float32 are rounded, which changes none of them: no pass may
+    then multiply the filters by the scales."""
     axes = tuple(axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL)
     reads = (replace(operator.write, tensor=sums.name), *(operand.scale for operand in found))
-    body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
+    body = apply("multiply", total, apply("multiply", Load(1), Load(2)))
     return Operator(f"{operator.name}_scaled", "scale", axes, reads, operator.write, body)

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Operator
-from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM, Slide, limits_of, slides_along, with_limits
+from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM, Slide, is_of_image, limits_of, slides_along, with_limits
 
 MOST_COLUMNS = 8
 """Sums side by side: with the weights of a row of taps and what is loaded they fit 32 registers, and half as many fit 16."""
@@ -45,7 +44,7 @@ def channel_sum(operator: Operator) -> ChannelSum | None:
 
     Legal because every output has its own sum, and takes its products in the order of the taps: rows first, columns inside.
     """
-    if operator.reduction is None or operator.reduction.states != WEIGHTED_SUM.states or operator.body != Load(0):
+    if operator.reduction is None or operator.reduction.states != WEIGHTED_SUM.states or not is_of_image(operator.body):
         return None
     image, weights = operator.reads[0], operator.reads[1]
     outputs = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL}

@@ -11,7 +11,7 @@ from functools import lru_cache
 from math import gcd
 
 from tilewright.graph.index import Index, of_extent
-from tilewright.graph.scalar import Load, Point, State, apply
+from tilewright.graph.scalar import Apply, Literal, Load, Point, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Operator, Reduction, StateVariable
 
 WEIGHTED_SUM = Reduction((StateVariable("sum", 0.0, apply("multiply", Point(), Load(1)), "add"),), State("sum"))
@@ -139,6 +139,16 @@ class SlidingSum:
         return -(-wanted // blocks)
 
 
+def is_of_image(body: Scalar) -> bool:
+    """Whether the points of a weighted sum are made of elements of its image alone: code makes them where it loads these.
+
+    >>> is_of_image(apply("subtract", Load(0), Literal(128.0))), is_of_image(apply("multiply", Load(0), Load(1)))
+    (True, False)
+    """
+    leaves = [node for node in subexpressions(body) if not isinstance(node, Apply)]
+    return leaves.count(Load(0)) == 1 and all(node == Load(0) or isinstance(node, Literal) for node in leaves)
+
+
 @lru_cache(1024)
 def sliding_sum(operator: Operator) -> SlidingSum | None:
     """The windows of a weighted sum; None of all other operators.
@@ -146,7 +156,7 @@ def sliding_sum(operator: Operator) -> SlidingSum | None:
     Legal because every output has its own sum, and takes its products in the order of the taps: rows first, columns inside.
     Then lanes run along columns; weights are the same for all of them.
     """
-    if operator.reduction is None or operator.reduction.states != WEIGHTED_SUM.states or operator.body != Load(0):
+    if operator.reduction is None or operator.reduction.states != WEIGHTED_SUM.states or not is_of_image(operator.body):
         return None
     image, weights = operator.reads[0], operator.reads[1]
     outputs = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL}

@@ -12,14 +12,17 @@ from dataclasses import dataclass
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.emit_c.vectors.sliding_places import first_window, limit_value, strides_of
+from tilewright.codegen.emit_c.vectors.sliding_places import IMAGES, first_window, limit_value, strides_of
 from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
+from tilewright.kernels.element_access import C_TYPES, NARROW_STORES, suffix
 from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
 from tilewright.plan.regions.sliding_sums import Slide
 
+STORED = frozenset(("float32", *NARROW_STORES))
+"""Types that lanes are stored as, side by side."""
 REGISTERS = {16: 32}
 """Of dialects by their lanes; all others have 16."""
 
@@ -32,9 +35,9 @@ def sums_channels(loops: VectorLoops) -> bool:
     weights, box = loops.reads[1], dict(loops.box)
     is_plain = isinstance(weights, View) and all(isinstance(read, View) for read in loops.reads[1:])
     is_known = all(isinstance(box[slide.tap].size, int) for slide in _slides(found))
-    is_float = loops.reads[0].dtype == "float32" and weights.dtype == "float32" and loops.write.dtype == "float32"
+    has_types = loops.reads[0].dtype in IMAGES and weights.dtype == "float32" and loops.write.dtype in STORED
     in_a_row = strides_of(loops)[found.channel] == 1 and loops.write.stride(found.channel) == 1
-    return is_plain and is_known and is_float and in_a_row and isinstance(weights, View) and weights.stride(found.channel) == 1
+    return is_plain and is_known and has_types and in_a_row and isinstance(weights, View) and weights.stride(found.channel) == 1
 
 
 def emit_channel_sum(loops: VectorLoops) -> Lines:
@@ -105,7 +108,7 @@ class _Emitter(VectorStatements):
 
     def block(self, wide: int, part: bool, *, checked: bool) -> Lines:
         """A vector of channels of so many sums from a column on."""
-        lines = [f"const float *const image = {self.image()};", f"const float *const weights = {self.weights()};"]
+        lines = [f"const {self.pixel} *const image = {self.image()};", f"const float *const weights = {self.weights()};"]
         lines += [f"tw_vec sum_{number} = tw_splat(0.0f);" for number in range(wide)]
         lines += self.over_rows(wide, part, checked=checked)
         for number in range(wide):
@@ -119,7 +122,7 @@ class _Emitter(VectorStatements):
         if rows is None:
             return [
                 "{",
-                *indent([f"const float *const seen = {to_c(at)}, *const taps = weights;"]),
+                *indent([f"const {self.pixel} *const seen = {to_c(at)};", "const float *const taps = weights;"]),
                 *indent(self.row(wide, part, checked=checked)),
                 "}",
             ]
@@ -129,13 +132,15 @@ class _Emitter(VectorStatements):
             multiply(add(self.ranges[rows.output].start, self.offset(rows.output)), rows.stride), multiply("tap", rows.dilation)
         )
         limits = " && ".join(_limits(rows, position, position))
-        pointers = f"const float *const seen = {to_c(add(at, multiply('tap', strides[rows.tap])))}, "
-        pointers += f"*const taps = weights + {to_c(multiply('tap', view.stride(rows.tap)))};"
+        pointers = [
+            f"const {self.pixel} *const seen = {to_c(add(at, multiply('tap', strides[rows.tap])))};",
+            f"const float *const taps = weights + {to_c(multiply('tap', view.stride(rows.tap)))};",
+        ]
         body = self.row(wide, part, checked=checked)
         if limits:
             outside = self.row(wide, part, checked=False, is_outside=True)
             body = [f"if ({limits}) {{", *indent(body), "} else {", *indent(outside), "}"]
-        return [f"for (long tap = 0; tap < {rows.taps}; tap++) {{", f"  {pointers}", *indent(body), "}"]
+        return [f"for (long tap = 0; tap < {rows.taps}; tap++) {{", *indent([*pointers, *body]), "}"]
 
     def row(self, wide: int, part: bool, *, checked: bool, is_outside: bool = False) -> Lines:
         """The products of a row of taps: every column of the image that is seen, with every sum that sees it."""
@@ -147,9 +152,8 @@ class _Emitter(VectorStatements):
             for tap in range(slide.taps)
         ]
         for column, users in self.users(wide).items():
-            lines.append(
-                f"const tw_vec column_{column} = {self.column(column, users[0], part, checked=checked, is_outside=is_outside)};"
-            )
+            seen = self.column(column, users[0], part, checked=checked, is_outside=is_outside)
+            lines.append(f"const tw_vec column_{column} = {self.points_of(seen)};")
             lines += [f"sum_{number} = tw_multiply_add(column_{column}, weight_{tap}, sum_{number});" for number, tap in users]
         return lines
 
@@ -171,11 +175,17 @@ class _Emitter(VectorStatements):
         place = add("seen", multiply(number, strides[slide.output]), multiply(tap, strides[slide.tap]))
         position = add(multiply(add(self.ranges[slide.output].start, "column"), slide.stride), column)
         limits = " && ".join(_limits(slide, position, position)) if checked else ""
-        return f"{limits} ? {self.vector(place, part)} : {otherwise}" if limits else self.vector(place, part)
+        pixel = self.vector(place, part, suffix(self.loops.reads[0].dtype))
+        return f"{limits} ? {pixel} : {otherwise}" if limits else pixel
 
-    def vector(self, place: Value, part: bool) -> str:
+    def vector(self, place: Value, part: bool, of: str = "") -> str:
         """A vector of channels."""
-        return f"tw_load_part({to_c(place)}, lanes)" if part else f"tw_load({to_c(place)})"
+        return f"tw_load_part{of}({to_c(place)}, lanes)" if part else f"tw_load{of}({to_c(place)})"
+
+    @property
+    def pixel(self) -> str:
+        """The C type of the elements of the image."""
+        return C_TYPES[self.loops.reads[0].dtype]
 
     def stored(self, number: int, part: bool) -> Lines:
         """Finish and store a sum."""

@@ -123,6 +123,14 @@ MASKED = """\
   return tw_where(inside, __builtin_convertvector(tw_load_whole_lanes_@NAME@(p, inside), tw_vec), tw_splat(otherwise));
 #endif
 """
+SOME_BYTES = """\
+#ifdef TW_DIALECT_AVX2
+  const unsigned long bytes = last > first ? tw_some_bytes((const unsigned char *)p + first, last - first) << 8 * first : 0;
+  const tw_vec loaded = tw_load_@NAME@((const @TYPE@ *)&bytes);
+  return tw_where(tw_prefix(last) & ~tw_prefix(first), loaded, tw_splat(otherwise));
+#endif
+"""
+"""Bytes that a mask leaves out are not touched, as if they were not there."""
 EVERY_OTHER_BYTE = """\
 TW_INLINE tw_vec tw_load_every_other_@NAME@(const @TYPE@ *p) { /* two halves, of which the second ends with the last byte */
   typedef @WORD@ words __attribute__((vector_size(TW_LANES), aligned(1), may_alias));
@@ -152,7 +160,7 @@ def _short_windows(dtype: str, lanes: int) -> Helper:
     def named(text: str) -> str:
         return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
 
-    masked = MASKED if dtype in NARROW else ""
+    masked = (MASKED if dtype in NARROW else "") + (SOME_BYTES if dtype in WORDS else "")
     order = ", ".join(map(str, range(lanes)))
     every_other = EVERY_OTHER_BYTE.replace("@WORD@", WORDS[dtype]).replace("@IN_ORDER@", order) if dtype in WORDS else ""
     whole = "stride == 2 ? tw_load_every_other_@NAME@(p) : " if dtype in WORDS else ""

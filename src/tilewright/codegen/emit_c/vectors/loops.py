@@ -16,7 +16,7 @@ from tilewright.codegen.emit_c.vectors.channel_sums import emit_channel_sum, sum
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, windows
 from tilewright.codegen.emit_c.vectors.packed_sums import emit_packed_sum, packed_helpers, unpacks
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
-from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams
+from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams, windows_of
 from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.emit_c.vectors.transposed_maps import emit_transposed_map, transposed_axis, transposed_helpers
 from tilewright.codegen.expressions import to_c
@@ -53,7 +53,7 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *([windows(lanes)] if _loads_windows(loops) else []),
         *short_windows(_types_of_windows(loops), lanes),
         *([compensated_sum("")] if loops.block_steps else []),
-        *([sliding_helpers(lanes)] if streams(loops) else []),
+        *([sliding_helpers(lanes), *windows_of(loops.reads[0].dtype, lanes)] if streams(loops) else []),
         *packed_helpers(loops, lanes),
         *transposed_helpers(loops),
     ]

@@ -7,6 +7,9 @@ from tilewright.codegen.expressions import Value, add, multiply
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
 
+IMAGES = frozenset(("float32", "int8", "uint8"))
+"""Element types of images: bytes become floats where they are loaded."""
+
 
 def strides_of(loops: VectorLoops) -> dict[str, Value]:
     """Elements of the image between neighbours along every axis."""

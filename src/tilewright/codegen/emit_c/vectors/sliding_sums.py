@@ -21,14 +21,15 @@ from dataclasses import dataclass
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.emit_c.vectors.guarded_windows import windows
-from tilewright.codegen.emit_c.vectors.sliding_places import first_window, limit_value, strides_of
+from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
+from tilewright.codegen.emit_c.vectors.sliding_places import IMAGES, first_window, limit_value, strides_of
 from tilewright.codegen.emit_c.vectors.sliding_weights import WeightsOfWindows
 from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Load, subexpressions
+from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
 
@@ -36,10 +37,12 @@ MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
 
 WINDOW = """\
-TW_INLINE tw_vec tw_window(const float *p, long first, long last, float otherwise) {
+TW_INLINE tw_vec tw_window%(const @TYPE@ *p, long first, long last, float otherwise) {
   first = tw_max(first, 0), last = tw_min(last, TW_LANES);
-  return first == 0 && last == TW_LANES ? tw_load(p) : tw_load_between(p, tw_min(first, TW_LANES), tw_max(last, 0), otherwise);
+  return first == 0 && last == TW_LANES ? tw_load%(p) : tw_load_between%(p, tw_min(first, TW_LANES), tw_max(last, 0), otherwise);
 }
+"""
+APART = """\
 TW_INLINE tw_vec tw_even_columns(tw_vec low, tw_vec high) { return TW_SHUFFLE_TWO(low, high, @EVEN@); }
 TW_INLINE tw_vec tw_odd_columns(tw_vec low, tw_vec high) { return TW_SHUFFLE_TWO(low, high, @ODD@); }
 TW_INLINE tw_vec tw_columns_in_order(tw_vec v) { return TW_SHUFFLE(v, @ORDER@); }
@@ -59,10 +62,21 @@ def sliding_helpers(lanes: int) -> Helper:
         "@HALVES@": [lane if 2 * lane < lanes else lanes + lane for lane in range(lanes)],
         "@UPPER@": [(lane + lanes // 2) % lanes for lane in range(lanes)],
     }
-    text = WINDOW
+    text = of_type(WINDOW, "float32") + APART
     for name, lanes_of in places.items():
         text = text.replace(name, ", ".join(map(str, lanes_of)))
     return Helper("tw_window", text, uses=(windows(lanes),))
+
+
+def windows_of(dtype: str, lanes: int) -> list[Helper]:
+    """The function that loads columns of images of another type than float32, in vectors of so many lanes."""
+    needed = tuple(short_windows([dtype], lanes))
+    return [Helper(f"tw_window{suffix(dtype)}", of_type(WINDOW, dtype), needed)] if needed else []
+
+
+def of_type(text: str, dtype: str) -> str:
+    """A text about elements of this type: % is what names of functions end with."""
+    return text.replace("%", suffix(dtype)).replace("@TYPE@", C_TYPES[dtype])
 
 
 def streams(loops: VectorLoops) -> bool:
@@ -73,7 +87,7 @@ def streams(loops: VectorLoops) -> bool:
     image, weights = loops.reads[0], loops.reads[1]
     strides = strides_of(loops)
     is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in (found.columns.tap, _row_tap(found)))
-    is_float = image.dtype == "float32" and isinstance(weights, View) and loops.scalar_element_type == ""
+    is_float = image.dtype in IMAGES and isinstance(weights, View) and loops.scalar_element_type == ""
     is_affine = all(isinstance(read, View) for read in loops.reads[1:])
     return is_known and is_float and is_affine and strides[found.columns.output] == found.columns.stride
 
@@ -117,13 +131,29 @@ class _Emitter(WeightsOfWindows):
     def text(self) -> Lines:
         """All rows and columns, inside loops over all else."""
         around = [axis for axis, _ in self.loops.box if axis not in self.form.axes]
-        body = [f"const float *const image = {self.image()};", *self.pointed_weights(), *self.kept_weights(), *self.blocks()]
+        body = [f"const {self.pixel} *const image = {self.image()};", *self.pointed_weights(), *self.kept_weights()]
+        body += self.blocks()
         if not self.paired:
             return self.nest(around, ["{", *indent(body), "}"])
         index, size = names.axis_offset(self.paired), to_c(self.ranges[self.paired].size)
         body = [f"const long next = {index} + 1 < {size};", *body]
         pairs = [f"for (long {index} = 0; {index} < {size}; {index} += 2) {{", *indent(body), "}"]
         return self.nest([axis for axis in around if axis != self.paired], pairs)
+
+    @property
+    def of_image(self) -> str:
+        """What the names of functions that load the image's elements end with."""
+        return suffix(self.loops.reads[0].dtype)
+
+    @property
+    def pixel(self) -> str:
+        """The C type of the image's elements."""
+        return C_TYPES[self.loops.reads[0].dtype]
+
+    @property
+    def window(self) -> str:
+        """The function that loads columns of the image, of which some may be outside."""
+        return f"tw_window{self.of_image}"
 
     def image(self) -> str:
         """Where the first window of the block begins, were all of it inside of the image."""
@@ -231,7 +261,7 @@ class _Emitter(WeightsOfWindows):
 
     def row(self, block: _Columns, taps: _Taps, inside: str) -> Lines:
         """The products of a row of the image; `inside` says in C whether the image has it, "" if it always has."""
-        lines = [f"const float *const row = {self.row_pointer(taps)};"]
+        lines = [f"const {self.pixel} *const row = {self.row_pointer(taps)};"]
         lines += [f"const long is_inside = {inside};"] if inside else []
         lines += self.whole_rows(bool(inside))
         columns = list(range(self.form.columns.taps))
@@ -262,11 +292,11 @@ class _Emitter(WeightsOfWindows):
         if columns is None:
             return []
         first, size, neighbour = columns.start, len(columns), multiply("next", self.around_strides()[self.paired])
-        low = f"tw_window(row + {first}, 0, {size}, {outside})"
-        high = f"tw_window(row + {to_c(add(neighbour, first - half))}, {half}, {half + size}, {outside})"
+        low = f"{self.window}(row + {first}, 0, {size}, {outside})"
+        high = f"{self.window}(row + {to_c(add(neighbour, first - half))}, {half}, {half + size}, {outside})"
         rows = f"tw_halves({low}, {high})"
         rows = f"is_inside ? {rows} : tw_splat({outside})" if has_outside else rows
-        return [f"const tw_vec outside = tw_splat({outside}), rows = {rows};"]
+        return [f"const tw_vec outside = {self.points_of(f'tw_splat({outside})')}, rows = {self.points_of(rows)};"]
 
     def moved(self, column: int) -> str:
         """What of `rows` the lanes look at with a column of the window; "" where there are no such rows."""
@@ -368,8 +398,8 @@ class _Emitter(WeightsOfWindows):
             moved = multiply(ahead, self.around_strides()[self.paired]) if self.paired else 0
             pointer = f"row + {to_c(add(place, skipped, moved))}"
             limits = f"{to_c(subtract(start, skipped))}, {to_c(subtract(end, skipped))}, {otherwise}"
-            text = f"tw_load({pointer})" if block.is_inside else f"tw_window({pointer}, {limits})"
-            return f"is_inside ? {text} : tw_splat({otherwise})" if has_outside else text
+            text = f"tw_load{self.of_image}({pointer})" if block.is_inside else f"{self.window}({pointer}, {limits})"
+            return self.points_of(f"is_inside ? {text} : tw_splat({otherwise})" if has_outside else text)
 
         if slide.stride == 1:
             name = f"seen_{group[0]}_{vector}"

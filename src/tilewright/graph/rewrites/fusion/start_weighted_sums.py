@@ -1,0 +1,121 @@
+"""Fusion of the map before a weighted sum into the points that the sum weighs: bytes become floats where they are loaded."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.rewrites.constants.constant_part import Array
+from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
+from tilewright.graph.rewrites.fusion.finish_weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
+
+BYTES = frozenset(("int8", "uint8"))
+MOST_STEPS = 2
+"""Functions of a byte that every window that sees it computes again: less a zero point, times a scale."""
+
+
+@dataclass(frozen=True, slots=True)
+class StartWeightedSums:
+    """A map of bytes to floats that a weighted sum over windows alone reads becomes the body of that sum.
+
+    Legal because a body is computed for every point that is read, as the map is for every element. Outside of the image the sum
+    reads a byte of which the map makes what the guard gave there; there has to be such a byte.
+    """
+
+    name: str = "start-weighted-sums"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with all such maps in the sums behind them."""
+        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
+        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        operators: dict[str, Operator] = {}
+        for operator in graph.operators:
+            image = operator.reads[0].tensor if operator.reads else ""
+            producer = operators.get(image) if image in alone and _slides(operator) else None
+            started = _started(producer, operator, tensors) if producer is not None else None
+            if started is not None:
+                del operators[image]
+            operators[operator.write.tensor] = started or operator
+        return with_operators(graph, operators.values())
+
+
+def _slides(operator: Operator) -> bool:
+    """Whether an operator weighs the elements of an image as they are, by windows that move."""
+    if not is_weighted_sum(operator) or operator.body != Load(0):
+        return False
+    outputs = {axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL}
+    image, reduction = operator.reads[0], operator.reduction
+    assert reduction is not None
+    parts = (reduction.finish, *(state.contribution for state in reduction.states))
+    is_read_again = any(Load(0) in subexpressions(part) for part in parts)
+    moves = any(index.axes() & outputs and index.axes() - outputs for index in image.indices)
+    return moves and not is_read_again and not image.lookups
+
+
+def _started(producer: Operator, sums: Operator, tensors: dict[str, Tensor]) -> Operator | None:
+    """The sums with the map that makes their image in their body; None where that is not legal."""
+    if not _is_of_bytes(producer, tensors) or sums.accumulator != "float32" or not is_invertible(producer):
+        return None
+    access = sums.reads[0]
+    read = composed(producer.reads[0], consumer_positions(producer, access), largest_extents(sums))
+    if access.guard is not None:
+        outside = byte_of(producer.body, access.guard.otherwise, tensors[read.tensor].dtype)
+        if outside is None:
+            return None
+        read = replace(read, guard=Guard(access.guard.constraints, outside))
+    return replace(sums, reads=(read, *sums.reads[1:]), body=producer.body)
+
+
+def _is_of_bytes(producer: Operator, tensors: dict[str, Tensor]) -> bool:
+    """Whether a map makes floats of bytes, one of each, by a few steps."""
+    if not producer.is_map() or len(producer.reads) != 1 or scalar_element_type(producer, tensors):
+        return False
+    nodes, read = subexpressions(producer.body), producer.reads[0]
+    has_leaves = all(isinstance(node, Apply | Literal) or node == Load(0) for node in nodes)
+    has_types = (tensors[read.tensor].dtype in BYTES, tensors[producer.write.tensor].dtype) == (True, "float32")
+    is_short = sum(isinstance(node, Apply) for node in nodes) <= MOST_STEPS and _loads(producer.body) == 1
+    return has_leaves and has_types and is_short and producer.accumulator == "float32" and _is_plain(read)
+
+
+def _loads(body: Scalar) -> int:
+    """How often an expression loads."""
+    if isinstance(body, Apply):
+        return sum(map(_loads, body.operands))
+    return int(isinstance(body, Load))
+
+
+def _is_plain(read: Access) -> bool:
+    return read.guard is None and not read.lookups and read.is_affine()
+
+
+def byte_of(body: Scalar, value: float, dtype: str) -> float | None:
+    """The byte of which a body makes this value, in float32 and bit for bit; None if there is none.
+
+    >>> from tilewright.graph.scalar import apply
+    >>> byte_of(apply("subtract", Load(0), Literal(7.0)), 0.0, "uint8"), byte_of(Load(0), 0.5, "int8")
+    (7.0, None)
+    """
+    limits = np.iinfo(dtype)
+    every = np.arange(limits.min, limits.max + 1, dtype=np.float32)
+    made = np.broadcast_to(_of_bytes(body, every), every.shape).astype(np.float32).view(np.int32)
+    found = np.flatnonzero(made == np.float32(value).view(np.int32))
+    return float(every[found[0]]) if found.size else None
+
+
+def _of_bytes(body: Scalar, every: Array) -> Array:
+    """What a body makes of all bytes."""
+    match body:
+        case Literal(value):
+            return np.asarray(value, np.float32)
+        case Apply(function, operands):
+            with np.errstate(all="ignore"):
+                return np.asarray(FUNCTIONS[function].numpy(*(_of_bytes(operand, every) for operand in operands)), np.float32)
+    return every
