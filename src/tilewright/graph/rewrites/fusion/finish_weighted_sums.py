@@ -47,7 +47,7 @@ def is_weighted_sum(operator: Operator) -> bool:
 
 
 def _finished(sums: Operator, reader: Operator) -> Operator | None:
-    """The sums with their reader in their finish; None where the reader is no map of their points."""
+    """The sums with their reader in their finish; None where the reader is no map of their points, or writes other columns."""
     if not reader.is_map() or any(isinstance(node, AxisValue) for node in subexpressions(reader.body)):
         return None
     number = next(number for number, access in enumerate(reader.reads) if access.tensor == sums.write.tensor)
@@ -62,6 +62,8 @@ def _finished(sums: Operator, reader: Operator) -> Operator | None:
     finish = with_loads(reader.body, values | {number: reduction.finish})
     reads = (*sums.reads, *others[:number], *others[number + 1 :])
     write = reader.write.mapped(lambda index: index.substitute(positions))
+    if write.innermost() != sums.write.innermost():
+        return None  # lanes run along it, and the image lies as they do
     return replace(sums, reads=reads, write=write, reduction=replace(reduction, finish=finish))
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, replace
 
 from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.graph.rewrites.fusion.finish_weighted_sums import is_weighted_sum
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Extent, Graph, Operator
 from tilewright.graph.verifier import covers
@@ -21,7 +22,8 @@ class FoldWrites:
     """
 
     keeps_columns: bool = False
-    """Whether the last dimension that a contraction writes stays its last: planning reads the roles of axes from it."""
+    """Whether the last dimension that a contraction or a weighted sum writes stays its last: planning reads the roles of axes
+    from it, and the lanes of sums run along it."""
     name: str = "fold-writes"
 
     def run(self, graph: Graph) -> Graph:
@@ -41,8 +43,9 @@ class FoldWrites:
 
 
 def _exchanges(producer: Operator, write: Access) -> bool:
-    """Whether a contraction that writes so has other columns."""
-    return producer.is_contraction() and write.innermost() != producer.write.innermost()
+    """Whether a contraction or a weighted sum that writes so has other columns."""
+    has_columns = producer.is_contraction() or is_weighted_sum(producer)
+    return has_columns and write.innermost() != producer.write.innermost()
 
 
 @dataclass(frozen=True, slots=True)
