@@ -155,9 +155,11 @@ def _cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS)
 
 NATIVE = [kernel for kernel in registered() if not is_foreign(kernel) and kernel.rows_per_instruction == 1]
 """Kernels that compute in vectors: tiles of matrix units are no registers that a compiler knows."""
+ONCE = list({(kernel.features, kernel.prefetch or kernel.name): kernel for kernel in NATIVE}.values())
+"""All that prefetch nothing, and of every set of instructions one tile for each choice of what is prefetched."""
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), _cases(NATIVE))
+@pytest.mark.parametrize(("kernel", "compiler"), [*_cases(NATIVE, COMPILERS[:1]), *_cases(ONCE, COMPILERS[1:])])
 def test_no_vector_goes_through_the_stack_and_prefetches_are_there(kernel: MicroKernel, compiler: str) -> None:
     codes = full_tiles(kernel, compiler)
     assert codes
