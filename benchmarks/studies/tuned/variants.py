@@ -13,7 +13,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.pipeline.variants import decisions_digest
-from tilewright.tune.schedules.cases import Case, choice, kernels_for
+from tilewright.tune.schedules.cases import Case, choice, kernels_for, searched
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Point, Sampled
 from tilewright.tune.working_sets.plans import plan_features
@@ -146,6 +146,7 @@ def _of_chain(model: ModelPlan, number: int, at: int, count: int, seed: int) -> 
         return (Entry(model, number, at, one, kind) for one in found)
 
     yield from entries("choice", [own])
+    yield from entries("whole sum", [searched(model.plans[at])] if own.plan.schedule.split else [])
     beside = [one for _, one in sampler.neighbours()]
     yield from entries("neighbour", beside)
     others = [Sampler(one, kernels, seed) for one in beside if one.point.kernels != own.point.kernels]

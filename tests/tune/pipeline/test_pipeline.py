@@ -53,6 +53,21 @@ def test_variants_begin_with_the_choice_and_are_distinct():
     assert [one.digest for one in variants(plan, 20, 0, ByPrice())] == [one.digest for one in found]
 
 
+def test_a_split_sum_has_undivided_variants_that_may_win(database, monkeypatch):
+    case = Case("long sums", lambda a, b: a @ b, ((24, 60000), (60000, 16)))
+    (plan,) = tw.jit(case.function).lower(*map(tw.spec, case.shapes)).model_plan.plans
+    assert plan.schedule.split
+    found = variants(plan, 6, 0, ByPrice())
+    assert found[0].plan.schedule.split
+    assert not any(one.plan.schedule.split for one in found[1:])
+    judged(monkeypatch, 0.5)
+    (result,) = tune(case, database, Request(trials=4))
+    assert result.is_kept
+    tuned = tw.jit(case.function)
+    assert not tuned.lower(*map(tw.spec, case.shapes)).model_plan.plans[0].schedule.split
+    assert case.error(tuned(*case.inputs)) < 1e-4
+
+
 def test_a_winner_is_used_and_explained_and_forgotten(database, monkeypatch):
     before = tw.jit(CASE.function)(*CASE.inputs)
     judged(monkeypatch, 0.5)

@@ -48,6 +48,19 @@ def test_random_nests_are_those_of_integer_sets(seed):
             assert touched_elements(nest, source, target)[array] == polyhedra.touched(nest, array, source, target)
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_reuses_do_not_depend_on_how_points_are_numbered(seed, monkeypatch):
+    nest = random_nest(seed)
+    found = dependences(nest)
+    monkeypatch.setattr("tilewright.tune.working_sets.dependences.LARGEST_TABLE", 0)
+    assert dependences(nest) == found
+
+
+def test_long_sums_need_no_table_of_all_pairs():
+    loops = (TileLoop("k", 1000), TileLoop("i", 6), TileLoop("k", 1), TileLoop("i", 1), TileLoop("j", 1))
+    assert nest_features(matrix_product(24, 16, 60000, loops), {"A": 4, "B": 4, "C": 4}, [1 << 15])[0] > 0
+
+
 def test_figure_2():
     def size(at, which):
         def of(extents):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from tilewright.plan.tuned import choice_of, encoded
 from tilewright.plan.types import Plan, Price, Tuned
 from tilewright.tune.rankers.ranker import Ranker, Variant
-from tilewright.tune.schedules.cases import choice, kernels_for
+from tilewright.tune.schedules.cases import choice, kernels_for, searched
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
 from tilewright.tune.working_sets.plans import plan_features
@@ -46,7 +46,8 @@ def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Trial]:
     sampler = Sampler(own, kernels_for(plan.machine), seed)
     if not trials:
         return [trial_of(own, "choice")]
-    found = [*((one, "neighbour") for _, one in sampler.neighbours())]
+    found = [(searched(plan), "whole sum")] if plan.schedule.split else []
+    found += [(one, "neighbour") for _, one in sampler.neighbours()]
     found += [(one, source) for source, one in sampler.drawn(DRAWN_PER_TRIAL * trials)]
     unlike = list(_distinct([(own, "choice"), *found]))
     order = ranker.order([_ranked(one, ranker) for one, _, _ in unlike[1:]])

@@ -41,6 +41,9 @@ KINDS = {
 }
 """By whether the source and the target write."""
 
+LARGEST_TABLE = 16
+"""Entries of a table by number, for each point: above that, numbers without gaps are worth sorting for."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dependence:
@@ -91,8 +94,7 @@ class _Factor:
         these, is later. None where there is no such pair."""
         outer = [column for column, at in enumerate(self.positions) if at < loop]
         keys = self.points[:, outer]
-        numbers = 2 + max(self.source.max(initial=0), self.target.max(initial=0))
-        by_source, by_target = (_numbered(keys, elements, numbers) for elements in (self.source, self.target))
+        by_source, by_target = _numbered(keys, self.source, self.target)
         steps = self.points[:, self.positions.index(loop)] if loop in self.positions else np.zeros(len(keys), np.int64)
         latest = np.full(max(by_source.max(initial=0), by_target.max(initial=0)) + 1, -1)
         np.maximum.at(latest, by_target[self.target >= 0], steps[self.target >= 0])
@@ -109,12 +111,18 @@ class _Factor:
         return tuple(map(int, self.points[row]))
 
 
-def _numbered(keys: Values, elements: Values, count: int) -> Values:
-    """A number for every point, the same where coordinates and elements (-1 to `count` - 2) are the same."""
-    found = elements + 1
+def _numbered(keys: Values, source: Values, target: Values) -> tuple[Values, Values]:
+    """A number for every point and the element that it touches as a source, and as a target; equal where both are equal.
+
+    Elements are numbered from -1 on, numbers are no larger than some times the points: a table by number stays small.
+    """
+    count = 2 + int(max(source.max(initial=0), target.max(initial=0)))
+    found = np.stack([source, target]) + 1
     for column in keys.T:
         found, count = column * count + found, count * int(column.max(initial=0) + 1)
-    return found
+    if count > LARGEST_TABLE * len(keys):
+        found = np.unique(found, return_inverse=True)[1].reshape(found.shape)
+    return found[0], found[1]
 
 
 def _factors(nest: Nest, source: Access, target: Access) -> Iterator[_Factor]:
