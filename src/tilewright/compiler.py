@@ -49,6 +49,7 @@ from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
 from tilewright.graph.rewrites.index_changes.integers_in_order import IntegersInOrder
 from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import with_orders
+from tilewright.graph.rewrites.index_changes.single_columns import SingleColumns
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
 from tilewright.graph.rewrites.integer_products import IntegerProducts
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
@@ -89,6 +90,7 @@ REWRITES: tuple[Rewrite, ...] = (
     CommonSubexpressions(),  # before FoldWrites: afterwards equal operators would write to different places
     FoldWrites(),  # before ElementTypes, whose conversions would stand between an operator and the index change behind it
     ElementTypes(),  # before maps are fused: conversions are maps, which then join their neighbours
+    SingleColumns(),  # before FlattenTensors, which then takes a column's dimension for none
     FlattenTensors(),  # when all reads and writes are composed: what still divides is a merge that memory does not need
     FoldIndexMaps(),  # again: without divisions, more of the composed accesses are affine
     DeadCode(),  # again: of the changes that were folded now
