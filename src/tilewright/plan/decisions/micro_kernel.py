@@ -71,7 +71,8 @@ def fitting(
 ) -> tuple[MicroKernel, ...]:
     """The kernels that multiply elements of the types that a contraction reads, sum as it does, and store what it writes.
 
-    Tiles whose columns do not lie side by side are staged in vectors of float32, so that other sums must have such columns.
+    Tiles whose columns do not lie side by side are staged in vectors of float32, so that other sums must have such columns: those
+    of the last dimension, even where that has one element, as arrays of callers have any stride in others.
     Interleaved panels need a depth and columns. Maps behind sums of integers need a kernel that takes an epilogue. Kernels whose
     sums saturate need operands of which it is proved that they do not get so far.
     """
@@ -80,7 +81,7 @@ def fitting(
     of_types = (
         kernel for kernel in kernels if kernel.element_types == types and kernel.accumulator == computed_type(contraction)
     )
-    in_place = roles.column is None or contraction.write.innermost() == roles.column
+    in_place = roles.column is None or contraction.write.indices[-1].coefficient(roles.column) == 1
     has_panels = roles.depth is not None and roles.column is not None
     return tuple(
         kernel

@@ -1,7 +1,8 @@
 """Products of a single column lose its axis, so that rows lie side by side in the result: lanes then run along them.
 
 `y[m, 0] = sum(k) a[m, k] * x[k, 0]` is a product of a matrix and a vector. With an axis of one point for its columns, a tile
-would have one useful lane in eight. Maps of such results follow: operators that have their axes in common fuse.
+would have one useful lane in eight. Maps of such results follow: operators that have their axes in common fuse. Results of other
+types than float32 stay as they are: their micro kernels store columns of the last dimension only.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class SingleColumns:
         changed: dict[str, Operator] = {}
         for operator in graph.operators:
             follows = operator.is_map() and any(access.tensor in changed for access in operator.reads)
-            without = _without_single_columns(operator) if operator.is_contraction() or follows else operator
+            begins = operator.is_contraction() and graph.tensor(operator.write.tensor).dtype == operator.accumulator == "float32"
+            without = _without_single_columns(operator) if begins or follows else operator
             if without is not operator:
                 changed[operator.write.tensor] = without
         return with_operators(graph, (changed.get(operator.write.tensor, operator) for operator in graph.operators))

@@ -65,6 +65,25 @@ def test_products_are_exact_at_the_extremes(constants: tuple[str, ...], types: t
         np.testing.assert_array_equal(got, operator("MatMulInteger", 10).reference(*values.values()), str(shapes))
 
 
+@pytest.mark.needs("avx2", "fma")
+@pytest.mark.parametrize("types", list(product(TYPES, TYPES)), ids="-".join)
+def test_sums_in_rows_of_one_element_are_stored_as_integers(types: tuple[str, str]) -> None:
+    """An array of a caller may have any distance between rows, even of one element: tiles cannot be stored side by side."""
+    values = operands(((40, 19), (19,)), types, "none")
+    inputs = [
+        helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(value.dtype), value.shape)
+        for name, value in values.items()
+    ]
+    nodes = [helper.make_node("MatMulInteger", ["a", "b"], ["t"]), helper.make_node("Unsqueeze", ["t", "axes"], ["y"])]
+    output = helper.make_tensor_value_info("y", TensorProto.INT32, None)
+    graph = helper.make_graph(nodes, "test", inputs, [output], [numpy_helper.from_array(np.array([-1]), "axes")])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    wanted = operator("MatMulInteger", 10).reference(*values.values())[:, None]
+    for target in ("x86-64-v2", "x86-64-v3"):
+        (got,) = InferenceSession(model.SerializeToString(), target=target).run(None, values)
+        np.testing.assert_array_equal(got, wanted)
+
+
 @pytest.mark.parametrize("zeros", ZEROS)
 def test_the_micro_kernel_computes_them(zeros: str) -> None:
     text = session("MatMulInteger", operands(SHAPES[0], TYPES, zeros), "int32").explain()
