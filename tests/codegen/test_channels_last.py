@@ -18,7 +18,8 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
-from tilewright.plan.regions.channel_sums import channel_sum
+from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
+from tilewright.plan.regions.sliding_sums import Slide
 
 LAST = (0, 3, 1, 2)
 """Where batch, channels, height and width of NHWC are among NCHW."""
@@ -66,6 +67,8 @@ CASES: dict[str, tuple[tuple[int, ...], tuple[int, int], Window]] = {
     "dilated": ((1, 19, 17, 23), (3, 3), {"pads": (2, 4, 2, 4), "dilations": (2, 4)}),
     "rows alone": ((1, 16, 11, 8), (3, 1), {"pads": (1, 0, 1, 0)}),
     "smaller than the window": ((1, 18, 2, 3), (7, 7), {"pads": (3, 3, 3, 3)}),
+    "rests of blocks": ((1, 16, 3, 19), (3, 3), {"pads": (1, 1, 1, 1)}),
+    "many taps in a row": ((1, 16, 2, 13), (1, 13), {"pads": (0, 6, 0, 6)}),
     "one pixel": ((1, 40, 1, 1), (3, 3), {"pads": (1, 1, 1, 1)}),
 }
 
@@ -118,6 +121,18 @@ def test_any_windows(data: st.DataObject) -> None:
         checked((batch, channels, *size), normal(channels, 1, *kernel), channels, window, CHANNEL_LANES, x)
     else:
         checked((batch, channels, *size), normal(filters, channels, *kernel), 1, window, PIXEL_ROWS, x)
+
+
+def test_columns_in_tiles_with_rests() -> None:
+    """Rows that caches hold in parts alone: with 256 KiB of them tiles of five columns, the last of four."""
+    checked((1, 480, 14, 14), normal(480, 1, 5, 5), 480, {"pads": (2, 2, 2, 2)}, CHANNEL_LANES, normal(1, 14, 14, 480))
+
+
+@pytest.mark.parametrize(("taps", "lanes", "most"), [(3, 8, 8), (9, 8, 6), (9, 16, 8), (13, 8, 2), (40, 8, 1)])
+def test_sums_side_by_side_leave_registers_for_the_weights_of_a_row(taps: int, lanes: int, most: int) -> None:
+    form = ChannelSum(None, Slide("w", "s", taps, 1, 1), "c", 0.0)
+    assert form.block(None, lanes) == most
+    assert form.block(14, lanes) == -(-14 // -(-14 // most))
 
 
 def test_taps_of_the_guard_take_part() -> None:

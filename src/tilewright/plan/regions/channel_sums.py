@@ -13,7 +13,9 @@ from tilewright.graph.types import AxisKind, Operator
 from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM, Slide, is_of_image, limits_of, slides_along, with_limits
 
 MOST_COLUMNS = 8
-"""Sums side by side: with the weights of a row of taps and what is loaded they fit 32 registers, and half as many fit 16."""
+"""Sums side by side: as many multiply-adds as are under way at a time, two a cycle of four cycles each."""
+LOADED = 1
+"""Registers for columns of the image; the others hold sums, and the weights of a row of taps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +34,15 @@ class ChannelSum:
         """Of a window."""
         return self.columns.taps * (self.rows.taps if self.rows is not None else 1)
 
-    def block(self, width: int | None, registers: int) -> int:
-        """Sums side by side: blocks of a known width are equal, but for the last."""
-        most = MOST_COLUMNS if registers >= 32 else MOST_COLUMNS // 2
+    def block(self, width: int | None, lanes: int) -> int:
+        """Sums side by side: blocks of a known width are equal, but for the last. Vectors of 16 lanes have 32 registers."""
+        most = self.most_columns(lanes)
         return most if width is None else -(-width // -(-width // most))
+
+    def most_columns(self, lanes: int) -> int:
+        """Sums side by side at most."""
+        registers = 32 if lanes == 16 else 16
+        return max(1, min(MOST_COLUMNS, registers - LOADED - self.columns.taps))
 
 
 @lru_cache(1024)

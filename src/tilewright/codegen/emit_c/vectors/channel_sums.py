@@ -23,8 +23,8 @@ from tilewright.plan.regions.sliding_sums import Slide
 
 STORED = frozenset(("float32", *NARROW_STORES))
 """Types that lanes are stored as, side by side."""
-REGISTERS = {16: 32}
-"""Of dialects by their lanes; all others have 16."""
+MOST_RESTS = 2
+"""Blocks of other sizes behind the last whole one that have text of their own: that of a tile, and that of the last tile."""
 
 
 def sums_channels(loops: VectorLoops) -> bool:
@@ -66,23 +66,32 @@ class _Emitter(VectorStatements):
         return self.nest([*around, *rows], ["{", *indent(self.blocks()), "}"])
 
     def blocks(self) -> Lines:
-        """The sums of a row: in blocks, then those that are left over one by one."""
-        size = self.ranges[self.form.columns.output].size
-        wide = self.form.block(size if isinstance(size, int) else None, REGISTERS.get(self.loops.sliding_lanes, 16))
+        """The sums of a row: in blocks, then what is left: side by side where that is one of few numbers, or one by one."""
+        span = self.ranges[self.form.columns.output]
+        sizes, size = span.sizes or frozenset(), to_c(span.size)
+        wide = self.form.block(max(sizes, default=0) or None, self.loops.sliding_lanes)
         lines = ["long column = 0;"]
-        lines += [f"for (; column + {wide} <= {to_c(size)}; column += {wide}) {{", *indent(self.sums(wide)), "}"]
-        if not isinstance(size, int) or size % wide:
-            lines += [f"for (; column < {to_c(size)}; column++) {{", *indent(self.sums(1)), "}"]
+        lines += [f"for (; column + {wide} <= {size}; column += {wide}) {{", *indent(self.sums(wide)), "}"]
+        rests = sorted({each % wide for each in sizes} - {0})
+        if not sizes or len(rests) > MOST_RESTS:
+            return [*lines, f"for (; column < {size}; column++) {{", *indent(self.sums(1)), "}"]
+        for rest in rests:
+            lines += [f"if (column + {rest} == {size}) {{", *indent(self.sums(rest)), "}"]
         return lines
 
     def sums(self, wide: int) -> Lines:
         """All channels of so many sums from a column on; only where windows may stand out is every column of them asked for."""
         inside = self.inside(wide)
-        unchecked = self.over(self.form.channel, lambda part: self.block(wide, part, checked=False))
+        unchecked = self.of_all_channels(wide, checked=False)
         if not inside:
             return unchecked
-        checked = self.over(self.form.channel, lambda part: self.block(wide, part, checked=True))
-        return [f"if ({inside}) {{", *indent(unchecked), "} else {", *indent(checked), "}"]
+        return [f"if ({inside}) {{", *indent(unchecked), "} else {", *indent(self.of_all_channels(wide, checked=True)), "}"]
+
+    def of_all_channels(self, wide: int, *, checked: bool) -> Lines:
+        """Blocks of so many sums, for one vector of channels after the other."""
+        sizes, lanes = self.ranges[self.form.channel].sizes, self.loops.sliding_lanes
+        has_rest = sizes is None or any(size % lanes for size in sizes)
+        return self.over(self.form.channel, lambda part: self.block(wide, part, checked=checked), has_rest=has_rest)
 
     def image(self) -> str:
         """Where the first window of the row begins, were all of it inside of the image."""

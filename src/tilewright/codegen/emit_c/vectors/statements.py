@@ -70,12 +70,18 @@ class VectorStatements:
         return body
 
     def over(
-        self, axis: str | None, body: Callable[[bool], Lines], several: Lines | None = None, span: Span | None = None
+        self,
+        axis: str | None,
+        body: Callable[[bool], Lines],
+        several: Lines | None = None,
+        span: Span | None = None,
+        *,
+        has_rest: bool = True,
     ) -> Lines:
         """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for as many vectors as there are
         accumulators.
 
-        `span` says where the loop begins and ends, if not with the axis.
+        `span` says where the loop begins and ends, if not with the axis. Without `has_rest` only whole vectors are between.
         """
         if axis is None:
             return ["{", "  const long lanes = 1;", *indent(body(True)), "}"]
@@ -84,6 +90,8 @@ class VectorStatements:
         for step, lines in ((f"{self.loops.vectors.accumulators} * TW_LANES", several or []), ("TW_LANES", body(False))):
             if lines:
                 whole += [f"  for (; {index} + {step} <= {end}; {index} += {step}) {{", *indent(indent(lines)), "  }"]
+        if not has_rest:
+            return [*whole, "}"]
         rest = [f"  if ({index} < {end}) {{", f"    const long lanes = {end} - {index};"]
         rest += [*indent(indent(body(True))), "  }"]
         return [*whole, *rest, "}"]
