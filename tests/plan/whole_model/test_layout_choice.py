@@ -93,6 +93,15 @@ def test_small_images_of_many_channels_have_them_last_and_the_plan_says_so() -> 
     assert "with channels last" in explain(plan)
 
 
+def test_depthwise_filters_of_rows_shorter_than_vectors_have_channels_last() -> None:
+    """Without masks, rows of 7 pixels cost two vectors of 8 lanes, while channels fill theirs."""
+    net = Network(32, (7, 7))
+    x = net.conv(net.conv(net.x, 192, 1), 192, group=192)
+    plan = compiler.plan(net.graph(net.conv(x, 32, 1)), Machine.named("x86-64-v3"))
+    assert plan.images is not None
+    assert not plan.images.as_written
+
+
 def test_tables_have_every_assignment() -> None:
     choice = choice_of(branches())
     for unit in choice.units():
