@@ -27,6 +27,7 @@ LEFT = {
     "LONGEST_BOUND",
     "MOST_PIECES",
     "MOST_BLOCKS",
+    "MOST_RESTS",
     "DIGITS",
     "MOST_REMEMBERED",
     "NAME_DIGITS",
