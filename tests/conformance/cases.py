@@ -71,7 +71,7 @@ class Case:
 
     def is_everyday(self) -> bool:
         """Whether it is run at every change: whole networks, which take a minute, are swept; small ones are in tests/models."""
-        return self.kind not in ("node", "real") or self.is_drawn() or self.is_of_family()
+        return self.kind != "real" and (self.kind != "node" or self.is_drawn() or self.is_of_family())
 
     def check(self, outputs: Any, expected: Any) -> None:
         """Raise `AssertionError` unless the outputs are the expected ones, by the suite's own comparison.
