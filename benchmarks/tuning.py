@@ -28,7 +28,7 @@ from benchmarks.studies.tuned import tables
 from benchmarks.studies.tuned.features import compute
 from benchmarks.studies.tuned.finals import Series
 from benchmarks.studies.tuned.measuring import measure
-from benchmarks.studies.tuned.problems import MOST_FLOPS, Problem, problem_named, problems
+from benchmarks.studies.tuned.problems import Problem, problem_named, problems
 from benchmarks.studies.tuned.records import File
 from tilewright import settings
 from tilewright.runtime import calibration, toolchain
@@ -41,8 +41,6 @@ ATTEMPTS = 3
 """At a problem whose process ends with an error."""
 PARALLEL = 2
 """Threads of the parallel headlines."""
-LARGE_COUNT = 40
-"""Variants of problems above `MOST_FLOPS`: a call of theirs takes up to two seconds."""
 
 
 def passes(first: int, others: int, full: int) -> Iterator[tuple[Problem, int]]:
@@ -51,7 +49,7 @@ def passes(first: int, others: int, full: int) -> Iterator[tuple[Problem, int]]:
     sixteen = [one for one in every if one.is_exhaustive]
     rest = sorted((one for one in every if not one.is_exhaustive), key=lambda one: one.flops)
     yield from ((one, first) for one in sixteen)
-    yield from ((one, others if one.flops <= MOST_FLOPS else min(others, LARGE_COUNT)) for one in rest)
+    yield from ((one, others) for one in rest)
     yield from ((one, full) for one in sixteen)
 
 
