@@ -6,12 +6,12 @@ of a contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) =
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isinf
 
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
+from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, subexpressions
 from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
@@ -29,10 +29,7 @@ class FoldScales:
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""
-        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
-        free = {tensor.name for tensor in graph.tensors if tensor.dtype == "float32" and readers[tensor.name] == 1} - set(
-            graph.outputs
-        )
+        free = read_once(graph) & {tensor.name for tensor in graph.tensors if tensor.dtype == "float32"}
         operators = {operator.write.tensor: operator for operator in graph.operators}
         for operator in graph.operators:
             if operator.is_row_reduction() and operator.reduction is not None and operator.body == Load(0):

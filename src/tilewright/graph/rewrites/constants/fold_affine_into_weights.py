@@ -15,6 +15,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
+from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
@@ -54,8 +55,7 @@ class _Folding:
 
     def __post_init__(self) -> None:
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
-        readers = Counter(access.tensor for operator in self.graph.operators for access in operator.reads)
-        self.alone = {tensor for tensor, count in readers.items() if count == 1} - set(self.graph.outputs)
+        self.alone = read_once(self.graph)
 
     def add(self, operator: Operator) -> None:
         """Take over the next operator, with its factors in the weights of a product if that can be."""

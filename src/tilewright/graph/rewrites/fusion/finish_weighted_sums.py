@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
 from tilewright.graph.index import Index
 from tilewright.graph.rewrites.fusion.lossless import is_as_read
+from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.weighted_sums import is_weighted_sum
 from tilewright.graph.scalar import AxisValue, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.types import Access, Graph, Operator
 
@@ -23,8 +24,7 @@ class FinishWeightedSums:
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all such maps in the sums before them."""
-        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
-        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        alone = read_once(graph)
         tensors = {tensor.name: tensor for tensor in graph.tensors}
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
@@ -35,15 +35,6 @@ class FinishWeightedSums:
                 operators = {tensor: made for tensor, made in operators.items() if made.name != finished.name}
             operators[operator.write.tensor] = finished or operator
         return with_operators(graph, operators.values())
-
-
-def is_weighted_sum(operator: Operator) -> bool:
-    """Whether an operator adds up products of its points and another read."""
-    reduction = operator.reduction
-    if reduction is None or len(reduction.states) != 1 or reduction.states[0].combine != "add":
-        return False
-    weighs = any(isinstance(node, Load) for node in subexpressions(reduction.states[0].contribution))
-    return weighs and not operator.write.axes() & {axis.name for axis in operator.reduction_axes()}
 
 
 def _finished(sums: Operator, reader: Operator) -> Operator | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from tilewright.graph.rewrites.fusion.compose import inlined, is_invertible
 from tilewright.graph.rewrites.fusion.lossless import is_as_read
+from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Access, Graph, Operator
@@ -30,8 +30,7 @@ class FuseMaps:
         return graph if len(fused.operators) == len(graph.operators) else self.run(fused)
 
     def _fused_once(self, graph: Graph) -> Graph:
-        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
-        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        alone = read_once(graph)
         tensors = {tensor.name: tensor for tensor in graph.tensors}
         operators: dict[str, Operator] = {}
         for operator in graph.operators:

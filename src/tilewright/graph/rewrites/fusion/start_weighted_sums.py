@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,8 +9,9 @@ import numpy as np
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.fusion.finish_weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.weighted_sums import is_weighted_sum
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
@@ -33,8 +33,7 @@ class StartWeightedSums:
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all such maps in the sums behind them."""
-        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
-        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        alone = read_once(graph)
         tensors = {tensor.name: tensor for tensor in graph.tensors}
         operators: dict[str, Operator] = {}
         for operator in graph.operators:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass, replace
 
 from tilewright.graph.index import FloorDiv, Index, Mod
-from tilewright.graph.rewrites.fusion.finish_weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.weighted_sums import is_weighted_sum
 from tilewright.graph.types import Access, Extent, Graph, Operator
 from tilewright.graph.verifier import covers
 
@@ -28,8 +28,7 @@ class FoldWrites:
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which producers write what index changes made of their results."""
-        readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
-        alone = {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+        alone = read_once(graph)
         types = {tensor.name: tensor.dtype for tensor in graph.tensors}
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
