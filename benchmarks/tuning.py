@@ -5,17 +5,20 @@
     python -m benchmarks.tuning judge                                 # every method on every table
     python -m benchmarks.tuning finals [--problems G7,C8]             # what methods found, in pairs with the planner's choice
     python -m benchmarks.tuning headlines [--problems 64x64x64] [--threads 2]    # products beside naive loops and peers
+    python -m benchmarks.tuning gains [--problems G7,C8]              # `tilewright tune` itself, with a hundred trials
     python -m benchmarks.tuning report                                # tables, printed, and put among the results
 
-`measure` fills tables of variants, the sixteen problems of `studies.tuned.problems.EXHAUSTIVE` first, in three passes. It can be
-stopped at any time and goes on where it was, as can `finals` and `headlines`. All methods ask the same tables, so that a method
-is judged by what it asks for, and not by noise between its measurements. All commands take `--directory`.
+`measure` fills tables of variants, the sixteen problems of `studies.tuned.problems.EXHAUSTIVE` first, in three passes. It
+can be stopped at any time and goes on where it was, as can `finals`, `headlines` and `gains`. All methods ask the same
+tables, so that a method is judged by what it asks for, and not by noise between its measurements. All commands take
+`--directory`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -136,6 +139,27 @@ def run_headline(options: argparse.Namespace) -> None:
     print(problem.name, flush=True)
 
 
+def run_gains(options: argparse.Namespace) -> None:
+    """Problems that have none yet, the smallest first, each in a process of its own. Tuned plans stay in the directory."""
+    for problem in sorted(_chosen(options.problems), key=lambda one: one.flops):
+        if File(options.directory, problem.name).read("gains") is None:
+            words = ["gain", problem.name, "--directory", str(options.directory)]
+            subprocess.run(
+                [sys.executable, "-m", "benchmarks.tuning", *words],
+                check=False,
+                env={**os.environ, "TILEWRIGHT_CACHE_DIR": str(options.directory / "cache")},
+            )
+
+
+def run_gain(options: argparse.Namespace) -> None:
+    """One problem."""
+    from benchmarks.studies.tuned import gains
+
+    found = gains.measure(problem_named(options.problem))
+    File(options.directory, options.problem).write("gains", found)
+    print(f"{options.problem}: told {found['told']:.3f}, calls {found['calls']:.3f}", flush=True)
+
+
 def _headlines(threads: int) -> str:
     """What products on so many threads are written under."""
     return "headlines" if threads == 1 else f"headlines-{threads}"
@@ -145,9 +169,15 @@ def run_report(options: argparse.Namespace) -> None:
     """Print the tables, and write them among the results."""
     rows, products = list(_rows(options.directory)), dict(_products(options.directory))
     parallel = dict(_products(options.directory, PARALLEL))
+    tuned = dict(_found(options.directory, "gains"))
     lines = [*provenance(calibration.ensure(), toolchain.find(), (), 1).lines(), "", *_report(rows, products, parallel)]
+    if tuned:
+        from benchmarks.studies.tuned import gains
+
+        lines += ["", f"what `tilewright tune --trials {gains.TRIALS}` gains", "", *gains.table(tuned)]
     path = default_path("tuning")
-    _write(path, {"problems": [_document(row) for row in rows], "products": products, "parallel": parallel})
+    document = {"problems": [_document(row) for row in rows], "products": products, "parallel": parallel, "gains": tuned}
+    _write(path, document)
     path.with_suffix(".md").write_text("\n".join(["# What tuning gains", "", "```text", *lines, "```", ""]))
     print("\n".join(lines))
 
@@ -176,8 +206,12 @@ def _rows(directory: Path) -> Iterator[tables.Row]:
 
 
 def _products(directory: Path, threads: int = 1) -> Iterator[tuple[str, dict[str, float]]]:
+    return _found(directory, _headlines(threads))
+
+
+def _found(directory: Path, what: str) -> Iterator[tuple[str, dict[str, float]]]:
     for problem in problems():
-        found = File(directory, problem.name).read(_headlines(threads))
+        found = File(directory, problem.name).read(what)
         if isinstance(found, dict):
             yield problem.name, found
 
@@ -212,15 +246,17 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         "final": run_final,
         "headlines": run_headlines,
         "headline": run_headline,
+        "gains": run_gains,
+        "gain": run_gain,
         "report": run_report,
     }
     found = {name: commands.add_parser(name) for name in runs}
     for name, command in found.items():
         command.set_defaults(run=runs[name])
         command.add_argument("--directory", type=Path, default=settings.current().cache_dir / "tuning-study")
-    for name in ("measure", "finals", "headlines"):
+    for name in ("measure", "finals", "headlines", "gains"):
         found[name].add_argument("--problems")
-    for name in ("one", "final", "headline"):
+    for name in ("one", "final", "headline", "gain"):
         found[name].add_argument("problem")
     for name in ("headlines", "headline"):
         found[name].add_argument("--threads", type=int, choices=(1, PARALLEL), default=1)
