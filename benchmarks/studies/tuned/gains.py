@@ -1,0 +1,99 @@
+"""What `tilewright tune` gains on a problem, and whether calls are faster afterwards: in fresh pairs that tuning has not seen."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from statistics import median
+
+import tilewright as tw
+from benchmarks.studies.tuned.building import CORE
+from benchmarks.studies.tuned.measuring import undisturbed
+from benchmarks.studies.tuned.problems import Problem
+from tilewright.report.layout import columns
+from tilewright.runtime.tuning import plans as tuned_plans
+from tilewright.runtime.tuning.database import default
+from tilewright.tune.pipeline.tuning import Request, tune
+from tilewright.tune.pipeline.unrolling import DEFAULT
+from tilewright.tune.timing.pairs import paired_ratios
+from tilewright.tune.timing.turns import seconds_per_call
+from tilewright_bench.tables.means import geometric_mean
+
+TRIALS = 100
+PAIRS_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """Of one problem, all chains of it together."""
+
+    measured: int
+    """Plans."""
+    kept: int
+    """Chains with a tuned plan, of `chains`."""
+    chains: int
+    told: float
+    """The time of the best plan over that of the planner's choice, as tuning reports it: the product over the chains it keeps."""
+    calls: float
+    """The time of a call with tuned plans over that of a call with the planner's, the median of fresh pairs."""
+    seconds: float
+    """Processor seconds of tuning."""
+
+
+def measure(problem: Problem) -> dict[str, float]:
+    """Tune, with the tuning database of the cache directory in use, then compare calls."""
+    os.sched_setaffinity(0, {CORE})
+    begin = os.times()
+    with undisturbed():
+        results = tune(problem.case, default(), Request(TRIALS, unroll=DEFAULT))
+    end = os.times()
+    kept = [result for result in results if result.is_kept]
+    told = 1.0
+    for result in kept:
+        told *= result.ratio
+    spent = sum(end[:4]) - sum(begin[:4])
+    calls = _calls(problem) if kept else 1.0
+    return asdict(Gain(sum(one.measured for one in results), len(kept), len(results), told, calls, spent))
+
+
+def _calls(problem: Problem) -> float:
+    with tuned_plans.ignored():
+        planned = tw.jit(problem.case.function)
+        planned(*problem.case.inputs)
+    tuned = tw.jit(problem.case.function)
+    inputs = problem.case.inputs
+    with undisturbed():
+        (found,) = paired_ratios(
+            lambda: seconds_per_call(lambda: planned(*inputs)),
+            [lambda: seconds_per_call(lambda: tuned(*inputs))],
+            budget_s=PAIRS_S,
+        )
+    return median(found)
+
+
+def table(gains: Mapping[str, Mapping[str, float]]) -> Sequence[str]:
+    """A line for each problem, and what all gain together.
+
+    >>> gain = {"measured": 101, "kept": 1, "chains": 1, "told": 0.9, "calls": 0.91, "seconds": 40.0}
+    >>> print("\\n".join(table({"G2": gain, "G7": {**gain, "kept": 0, "told": 1.0, "calls": 1.0}})))
+              plans  chains kept  told  calls  processor seconds
+    G2          101       1 of 1  0.90   0.91                 40
+    G7          101       0 of 1  1.00   1.00                 40
+    geometric mean of calls 0.954, slowest 1.000
+    """
+    head = ["", "plans", "chains kept", "told", "calls", "processor seconds"]
+    lines = [
+        [
+            name,
+            f"{one['measured']}",
+            f"{one['kept']} of {one['chains']}",
+            f"{one['told']:.2f}",
+            f"{one['calls']:.2f}",
+            f"{one['seconds']:.0f}",
+        ]
+        for name, one in gains.items()
+    ]
+    calls = [one["calls"] for one in gains.values()]
+    last = f"geometric mean of calls {geometric_mean(calls):.3f}, slowest {max(calls):.3f}"
+    return [*columns([head, *lines], right=range(1, len(head))), last]
