@@ -107,3 +107,40 @@ def test_scaled_products_run_on_it_too(types: tuple[str, str]) -> None:
     assert KERNEL in run.explain()
     (got,) = run.run(None, values)
     np.testing.assert_array_equal(got, operator("QLinearMatMul", 21).reference(*values.values()))
+
+
+def _in_float32(values: dict[str, Any]) -> Any:
+    """The sums, exact, by one factor of float32: as onnxruntime, where the reference of the operator multiplies in 64 bits."""
+    sums = operator("MatMulInteger", 10).reference(*(values[name] for name in ("a", "b", "za", "zb")))
+    sa, sy, zero = (values[name][:, None] if values[name].ndim else values[name] for name in ("sa", "sy", "zy"))
+    steps = np.rint(sums.astype(np.float32) * (sa * values["sb"] / sy))
+    return np.clip(steps + zero, 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("scales", "a_shape"),
+    [("b", (13, 40)), ("b", (2, 13, 40)), ("a", (13, 40)), ("y", (13, 40)), ("aby", (13, 40)), ("b as rows", (2, 13, 40))],
+)
+def test_scales_of_rows_and_columns_multiply_the_sums_of_a_micro_kernel(scales: str, a_shape: tuple[int, ...]) -> None:
+    random = np.random.default_rng(4)
+    a, b = extremes(random, a_shape, "uint8"), extremes(random, (40, 33), "int8")
+    of_rows, of_columns = (random.uniform(0.01, 0.02, extent).astype(np.float32) for extent in (13, 33))
+    number, zero = np.array(0.25, np.float32), np.array(3, "uint8")
+    b_scale = of_columns[None] if scales == "b as rows" else of_columns if "b" in scales else number
+    values = {"a": a, "sa": of_rows if "a" in scales.split()[0] else number, "za": np.array(7, "uint8"), "b": b, "sb": b_scale}
+    values |= {"zb": np.array(5, "int8"), "sy": 400 * of_rows if "y" in scales else 20 * number}
+    values |= {"zy": np.arange(13, dtype="uint8") if "y" in scales else zero}
+    run = session("QLinearMatMul", values, "uint8")
+    assert KERNEL in run.explain()
+    (got,) = run.run(None, values)
+    wanted = _in_float32(values)
+    np.testing.assert_array_equal(got, wanted)
+    assert len(np.unique(wanted)) > 20
+
+
+def test_scales_of_more_rows_than_the_product_has_are_left_to_the_reference() -> None:
+    random = np.random.default_rng(4)
+    a, b, number = extremes(random, (1, 8), "uint8"), extremes(random, (8, 5), "int8"), np.array(0.5, np.float32)
+    values = {"a": a, "sa": np.full(3, 0.5, np.float32), "za": np.array(7, "uint8"), "b": b, "sb": number}
+    values |= {"zb": np.array(5, "int8"), "sy": 100 * number, "zy": np.array(3, "uint8")}
+    assert "NumPy" in session("QLinearMatMul", values, "uint8").explain()

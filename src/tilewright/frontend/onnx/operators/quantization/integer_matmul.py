@@ -17,6 +17,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Load, apply
+from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 
 
@@ -70,15 +71,19 @@ class QLinearMatMul:
         scales = (a_scale, b_scale, y_scale)
         for scale, what in zip(scales, "aby", strict=True):
             check_scale(builder, scale, what, divides=scale is y_scale)
-        if y_zero_point.dtype not in SMALL or any(scale.dtype == "float64" or scale.shape not in ((), (1,)) for scale in scales):
-            raise UnsupportedOperation("QLinearMatMul with scales of rows or columns has no lowering")
-        if y_zero_point.shape not in ((), (1,)):
-            raise UnsupportedOperation("QLinearMatMul with zero points of rows has no lowering")
+        if y_zero_point.dtype not in SMALL or any(scale.dtype == "float64" for scale in scales):
+            raise UnsupportedOperation(f"QLinearMatMul with scales of float64, or to {y_zero_point.dtype}, has no lowering")
         products = MatMulInteger().lower(builder, a, b, a_zero_point, b_zero_point)
+        of_rows = {"a": a_scale, "y": y_scale, "zero": y_zero_point}
+        numbers = {name: _lowered_parameter(builder, each, a, of_rows=True) for name, each in of_rows.items()}
+        numbers["b"] = _lowered_parameter(builder, b_scale, b, of_rows=False)
+        for each in numbers.values():
+            if broadcast_shapes((products.shape, each.shape), "QLinearMatMul") != products.shape:
+                text = f"QLinearMatMul of {shape_text(a.shape)} and {shape_text(b.shape)}"
+                raise UnsupportedOperation(f"{text} with scales of {shape_text(each.shape)} has no lowering")
         factor = apply("divide", apply("multiply", Load(1), Load(2)), Load(3))
-        operands = (products, *(builder.reshape(scale, ()) for scale in scales))
-        zero = builder.reshape(y_zero_point, ())
-        return lowered_quantized(builder, apply("multiply", Load(0), factor), operands, zero, y_zero_point.dtype)
+        operands = (products, numbers["a"], numbers["b"], numbers["y"])
+        return lowered_quantized(builder, apply("multiply", Load(0), factor), operands, numbers["zero"], y_zero_point.dtype)
 
 
 def _check_zeros(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> None:
@@ -103,10 +108,16 @@ def _lowered_zero(builder: Builder, zero: Tensor | None, x: Tensor, *, of_rows: 
     """The zero point of an operand, of the tensor, or of every row or column, as it broadcasts to it; None for a known 0."""
     if zero is None:
         return None
-    if zero.shape in ((), (1,)):
-        is_zero = zero.name in builder.known and not np.any(builder.known[zero.name])
-        return None if is_zero else builder.reshape(zero, ())
-    return builder.reshape(zero, (*zero.shape, 1)) if of_rows and len(zero.shape) < len(x.shape) else zero
+    if zero.shape in ((), (1,)) and zero.name in builder.known and not np.any(builder.known[zero.name]):
+        return None
+    return _lowered_parameter(builder, zero, x, of_rows=of_rows)
+
+
+def _lowered_parameter(builder: Builder, parameter: Tensor, x: Tensor, *, of_rows: bool) -> Tensor:
+    """A scale or a zero point of a tensor, or of every row or column of x, as it broadcasts to x and to a product."""
+    if parameter.shape in ((), (1,)):
+        return builder.reshape(parameter, ())
+    return builder.reshape(parameter, (*parameter.shape, 1)) if of_rows and len(parameter.shape) < len(x.shape) else parameter
 
 
 define("MatMulInteger", MatMulInteger, since=10)
