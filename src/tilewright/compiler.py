@@ -56,6 +56,7 @@ from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.rewrites.short_products import ShortProducts
+from tilewright.graph.rewrites.whole_sums import WholeSums
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
@@ -84,6 +85,7 @@ REWRITES: tuple[Rewrite, ...] = (
     SeparateOutputs(),  # first: every output is then the result of an operator, and no pass has to ask
     FoldIndexMaps(),  # readers see the tensor behind a transpose or a slice, whose values the next passes ask for
     IntegerProducts(),  # behind transposes between bytes and products; before FoldConstants, which would unpack weights
+    WholeSums(),  # before ElementTypes and FuseMaps, which know conversions no more
     DeadCode(),  # changes that were folded count as readers no more
     FoldConstants(),  # before Literals, which puts numbers that are computed here into formulas
     Literals(),  # before CommonSubexpressions: a formula is the same whether its number was written as an array or not

@@ -35,13 +35,35 @@ class ConvInteger(Convolution):
         return self.sums(_centred(x, x_zero, 1), _centred(w, w_zero, w.shape[0]))
 
     def lower(self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None = None, w_zero: Tensor | None = None) -> Tensor:
-        """One operator, behind a padded copy of some images: planning chooses how it is computed."""
+        """One operator, behind a padded copy of some images: planning chooses how it is computed.
+
+        Filters of one channel are summed in float32 where that is exact (`graph/rewrites/whole_sums.py` goes on with them).
+        """
         _check_zeros(x, x_zero, w, w_zero)
+        sums = self.whole_sums(builder, x, w, x_zero, w_zero)
+        return self.lowered_integers(builder, x, w, x_zero, w_zero) if sums is None else builder.cast(sums, "int32")
+
+    def lowered_integers(self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None) -> Tensor:
+        """The sums in int32."""
         if are_known(x.shape[2:]):
             window: Window | PaddedWindow = self.window(x.shape, w.shape)
         else:
             window = self.padded_windows(x.shape[2:], self._kernel(x.shape, w.shape), "ConvInteger")
         return padded_integer_convolution(builder, x, w, window, self.group, x_zero, w_zero)
+
+    def whole_sums(
+        self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None, bias: float = 0.0
+    ) -> Tensor | None:
+        """The sums of filters of one channel in float32, to which a bias of that magnitude may be added exactly; None elsewhere.
+
+        The padding is 0 in such an image, whatever its zero point is.
+        """
+        zeros = ((x, x_zero), (w, w_zero))
+        is_typed = all(one.dtype in BYTES and (zero is None or zero.dtype == one.dtype) for one, zero in zeros)
+        has_one_channel = self.group > 1 and w.shape[1] == 1
+        if not has_one_channel or not is_typed or not are_exact_in_float32(self._kernel(x.shape, w.shape), bias):
+            return None
+        return self.lowered_sums(builder, *(_lowered_centred(builder, tensor, zero) for tensor, zero in zeros))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,15 +102,18 @@ class QLinearConv(Convolution):
         y_zero: Tensor,
         b: Tensor | None = None,
     ) -> Tensor:
-        """The sums with the bias in int32, and maps that scale and round them in float32."""
+        """The sums with the bias in int32, and maps that scale and round them in float32.
+
+        Factors of filters are a vector: micro tiles load operands whose columns are a last dimension.
+        """
         _check_zeros(x, x_zero, w, w_zero)
         for scale, what in ((x_scale, "x"), (w_scale, "w"), (y_scale, "y")):
             check_scale(builder, scale, what, divides=what == "y")
         if any(scale.dtype != "float32" for scale in (x_scale, w_scale, y_scale)) or y_zero.dtype not in SMALL:
             raise UnsupportedOperation(f"QLinearConv with scales of {w_scale.dtype}, or to {y_zero.dtype}, has no lowering")
-        numbers = [_by_filter(builder, scale, x) for scale in (x_scale, w_scale, y_scale)]
+        numbers = [builder.reshape(scale, ()) if scale.shape == (1,) else scale for scale in (x_scale, w_scale, y_scale)]
         factor = apply("divide", apply("multiply", Load(0), Load(1)), Load(2))
-        scale = builder.body(factor, *numbers, kind="factor")
+        scale = _by_filter(builder, builder.body(factor, *numbers, kind="factor"), x)
         operands = [self._lowered_sums(builder, x, x_zero, w, w_zero, b), scale]
         steps = apply("multiply", apply("round", Load(0)), Load(1)) if operands[0].dtype == "float32" else PRODUCT
         return lowered_quantized(builder, steps, operands, _by_filter(builder, y_zero, x), y_zero.dtype)
@@ -98,12 +123,10 @@ class QLinearConv(Convolution):
 
         Rounding such sums changes nothing, and keeps passes from moving factors into the filters.
         """
-        has_one_channel = self.group > 1 and w.shape[1] == 1 and {x.dtype, w.dtype} <= BYTES
-        is_typed = (x.dtype, w.dtype) == (x_zero.dtype, w_zero.dtype)
-        if has_one_channel and is_typed and are_exact_in_float32(self._kernel(x.shape, w.shape), _largest(builder, b)):
-            sums = self.lowered_sums(builder, _lowered_centred(builder, x, x_zero), _lowered_centred(builder, w, w_zero))
-        else:
-            sums = ConvInteger(**asdict(self)).lower(builder, x, w, x_zero, w_zero)
+        integers = ConvInteger(**asdict(self))
+        sums = integers.whole_sums(builder, x, w, x_zero, w_zero, _largest(builder, b))
+        if sums is None:
+            sums = integers.lowered_integers(builder, x, w, x_zero, w_zero)
         if b is None:
             return sums
         return builder.map("add", sums, builder.cast(_by_filter(builder, b, x), sums.dtype))
@@ -128,12 +151,12 @@ def _largest(builder: Builder, bias: Tensor | None) -> float:
     return float(np.abs(builder.known[bias.name].astype(np.int64)).max(initial=0)) if bias.name in builder.known else inf
 
 
-def _lowered_centred(builder: Builder, x: Tensor, zero: Tensor) -> Tensor:
+def _lowered_centred(builder: Builder, x: Tensor, zero: Tensor | None) -> Tensor:
     """x less its zero point in float32."""
+    if zero is None or is_known_as_0(builder, zero):
+        return builder.cast(x, "float32")
     filters = zero.shape[0] if zero.shape else 1
     number = builder.reshape(zero, () if filters == 1 else (filters, *(1,) * (len(x.shape) - 1)))
-    if is_known_as_0(builder, zero):
-        return builder.cast(x, "float32")
     return builder.body(apply("subtract", Load(0), Load(1)), x, number, dtype="float32", kind="centre")
 
 
