@@ -100,9 +100,9 @@ def run_judge(options: argparse.Namespace) -> None:
 
 
 def run_finals(options: argparse.Namespace) -> None:
-    """Those that have no pairs yet, each problem in a process of its own."""
+    """Those that have no pairs yet, the smallest first, each problem in a process of its own."""
     judged = _read(options.directory / "judged.json")
-    for problem in _chosen(options.problems):
+    for problem in sorted(_chosen(options.problems), key=lambda one: one.flops):
         if problem.name in judged and File(options.directory, problem.name).read("finals") is None:
             words = ["final", problem.name, "--directory", str(options.directory)]
             subprocess.run([sys.executable, "-m", "benchmarks.tuning", *words], check=False)

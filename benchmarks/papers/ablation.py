@@ -31,6 +31,7 @@ from tilewright.kernels.registry import registered
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report.layout import columns
+from tilewright.runtime.results import new_result
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
@@ -80,7 +81,7 @@ def random_plans(own: Sampled, count: int, seed: int) -> list[Sampled]:
 
 def runnable(case: Case, model_plan: ModelPlan) -> Runnable:
     """A plan of the whole case, compiled as a user's would be."""
-    return Runnable(compiler.build(model_plan, threads=1), case.inputs, np.empty(case.reference.shape, np.float32))
+    return Runnable(compiler.build(model_plan, threads=1), case.inputs, new_result(case.reference.shape, np.dtype(np.float32)))
 
 
 def portable(case: Case, *, fuse: bool | None = None) -> ModelPlan:

@@ -20,6 +20,7 @@ import numpy as np
 from tilewright import compiler
 from tilewright.runtime import calibration, executable, measurement, toolchain
 from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.runtime.results import new_result
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import PEAK_SAMPLE_S, TURN_S, Runnable
@@ -39,7 +40,9 @@ def runnables(case: Case) -> dict[str, Runnable]:
     for name, command in COMMANDS.items():
         os.environ["TILEWRIGHT_CC"] = command
         assert toolchain.find().family == name
-        found[name] = Runnable(executable.load(artifact, threads=1), case.inputs, np.empty(case.reference.shape, np.float32))
+        found[name] = Runnable(
+            executable.load(artifact, threads=1), case.inputs, new_result(case.reference.shape, np.dtype(np.float32))
+        )
         found[name]()
         assert case.error(found[name].result) < 1e-4, f"{case.name} by {name} is wrong"
     del os.environ["TILEWRIGHT_CC"]

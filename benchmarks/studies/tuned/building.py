@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.studies.tuned.variants import Entry
+from tilewright.runtime.results import new_result
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import TOLERANCE, Runnable, library, loaded
 
@@ -97,7 +98,7 @@ def _build(numbers: tuple[int, ...]) -> Built:
     path = directory / f"{numbers[0]}.so"
     plans = [entries[number].plan for number in numbers]
     artifacts = library(plans, path)
-    result = np.empty(case.reference.shape, np.float32)
+    result = new_result(case.reference.shape, np.dtype(np.float32))
     first_s = tuple(_first_s(case, Runnable(one, case.inputs, result)) for one in loaded(artifacts, plans, path))
     return Built(numbers, path, pickle.dumps(artifacts), first_s, (_processor_s() - begin) / len(numbers))
 

@@ -18,6 +18,7 @@ from benchmarks.studies.tuned.building import CORE, libraries
 from benchmarks.studies.tuned.measuring import turn, undisturbed
 from benchmarks.studies.tuned.problems import Problem
 from benchmarks.studies.tuned.variants import Entry, models, table
+from tilewright.runtime.results import new_result
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import Runnable, library, loaded
@@ -25,7 +26,7 @@ from tilewright.tune.timing.pairs import pair
 
 SERIES_S = 2.5
 """Of one series of all finalists of a problem."""
-LEAST_PAIRS, MOST_PAIRS = 3, 31
+LEAST_PAIRS, MOST_PAIRS = 5, 31
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def measure(problem: Problem, digests: Sequence[str], count: int, seed: int = 0)
 
 
 def _compiled(case: Case, chosen: Sequence[Entry], directory: Path) -> dict[str, Runnable]:
-    result = np.empty(case.reference.shape, np.float32)
+    result = new_result(case.reference.shape, np.dtype(np.float32))
     found: dict[str, Runnable] = {}
     for numbers in libraries([(number, one.instructions) for number, one in enumerate(chosen)]):
         path = directory / f"{numbers[0]}.so"
@@ -80,7 +81,7 @@ def pairs_of(call_s: float, finalists: int) -> int:
     """As many as `SERIES_S` has room for, within bounds, an odd number.
 
     >>> pairs_of(0.001, 10), pairs_of(0.02, 10), pairs_of(2.0, 10)
-    (31, 7, 3)
+    (31, 7, 5)
     """
     room = SERIES_S / (2 * max(call_s, 3e-3) * max(finalists, 1))
     return min(MOST_PAIRS, max(LEAST_PAIRS, int(room))) // 2 * 2 + 1

@@ -24,7 +24,7 @@ from benchmarks.studies.tuned.methods import (
 from benchmarks.studies.tuned.records import File, Record
 from tilewright.tune.rankers.ranker import Variant
 
-FASTEST = 3
+FASTEST = 16
 """Of a table, that go to the finals whether or not a method found them."""
 HUNDRED = 100
 LEAST_POOL = 20

@@ -20,6 +20,7 @@ from benchmarks.studies.tuned.problems import Problem
 from benchmarks.studies.tuned.records import File, Header, Record
 from benchmarks.studies.tuned.variants import Entry, models, table
 from tilewright import compiler
+from tilewright.runtime.results import new_result
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import Runnable, peak_flops_per_s
@@ -138,7 +139,7 @@ def measure(problem: Problem, count: int, file: File, seed: int = 0) -> int:
 
 def compiled_choice(entry: Entry, case: Case) -> Runnable:
     """The planner's choice as calls run it, on one thread."""
-    return Runnable(compiler.build(entry.plan, threads=1), case.inputs, np.empty(case.reference.shape, np.float32))
+    return Runnable(compiler.build(entry.plan, threads=1), case.inputs, new_result(case.reference.shape, np.dtype(np.float32)))
 
 
 def _session(problem: Problem, entries: Sequence[Entry], file: File, own: Runnable, planning_s: float) -> Session:
@@ -155,7 +156,7 @@ def _session(problem: Problem, entries: Sequence[Entry], file: File, own: Runnab
         commit = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False).stdout.strip()
         file.write("header", vars_of(Header(problem.name, choice_s, peak, planning_s, commit)))
     best = min((one.ratio for one in file.records() if one.ratio is not None), default=1.0)
-    result = np.empty(problem.case.reference.shape, np.float32)
+    result = new_result(problem.case.reference.shape, np.dtype(np.float32))
     return Session(problem.case, entries, file, result, own, own_first_s, choice_s, min(best, 1.0))
 
 

@@ -147,7 +147,8 @@ def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
 
 def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
     judged(monkeypatch, 0.5)
-    monkeypatch.setattr(work, "wrong", lambda case, runnables: dict.fromkeys(range(1, len(runnables)), 1.0))
+    answers = iter([True])
+    monkeypatch.setattr(work, "_is_right", lambda case, runnable: next(answers, False))
     (result,) = tune(CASE, database, Request(trials=4))
     assert not result.is_kept
     assert [one.seconds is None for one in database.measurements()] == [False, True, True, True, True]

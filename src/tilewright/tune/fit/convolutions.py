@@ -24,6 +24,7 @@ from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.price_features import features
 from tilewright.plan.planner import PricedChain, price_chain
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime.results import new_result
 from tilewright.tune.fit.kernels import Kernel, OperatorRow, row_of
 from tilewright.tune.schedules.timing import peak_flops_per_s
 from tilewright.tune.timing.turns import seconds_per_call
@@ -164,7 +165,14 @@ class _Way:
             return None
         executable, constants = loading.load(compiler.generate(model_plan), graph, machine, threads=1)
         shapes = {tensor.name: tensor.shape for tensor in graph.tensors}
-        return cls(name, executable, constants, rows, (), np.empty(shapes[graph.outputs[0]], np.float32))
+        return cls(
+            name,
+            executable,
+            constants,
+            rows,
+            (),
+            new_result([planned_extent(extent) for extent in shapes[graph.outputs[0]]], np.dtype(np.float32)),
+        )
 
     def call(self, image: Any) -> Any:
         """The result for an image; later calls repeat it."""

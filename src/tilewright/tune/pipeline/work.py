@@ -13,13 +13,18 @@ from tilewright import __version__, compiler
 from tilewright.backends import loading
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
+from tilewright.runtime.results import new_result
 from tilewright.runtime.tuning.commit import commit
 from tilewright.tune.pipeline.chain_case import ChainCase
-from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, fastest, wrong
+from tilewright.tune.pipeline.first_calls import returns
+from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, fastest
 from tilewright.tune.timing.pairs import Verdict
 
 HOPELESS = 3.0
-"""A variant whose first call takes so many times as long as the best so far is not called again."""
+"""A variant whose first call takes so many times as long as the best so far is ended, and not called again."""
+COPIED_S_PER_BYTE = 1e-9
+"""Of the result: what a first call, in a copy of the process, may take longer. That is 4 us for a page, which takes about 1."""
+STARTING_S = 0.02
 TURNS = 5
 PAIRS_S = 2.0
 
@@ -29,7 +34,7 @@ Named = tuple[str, Plan]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """Seconds of plans, by digest, None for wrong results; and what compiled them."""
+    """Seconds of plans, by digest, None for those that crash, are hopelessly slow or wrong; and what compiled them."""
 
     seconds: dict[str, float | None]
     compiler: str
@@ -46,17 +51,16 @@ class Paired:
 
 
 def measure(case: Problem, model: ModelPlan | None, at: int, plans: Sequence[Named], best_s: float) -> Measured:
-    """Plans of one chain of a model on one thread: compiled together, checked, and timed where they are right.
+    """Plans of one chain of a model on one thread: compiled together, tried, checked, and timed where they are right.
 
     `model` of None is that of the case, a `ChainCase`. `best_s` is the time of the best known so far, infinite without any.
     """
     model = _model_of(case, model)
     with TemporaryDirectory(prefix="tilewright-tune-") as directory:
         runnables = compiled_models(case, [model.with_plan(at, plan) for _, plan in plans], Path(directory))
-        faults = wrong(case, runnables)
         seconds: dict[str, float | None] = {}
-        for number, ((digest, _), runnable) in enumerate(zip(plans, runnables, strict=True)):
-            seconds[digest] = None if number in faults else _timed(runnable, best_s)
+        for (digest, _), runnable in zip(plans, runnables, strict=True):
+            seconds[digest] = _timed(runnable, best_s) if _is_sound(case, runnable, best_s) else None
             best_s = min(best_s, seconds[digest] or best_s)
     release = f"{__version__} {artifacts.sources()[:12]}"
     return Measured(seconds, toolchain.find().version, release, commit() or f"release {__version__}")
@@ -67,6 +71,12 @@ def _model_of(case: Problem, model: ModelPlan | None) -> ModelPlan:
         return model
     assert isinstance(case, ChainCase), "a case of several chains comes with its model"
     return case.model
+
+
+def _is_sound(case: Problem, runnable: Runnable, best_s: float) -> bool:
+    """Whether a plan neither crashes nor is hopelessly slow, and computes the right result."""
+    limit_s = HOPELESS * best_s + STARTING_S + COPIED_S_PER_BYTE * runnable.result.nbytes
+    return returns(runnable, limit_s) and _is_right(case, runnable)
 
 
 def _timed(runnable: Runnable, best_s: float) -> float:
@@ -91,7 +101,7 @@ def measure_pairs(
 def _runnable(case: Problem, model: ModelPlan, threads: int | None) -> Runnable:
     given = replace(model.graph, constants=model.given)
     executable, read = loading.load(compiler.generate(model), given, model.machine, threads=threads)
-    return Runnable(executable, (*case.inputs, *read), np.empty(case.reference.shape, np.float32))
+    return Runnable(executable, (*case.inputs, *read), new_result(case.reference.shape, np.dtype(np.float32)))
 
 
 def _is_right(case: Problem, runnable: Runnable) -> bool:

@@ -21,6 +21,7 @@ from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.executable import Executable, load
 from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.runtime.results import new_result
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import pairs
 from tilewright.tune.timing.turns import seconds_per_call
@@ -94,7 +95,7 @@ def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnabl
 def compiled_models(case: Problem, plans: Sequence[ModelPlan], directory: Path) -> list[Runnable]:
     """As `compiled`, of plans that may have several chains each."""
     groups = [plans[i : i + PLANS_PER_LIBRARY] for i in range(0, len(plans), PLANS_PER_LIBRARY)]
-    result = np.empty(case.reference.shape, np.float32)
+    result = new_result(case.reference.shape, np.dtype(np.float32))
     with ThreadPoolExecutor(COMPILERS) as pool:
         libraries = pool.map(lambda pair: _library(pair[1], directory / f"{pair[0]}.so"), enumerate(groups))
         loaded = [one for library in libraries for one in library]
