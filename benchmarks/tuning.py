@@ -35,6 +35,7 @@ from benchmarks.studies.tuned.problems import Problem, problem_named, problems
 from benchmarks.studies.tuned.records import File
 from tilewright import settings
 from tilewright.runtime import calibration, toolchain
+from tilewright.tune.schedules.cases import NoSchedules
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance
 
@@ -73,7 +74,7 @@ def run_one(options: argparse.Namespace) -> None:
     problem = problem_named(options.problem)
     try:
         measured = measure(problem, options.count, File(options.directory, problem.name))
-    except AssertionError as why:
+    except NoSchedules as why:
         print(f"{problem.name}: {why}", flush=True)
     else:
         print(f"{problem.name}: {measured} variants", flush=True)
@@ -87,7 +88,7 @@ def run_features(options: argparse.Namespace) -> None:
         count = options.count
         try:
             compute(problem, count, options.directory / f"{problem.name}.features.jsonl")
-        except AssertionError as why:
+        except NoSchedules as why:
             print(f"{problem.name}: {why}", flush=True)
 
 
@@ -157,7 +158,7 @@ def run_gain(options: argparse.Namespace) -> None:
 
     found = gains.measure(problem_named(options.problem))
     File(options.directory, options.problem).write("gains", found)
-    print(f"{options.problem}: told {found['told']:.3f}, calls {found['calls']:.3f}", flush=True)
+    print(f"{options.problem}: kept {found['kept']} of {found['chains']}, calls {found['calls']:.3f}", flush=True)
 
 
 def _headlines(threads: int) -> str:

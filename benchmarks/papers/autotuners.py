@@ -55,7 +55,7 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
             trials = Trials(case, model, 0, seed, TuningDatabase(Path(directory) / f"{name}.sqlite"))
             own, best, measured = best_plans(trials, request, lambda done, total: None)
             search_s = time.perf_counter() - begin
-            pairs = trials.pairs(own, best[:FINALISTS], request.threads)
+            pairs = trials.pairs(own.plan, [one.plan for one in best[:FINALISTS]], request.threads)
             ratio = 1.0 if pairs.verdict is None else min(pairs.verdict.ratio, 1.0)
             found[name] = {"gain": 1 / ratio, "seconds": search_s, "measured": measured}
     return {"case": case.name, "planning_s": planning_s, "choice_s": pairs.reference_s, "searches": found}

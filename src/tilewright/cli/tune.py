@@ -106,9 +106,11 @@ def tune(
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
 
+MEASURED = ("trials", "seed", "search", "unroll", "scheduler")
+"""Options that mean nothing where nothing is measured."""
 PARTNERS = {
     **dict.fromkeys(("minutes", "dry_run", "ship"), "fit"),
-    **dict.fromkeys(("softmax", "relu", "arguments", "shapes", "trials", "search", "unroll", "scheduler", "forget"), "subject"),
+    **dict.fromkeys(("softmax", "relu", "arguments", "shapes", "forget", *MEASURED), "subject"),
     "foreign": "imported",
 }
 """Options that mean something beside another only."""
@@ -125,6 +127,8 @@ def _check_partners(context: click.Context) -> None:
     for option, partner in PARTNERS.items():
         if option in given and partner not in given:
             raise click.UsageError(f"{names[option]} says something of {names[partner]} only; give both")
+    if "forget" in given and (idle := [option for option in MEASURED if option in given]):
+        raise click.UsageError(f"--forget measures nothing; leave out {', '.join(names[option] for option in idle)}")
 
 
 def _machine() -> Machine:
@@ -160,11 +164,8 @@ def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler:
             )
             return
         with _executor(scheduler) as executor, tuning_progress() as progress:
-            if _is_model(subject):
-                results = tuning.tune_model(plans, database, request, progress, executor)
-            else:
-                results = tuning.tune_chains(plans, database, lambda share: request, progress, executor)
-            for result in results:
+            budget = tuning.shared_out(request) if _is_model(subject) else tuning.for_each(request)
+            for result in tuning.tune_chains(plans, database, budget, progress, executor):
                 click.echo(_told(result, with_machine=scheduler is not None))
 
 
@@ -195,6 +196,7 @@ def _plans_of_function(subject: str, softmax: bool, relu: bool, arguments: tuple
     from tilewright.tune.schedules.cases import Case
 
     function, operands = subject_of(subject, softmax, relu, arguments)
+    user_code.check_arguments(function, operands)
     if any(dtype != "float32" for _, dtype in operands):
         raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")
     return plans_of(Case(subject, function, tuple(_known(shape) for shape, _ in operands)))
@@ -230,11 +232,9 @@ def _told(result: Result, *, with_machine: bool = False) -> str:
     chain = f"{result.chain} on {result.machine}" if with_machine else result.chain
     if result.why:
         return f"{chain}: not tuned: {result.why}"
-    verdict = "used from now on" if result.is_kept else "the choice of the planner stays"
-    return (
-        f"{chain}: {result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the choice of the "
-        f"planner: {verdict}"
-    )
+    used = "plan that was tuned before" if result.was_tuned else "choice of the planner"
+    verdict = "used from now on" if result.is_kept else f"the {used} stays"
+    return f"{chain}: {result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the {used}: {verdict}"
 
 
 def _fit(minutes: float, dry_run: bool, ship: bool) -> None:

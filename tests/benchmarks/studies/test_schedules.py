@@ -16,7 +16,7 @@ from tilewright.plan.planner import plan_chain
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
 from tilewright.tune.chain_functions import attention, gemm_chain
-from tilewright.tune.schedules.cases import CASES, Case, case_named, choice, setting_for
+from tilewright.tune.schedules.cases import CASES, Case, case_named, choice, context_for
 from tilewright.tune.schedules.population import document, population
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Point, Sampled
@@ -135,7 +135,7 @@ def test_all_cases_are_planned_and_repeat_their_plan() -> None:
     assert len(CASES) == 29
     for name in ("R2", "R4", "R9", "R10"):
         (plan,) = case_named(name).model_plan().plans
-        assert space_of(setting_for(plan)).outer_orders()
+        assert space_of(context_for(plan)).outer_orders()
         assert choice(plan).predicted_s == plan.predicted_seconds
 
 

@@ -14,18 +14,21 @@ from tests.support.verdicts import judged
 from tilewright.cli.explain import explain
 from tilewright.cli.tune import tune as command
 from tilewright.errors import TilewrightError
+from tilewright.machine import Machine
 from tilewright.plan.tuned import choice_of, decoded, encoded, problem_key, with_choice
 from tilewright.plan.types import Tuned
-from tilewright.runtime import artifacts
+from tilewright.runtime import artifacts, calibration
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.pipeline import trials, work
-from tilewright.tune.pipeline.tuning import Request, plans_of, tune, untuned
+from tilewright.tune.pipeline.executors import Here
+from tilewright.tune.pipeline.tuning import Request, plans_of, shared_out, tune, tune_chains, untuned
 from tilewright.tune.pipeline.variants import variants
 from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case
+from tilewright.tune.timing.pairs import Verdict
 
 CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
 SHAPES = tuple(map(tw.spec, CASE.shapes))
@@ -152,6 +155,41 @@ def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
     (result,) = tune(CASE, database, Request(trials=4))
     assert not result.is_kept
     assert [one.seconds is None for one in database.measurements()] == [False, True, True, True, True]
+
+
+def test_a_later_run_replaces_a_tuned_plan_only_where_it_beats_that(database, monkeypatch):
+    judged(monkeypatch, 0.5)
+    tune(CASE, database, Request(trials=4))
+    kept = plan_of_case().tuned
+    references = []
+
+    def slower(case, model, at, own, best, threads):
+        references.append(own.schedule)
+        return work.Paired(Verdict(0, 1.1, 0.0), 1e-3)
+
+    monkeypatch.setattr(trials, "measure_pairs", slower)
+    (result,) = tune(CASE, database, Request(trials=4, seed=1))
+    assert (result.was_tuned, result.is_kept) == (True, False)
+    assert plan_of_case().tuned == kept
+    assert references == [plan_of_case().schedule], "the plan in use is the reference"
+
+
+def test_every_machine_has_all_trials(database):
+    cascade_lake = Machine.named("cascadelake-4208")
+
+    class Two(Here):
+        def machines(self):
+            return [calibration.ensure(), cascade_lake]
+
+        def run(self, machine, function, tasks):
+            return iter(())
+
+    names = [result.machine for result in tune_chains(plans_of(CASE), database, shared_out(Request(trials=4)), silent, Two())]
+    assert names == [tuning_database.machine_key(one) for one in Two().machines()]
+
+
+def silent(chain):
+    return lambda done, total: None
 
 
 def test_the_choice_of_one_function_serves_another_of_the_same_structure(database, monkeypatch):

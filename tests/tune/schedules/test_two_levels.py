@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,6 @@ from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
 from tilewright.tune.schedules.timing import compiled_models, wrong
 from tilewright.tune.schedules.two_levels import TwoLevels, orders
-from tilewright.tune.schedules.whole_space import whole_space
 
 SQUARE = Case("square", product, ((256, 256), (256, 256)))
 BATCHED = Case("batched", lambda a, b: tw.einsum("bmk,bkn->bmn", a, b), ((3, 101, 193), (3, 193, 139)))
@@ -78,25 +76,3 @@ def test_chains_and_tiny_products_have_no_tilings():
     chain = Case("chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
     assert "one product" in TwoLevels(choice_of(chain)).why_none
     assert "one tile" in TwoLevels(choice_of(Case("tiny", product, ((2, 8), (8, 8))))).why_none
-
-
-@pytest.mark.parametrize(
-    ("function", "shapes", "sources"),
-    [
-        (product, SQUARE.shapes, {"choice", "neighbour", "uniform", "two levels"}),
-        (gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)), {"choice", "neighbour", "uniform"}),
-    ],
-)
-def test_a_space_to_search_exhaustively(function: Callable[..., Any], shapes: tuple[Any, ...], sources: set[str]):
-    own = choice_of(Case("case", function, shapes))
-    found = whole_space(own, kernels_for(own.plan.machine), 300)
-    assert len(found) >= 300
-    assert len({one.point for _, one in found}) == len(found)
-    assert found[0] == ("choice", own)
-    assert {source for source, _ in found} == sources
-
-
-def test_a_product_that_has_few_schedules_gives_them_all():
-    own = choice_of(Case("small", product, ((24, 16), (16, 32))))
-    found = whole_space(own, kernels_for(own.plan.machine), 200)
-    assert 2 <= len(found) < 200

@@ -97,6 +97,8 @@ class TuningDatabase:
 
     def forget_winner(self, machine: str, problem: str) -> bool:
         """Go back to the planner's choice for a problem; whether there was a winner."""
+        if not self.path.exists():
+            return False
         with self._changing() as connection:
             done = connection.execute("DELETE FROM winners WHERE machine = ? AND problem = ?", (machine, problem))
             return done.rowcount > 0

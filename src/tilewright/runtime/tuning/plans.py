@@ -51,6 +51,12 @@ def _applied(plan: Plan, found: dict[str, bytes]) -> Plan:
     return with_choice(plan, choice) if choice is not None and _is_of(choice, plan) else plan
 
 
+def choice_for(plan: Plan, database: tuning_database.TuningDatabase) -> TunedChoice | None:
+    """What a database says of a chain on the plan's machine; None where calls use the planner's choice."""
+    found = _choice(database.winners(tuning_database.machine_key(plan.machine)).get(problem_key(plan.chain)))
+    return found if found is not None and _is_of(found, plan) else None
+
+
 def _choice(content: bytes | None) -> TunedChoice | None:
     """None where there is none, or where another release wrote what this one cannot read."""
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +27,8 @@ from tilewright.runtime import calibration
 from tilewright.runtime.tuning.database import machine_key
 from tilewright.tune.pipeline.executors import Task
 
+ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss|inproc)://\S+")
+"""Of a scheduler: `distributed` leaves half a client behind where it is given anything else."""
 CONNECT_S = 5.0
 LOOK_S = 1.0
 """Between looks at which workers are there."""
@@ -64,7 +67,9 @@ class Cluster:
     """The cluster of a scheduler, as an `Executor`. Close it, or use it in a `with` statement."""
 
     def __init__(self, address: str) -> None:
-        """Raises `TilewrightError` without `distributed`, and where no scheduler answers."""
+        """Raises `TilewrightError` without `distributed`, for what is no address, and where no scheduler answers."""
+        if not ADDRESS.fullmatch(address):
+            raise TilewrightError(f"{address} is no address of a scheduler", hint="it prints its own: tcp://HOST:PORT")
         try:
             from distributed import Client
         except ModuleNotFoundError as problem:
@@ -94,7 +99,10 @@ class Cluster:
         found = {machine_key(one.machine): one.machine for one in self._workers().values()}
         if not found:
             raise TilewrightError(
-                "the cluster has no workers", where=self._address, hint=f"start some: dask worker {self._address}"
+                "the cluster has no workers that answer",
+                where=self._address,
+                why=f"{len(self._asked(self._client.nthreads))} are there",
+                hint=f"start some, where this package is installed: dask worker {self._address}",
             )
         return list(found.values())
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import problem_key
-from tilewright.plan.types import ModelPlan
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.tuning.database import Measurement, TuningDatabase, machine_key
 from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.pipeline.executors import HERE, Executor
@@ -77,8 +78,10 @@ class Trials:
         return {digest: seconds for digest, seconds in known.items() if seconds is not None}
 
     def run_of(self, found: Sequence[Trial]) -> str:
-        """The name of a run: a digest of what it measures."""
-        return hashlib.sha256("\0".join([self.problem, str(self.seed), *(v.digest for v in found)]).encode()).hexdigest()
+        """The name of a run: a digest of what it measures, and of the sources and the compiler that make it."""
+        made_by = (artifacts.sources(), toolchain.find().version)
+        words = [self.problem, str(self.seed), *made_by, *(variant.digest for variant in found)]
+        return hashlib.sha256("\0".join(words).encode()).hexdigest()
 
     def known(self, run: str) -> dict[str, float | None]:
         """What a run has measured so far."""
@@ -88,9 +91,9 @@ class Trials:
         """Write the rows of variants, all or none."""
         self.database.add(self._row(variant, measured, run) for variant in found)
 
-    def pairs(self, own: Trial, best: Sequence[Trial], threads: int | None) -> Paired:
-        """Candidates against the planner's choice, as calls run them."""
-        task = (self.case, self._sent, self.at, own.plan, [one.plan for one in best], threads)
+    def pairs(self, reference: Plan, candidates: Sequence[Plan], threads: int | None) -> Paired:
+        """Candidates against the plan in use, as calls run them."""
+        task = (self.case, self._sent, self.at, reference, list(candidates), threads)
         ((_, found),) = self.executor.run(self.planned_for, measure_pairs, [task])
         return found
 

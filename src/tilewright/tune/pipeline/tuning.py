@@ -9,8 +9,8 @@ from typing import TypeAlias
 import tilewright as tw
 from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
-from tilewright.plan.tuned import choice_of, encoded, problem_key
-from tilewright.plan.types import ModelPlan, Plan, Tuned
+from tilewright.plan.tuned import TunedChoice, choice_of, encoded, problem_key, with_choice
+from tilewright.plan.types import ModelPlan, Tuned
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.tune.pipeline import unrolling
@@ -21,7 +21,8 @@ from tilewright.tune.pipeline.variants import Trial, variants
 from tilewright.tune.pipeline.work import Paired
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.rankers.simple import ByPrice
-from tilewright.tune.schedules.cases import Case
+from tilewright.tune.schedules.cases import Case, NoSchedules
+from tilewright.tune.timing.pairs import Verdict
 
 FINALISTS = 5
 LEAST_TRIALS = 10
@@ -32,6 +33,8 @@ SEARCHES = (RANKED, "evolution", "boosting")
 
 Plans: TypeAlias = Callable[[Machine], Sequence[ModelPlan]]
 """What is tuned, as the planner plans it for a machine."""
+Budget: TypeAlias = Callable[[float], "Request"]
+"""The request for the next chain of a machine, by its share of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +65,14 @@ class Result:
     chain: str
     measured: int
     ratio: float
-    """The time of the best plan over that of the planner's choice, in pairs; 1 where none was better in trials."""
+    """The time of the best plan over that of the plan in use, in pairs; 1 where none was right in trials."""
     is_kept: bool
     why: str = ""
     """Where nothing was measured."""
     machine: str = ""
     """On which it was measured."""
+    was_tuned: bool = False
+    """Whether the plan in use was itself tuned, by an earlier run."""
 
 
 def tune(
@@ -82,29 +87,34 @@ def tune(
     Raises what compilers and executors raise. Rows are written batch by batch: an interrupted run has lost nothing, and goes on
     where it was.
     """
-    return list(tune_chains(plans_of(case), database, lambda share: request, told, executor))
+    return list(tune_chains(plans_of(case), database, for_each(request), told, executor))
 
 
-def tune_model(
-    plans: Plans,
-    database: TuningDatabase,
-    request: Request,
-    told: Callable[[str], Told] = lambda chain: lambda done, total: None,
-    executor: Executor = HERE,
-) -> Iterator[Result]:
-    """The same for all chains of a model, equal ones once, the most expensive ones first; results as they come.
+def for_each(request: Request) -> Callable[[], Budget]:
+    """The same request for every chain, on every machine."""
+    return lambda: lambda share: request
 
-    The trials of the request are shared out by the time that chains take, at least `LEAST_TRIALS` for each, while they last.
+
+def shared_out(request: Request) -> Callable[[], Budget]:
+    """Trials, on each machine, shared out by the time that chains take: at least `LEAST_TRIALS` for each, while they last.
+
+    >>> budget = shared_out(Request(100))()
+    >>> [budget(share).trials for share in (0.9, 0.08, 0.02)]
+    [90, 10, 0]
     """
-    left = request.trials
 
-    def own(share: float) -> Request:
-        nonlocal left
-        trials = min(left, max(LEAST_TRIALS, round(request.trials * share)))
-        left -= trials
-        return replace(request, trials=trials)
+    def budget() -> Budget:
+        left = request.trials
 
-    yield from tune_chains(plans, database, own, told, executor)
+        def next_chain(share: float) -> Request:
+            nonlocal left
+            trials = min(left, max(LEAST_TRIALS, round(request.trials * share)))
+            left -= trials
+            return replace(request, trials=trials)
+
+        return next_chain
+
+    return budget
 
 
 def plans_of(case: Case) -> Plans:
@@ -120,18 +130,18 @@ def plans_of(case: Case) -> Plans:
 def tune_chains(
     plans: Plans,
     database: TuningDatabase,
-    request: Callable[[float], Request],
+    budget: Callable[[], Budget],
     told: Callable[[str], Told],
     executor: Executor = HERE,
 ) -> Iterator[Result]:
-    """Results of all distinct chains on every kind of machine, the most expensive first; a chain's request follows its share."""
+    """Results of all distinct chains on every kind of machine, the most expensive first. Each machine has a budget of its own."""
     for machine in executor.machines():
         with tuned_plans.ignored():
-            models = plans(machine)
+            models, next_chain = plans(machine), budget()
         for share, model, at in _by_time(models):
             with tuned_plans.ignored():
-                asked = request(share)
-                yield _tuned(model, at, database, asked, told, executor) if asked.trials else _nothing_left(model.plans[at])
+                request = next_chain(share)
+                yield _tuned(model, at, database, request, told, executor) if request.trials else _nothing_left(model, at)
 
 
 def _by_time(models: Iterable[ModelPlan]) -> list[tuple[float, ModelPlan, int]]:
@@ -148,8 +158,9 @@ def _by_time(models: Iterable[ModelPlan]) -> list[tuple[float, ModelPlan, int]]:
     return [(seconds[key] / total, *places[key]) for key in ordered]
 
 
-def _nothing_left(plan: Plan) -> Result:
-    return Result(plan.chain.name, 0, 1.0, is_kept=False, why="no trials are left for it; give more with --trials")
+def _nothing_left(model: ModelPlan, at: int) -> Result:
+    why = "no trials are left for it; give more with --trials"
+    return Result(model.plans[at].chain.name, 0, 1.0, is_kept=False, why=why, machine=machine_key(model.machine))
 
 
 def _tuned(
@@ -161,24 +172,31 @@ def _tuned(
     executor: Executor,
 ) -> Result:
     plan = model.plans[at]
-    machine = machine_key(model.machine)
+    nothing = Result(plan.chain.name, 0, 1.0, is_kept=False, machine=machine_key(model.machine))
     try:
         case = chain_case(model, at)
         trials = Trials(case, case.model, 0, request.seed, database, executor)
         own, best, measured = best_plans(trials, request, told(plan.chain.name))
     except NotTunable as problem:
-        return Result(plan.chain.name, 0, 1.0, is_kept=False, why=problem.why, machine=machine)
-    except (AssertionError, KeyError) as problem:
-        why = f"its schedules cannot be drawn: {problem}"
-        return Result(plan.chain.name, 0, 1.0, is_kept=False, why=why, machine=machine)
-    found = trials.pairs(own, best[:FINALISTS], request.threads) if best else Paired(None, 0.0)
+        return replace(nothing, why=problem.why)
+    except NoSchedules as problem:
+        return replace(nothing, why=f"its schedules cannot be drawn: {problem}")
+    before = tuned_plans.choice_for(case.model.plans[0], database)
+    used = own.plan if before is None else with_choice(own.plan, before)
+    found = trials.pairs(used, [one.plan for one in best[:FINALISTS]], request.threads) if best else Paired(None, 0.0)
+    result = replace(nothing, measured=measured, was_tuned=before is not None)
     if found.verdict is None:
-        return Result(plan.chain.name, measured, 1.0, is_kept=False, machine=machine)
+        return result
     if found.verdict.is_faster:
-        seconds = Tuned(found.verdict.ratio * found.reference_s, found.reference_s, measured)
-        choice = choice_of(best[found.verdict.number].plan, seconds)
-        database.keep_winner(trials.machine, trials.problem, plan.chain.name, encoded(choice))
-    return Result(plan.chain.name, measured, found.verdict.ratio, found.verdict.is_faster, machine=machine)
+        winner = choice_of(best[found.verdict.number].plan, _measured_gain(found.verdict, found.reference_s, before, measured))
+        database.keep_winner(trials.machine, trials.problem, plan.chain.name, encoded(winner))
+    return replace(result, ratio=found.verdict.ratio, is_kept=found.verdict.is_faster)
+
+
+def _measured_gain(verdict: Verdict, reference_s: float, before: TunedChoice | None, measured: int) -> Tuned:
+    """What is told of a winner. Where the reference was tuned, the planner's choice takes as much longer as it did then."""
+    planned_s = reference_s if before is None else reference_s * before.tuned.planned_seconds / before.tuned.seconds
+    return Tuned(verdict.ratio * reference_s, planned_s, measured)
 
 
 def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], int]:
@@ -221,9 +239,21 @@ def _measured(trials: Trials, request: Request, told: Told) -> tuple[Trial, list
         ) from problem
     own = variants(plan, 0, request.seed, request.ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
-    found = search(propose, lambda batch: trials.measure(batch, told), request.trials, request.seed)
+    found = search(propose, _in_batches(trials, told, request.trials), request.trials, request.seed)
     drawn = [Trial(found.schedules[digest].plan, request.search, digest, found.schedules[digest]) for digest in found.seconds]
     return own, drawn, dict(found.seconds)
+
+
+def _in_batches(trials: Trials, told: Told, total: int) -> Callable[[Sequence[Trial]], dict[str, float]]:
+    """Measures batch behind batch; what it tells counts the batches before, too."""
+    begun = 0
+
+    def measure(batch: Sequence[Trial]) -> dict[str, float]:
+        nonlocal begun
+        before, begun = begun, begun + len(batch)
+        return trials.measure(batch, lambda done, _: told(before + done, total))
+
+    return measure
 
 
 def untuned(plans: Plans, database: TuningDatabase, machine: Machine) -> int:

@@ -40,7 +40,7 @@ class Trial:
 def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Trial]:
     """The planner's choice, then up to `trials` others: neighbours of the choice and drawn schedules, in a ranker's order.
 
-    Raises `AssertionError` where the planner's choice is outside of the space (chains without a search of loops).
+    Raises `NoSchedules` where the planner's choice is outside of the space (chains without a search of loops).
     """
     own = choice(plan)
     sampler = Sampler(own, kernels_for(plan.machine), seed)

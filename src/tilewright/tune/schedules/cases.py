@@ -66,26 +66,35 @@ class Case:
         return float(np.abs(result - self.reference).max() / np.abs(self.reference).max())
 
 
+class NoSchedules(Exception):
+    """The planner's choice for a chain is outside of the space that can be drawn from."""
+
+
 def choice(plan: Plan) -> Sampled:
     """The planner's choice for a chain, as a point of the space.
 
-    The search is repeated with the plan's micro kernels; `AssertionError` if it does not come to the plan's schedule. Where the
-    plan splits its sum, which no point of the space does, the point is that of the best schedule without a split.
+    The search is repeated with the plan's micro kernels. Raises `NoSchedules` if it does not come to the plan's schedule, or
+    where the chain's loops are not searched at all. Where the plan splits its sum, which no point of the space does, the point is
+    that of the best schedule without a split.
     """
-    found = searched(plan)
+    try:
+        found = searched(plan)
+    except KeyError as problem:
+        raise NoSchedules(f"{plan.chain.name} has an operator without loops to search, {problem}") from problem
     if plan.schedule.split:
         return replace(found, plan=plan)
-    assert found.plan.schedule == plan.schedule, f"the search does not repeat the plan of {plan.chain.name}"
+    if found.plan.schedule != plan.schedule:
+        raise NoSchedules(f"the search does not repeat the plan of {plan.chain.name}")
     return found
 
 
 def searched(plan: Plan) -> Sampled:
     """The best schedule without a split, with the plan's micro kernels."""
-    context = setting_for(plan)
+    context = context_for(plan)
     return priced(plan, context, point_of(context, refine(context, search(context))))
 
 
-def setting_for(plan: Plan) -> CostContext:
+def context_for(plan: Plan) -> CostContext:
     """What a plan was searched in."""
     kernels = registry.by_name()
     used = {one.operator: kernels[one.micro_kernel] for one in plan.operators if one.micro_kernel}

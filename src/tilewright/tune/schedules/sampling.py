@@ -31,15 +31,15 @@ class Sampler:
         self.outer_orders = self.space.outer_orders()
         self._kernels = {kernel.name: kernel for kernel in kernels}
         self._random = random.Random(seed)
-        self._settings: dict[Kernels, CostContext] = {choice.point.kernels: choice.context}
+        self._contexts: dict[Kernels, CostContext] = {choice.point.kernels: choice.context}
 
     def context(self, kernels: Kernels) -> CostContext:
-        """The choice's setting with other micro kernels."""
-        if kernels not in self._settings:
+        """The choice's cost context with other micro kernels."""
+        if kernels not in self._contexts:
             own = self.choice.context
             used = {name: self._kernels[kernel] for name, kernel in kernels}
-            self._settings[kernels] = context_of(own.chain, own.machine, used, own.roles, own.coefficients)
-        return self._settings[kernels]
+            self._contexts[kernels] = context_of(own.chain, own.machine, used, own.roles, own.coefficients)
+        return self._contexts[kernels]
 
     def priced(self, point: Point) -> Sampled:
         """The plan of a point."""

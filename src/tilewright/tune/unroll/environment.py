@@ -51,8 +51,8 @@ class UnrollEnvironment(gymnasium.Env[Any, Any]):
     def _reward(self, moved: Factors) -> float:
         if not self.registers.holds(moved):
             return ILLEGAL_REWARD
-        before = self.speed(self.factors)
-        return self.speed(moved) / before - 1
+        before, after = self.speed(self.factors), self.speed(moved)
+        return after / before - 1 if before and after else ILLEGAL_REWARD
 
     def observation(self) -> Any:
         """The factors as shares."""

@@ -103,7 +103,3 @@ def step(factors: Factors, action: int, lanes: int) -> Factors:
     sizes = list(factors)
     sizes[which] += sign * (lanes if which == 1 else 1)
     return Factors(*sizes)
-
-
-DEFAULT: Searcher = at_random
-"""What found most within 10 to 40 measurements on average, where nothing says where to begin (docs/decisions/0064 and 0081)."""
