@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import inf, prod
+from math import inf, isfinite, prod
 
 from tilewright import progress
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
@@ -183,11 +183,13 @@ class _Choice:
         return part, Problem(part.graph.operators[0], tensors, self.prices.constants, self.prices.options.machine)
 
     def _best(self, part: Part, problem: Problem, known: Algorithm | None = None) -> tuple[Algorithm | None, float]:
-        """The best algorithm, if there are any, with the time on all cores; only the known one is priced where it applies."""
+        """The best algorithm, if there are any, with the time on all cores; the known one where it applies and has a plan."""
         algorithms = applicable(problem, self.precision)
         if not algorithms:
             return None, self.prices.time(part, {}).cores_s
-        times = self.prices.offers(part, problem.operator, (known,) if known in algorithms else algorithms)
+        if known in algorithms and isfinite((alone := self.prices.time(part, {problem.operator.name: known})).cores_s):
+            return known, alone.cores_s
+        times = self.prices.offers(part, problem.operator, algorithms)
         planned = {algorithm: time.cores_s for algorithm, time in times.items() if not time.is_bound}
         best = min(planned, key=planned.__getitem__)
         return best, planned[best]
