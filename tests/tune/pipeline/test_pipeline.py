@@ -174,6 +174,14 @@ def test_a_later_run_replaces_a_tuned_plan_only_where_it_beats_that(database, mo
     assert references == [plan_of_case().schedule], "the plan in use is the reference"
 
 
+def test_a_plan_that_wins_once_is_not_kept_unless_it_wins_loaded_anew(database, monkeypatch):
+    verdicts = iter([Verdict(0, 0.5, 1.0), Verdict(0, 0.7, 0.9), Verdict(0, 1.1, 0.2)])
+    monkeypatch.setattr(work, "fastest", lambda own, others, budget_s: next(verdicts))
+    (result,) = tune(CASE, database, Request(trials=4))
+    assert (result.is_kept, result.ratio) == (False, 1.1)
+    assert plan_of_case().tuned is None
+
+
 def test_every_machine_has_all_trials(database):
     cascade_lake = Machine.named("cascadelake-4208")
 

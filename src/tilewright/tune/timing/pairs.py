@@ -53,9 +53,9 @@ def fastest(reference: Seconds, candidates: Sequence[Seconds], *, budget_s: floa
 
     The least of several medians is less than 1 by chance, too: the pairs that elect a candidate say nothing about it.
     """
-    electing = ratios(reference, candidates, budget_s=budget_s / 2)
-    if not electing:
+    if not candidates:
         return None
+    electing = ratios(reference, candidates, budget_s=budget_s / 2) if len(candidates) > 1 else [1.0]
     number = electing.index(min(electing))
     (fresh,) = paired_ratios(reference, [candidates[number]], budget_s=budget_s / 2)
     return Verdict(number, median(fresh), sum(one < 1 for one in fresh) / len(fresh))
