@@ -49,10 +49,12 @@ def measure(problem: Problem) -> dict[str, Any]:
     with undisturbed():
         results = tune(problem.case, default(), Request(TRIALS, unroll=DEFAULT))
     end = os.times()
-    kept = [result for result in results if result.is_kept]
+    chains = [result for result in results if not result.is_whole]
+    is_undone = any(result.is_whole and not result.is_kept for result in results)
+    kept = [] if is_undone else [result for result in chains if result.is_kept]
     spent = sum(end[:4]) - sum(begin[:4])
     calls = _calls(problem) if kept else 1.0
-    return asdict(Gain(sum(one.measured for one in results), len(kept), len(results), [one.ratio for one in kept], calls, spent))
+    return asdict(Gain(sum(one.measured for one in chains), len(kept), len(chains), [one.ratio for one in kept], calls, spent))
 
 
 def _calls(problem: Problem) -> float:

@@ -232,6 +232,9 @@ def _told(result: Result, *, with_machine: bool = False) -> str:
     chain = f"{result.chain} on {result.machine}" if with_machine else result.chain
     if result.why:
         return f"{chain}: not tuned: {result.why}"
+    if result.is_whole:
+        verdict = "they stay" if result.is_kept else "those of before are used again"
+        return f"{chain}, whole calls: the plans that were kept take {result.ratio:.3f} of the time of those of before: {verdict}"
     used = "plan that was tuned before" if result.was_tuned else "choice of the planner"
     verdict = "used from now on" if result.is_kept else f"the {used} stays"
     return f"{chain}: {result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the {used}: {verdict}"

@@ -17,6 +17,7 @@ from tests.support.verdicts import judged
 from tilewright.cli.tune import tune as command
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning.database import TuningDatabase
+from tilewright.tune.pipeline import tuning, whole_calls
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.tuning import Request, tune
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
@@ -87,6 +88,36 @@ def test_a_function_with_weights_is_tuned_and_undone(database, monkeypatch):
     assert np.abs(after - before).max() < 1e-4 * np.abs(before).max()
     database.path.unlink()
     assert np.array_equal(tw.jit(layers)(*LAYERS.inputs), before)
+
+
+def test_plans_that_make_whole_calls_slower_are_not_kept(database, monkeypatch):
+    judged(monkeypatch, 0.5)
+    monkeypatch.setattr(tuning, "worst_ratio", lambda before, after, threads: 1.1)
+    *chains, whole = tune(LAYERS, database, Request(trials=3))
+    assert all(result.is_kept for result in chains)
+    assert (whole.is_whole, whole.is_kept, whole.ratio) == (True, False, 1.1)
+    (machine,) = {result.machine for result in chains}
+    assert database.winners(machine) == {}
+    monkeypatch.setattr(tuning, "worst_ratio", lambda before, after, threads: 0.9)
+    tune(LAYERS, database, Request(trials=3))
+    kept = database.winners(machine)
+    assert len(kept) == len(chains) == 2
+    monkeypatch.setattr(tuning, "worst_ratio", lambda before, after, threads: 1.1)
+    tune(LAYERS, database, Request(trials=3, seed=1))
+    assert database.winners(machine) == kept, "those of an earlier run come back"
+
+
+def test_whole_calls_are_compared_with_drawn_inputs(monkeypatch):
+    calls = []
+
+    def paired(first, others, budget_s):
+        calls.extend([first(), *(other() for other in others)])
+        return [[1.0 + len(calls) / 100]]
+
+    monkeypatch.setattr(whole_calls, "paired_ratios", paired)
+    model = LAYERS.model_plan(fuse=None)
+    assert whole_calls.worst_ratio(model, model, 1) == 1.06
+    assert all(seconds > 0 for seconds in calls)
 
 
 def small_model(directory: Path) -> str:

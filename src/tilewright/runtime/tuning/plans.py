@@ -40,9 +40,11 @@ def digest(machine: Machine) -> str:
 
 def applied(model_plan: ModelPlan) -> ModelPlan:
     """The plan with the choices that the database has for its chains."""
-    if not model_plan.plans:
-        return model_plan
-    found = _winners(model_plan.machine)
+    return with_winners(model_plan, _winners(model_plan.machine)) if model_plan.plans else model_plan
+
+
+def with_winners(model_plan: ModelPlan, found: dict[str, bytes]) -> ModelPlan:
+    """The plan with choices, by the keys of problems, for its chains."""
     return replace(model_plan, plans=tuple(_applied(plan, found) for plan in model_plan.plans)) if found else model_plan
 
 

@@ -18,6 +18,7 @@ from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.trials import Told, Trials
 from tilewright.tune.pipeline.variants import Trial, variants
+from tilewright.tune.pipeline.whole_calls import worst_ratio
 from tilewright.tune.pipeline.work import Paired
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.rankers.simple import ByPrice
@@ -73,6 +74,8 @@ class Result:
     """On which it was measured."""
     was_tuned: bool = False
     """Whether the plan in use was itself tuned, by an earlier run."""
+    is_whole: bool = False
+    """Whether it is of calls of the whole model, with all plans that were kept; nothing of it is kept where that takes longer."""
 
 
 def tune(
@@ -138,10 +141,36 @@ def tune_chains(
     for machine in executor.machines():
         with tuned_plans.ignored():
             models, next_chain = plans(machine), budget()
+        before, threads = database.winners(machine_key(machine)), None
         for share, model, at in _by_time(models):
             with tuned_plans.ignored():
                 request = next_chain(share)
+                threads = request.threads
                 yield _tuned(model, at, database, request, told, executor) if request.trials else _nothing_left(model, at)
+        if executor is HERE:
+            with tuned_plans.ignored():
+                yield from _whole(models, before, database, threads)
+
+
+def _whole(
+    models: Sequence[ModelPlan], before: dict[str, bytes], database: TuningDatabase, threads: int | None
+) -> Iterator[Result]:
+    """Calls of models of several chains, with the plans that were kept beside those of before, which come back where they win."""
+    for model in models:
+        machine = machine_key(model.machine)
+        now, keys = database.winners(machine), {problem_key(plan.chain): plan.chain.name for plan in model.plans}
+        changed = [key for key in keys if now.get(key) != before.get(key)]
+        if len(keys) < 2 or not changed:
+            continue
+        ratio = worst_ratio(tuned_plans.with_winners(model, before), tuned_plans.with_winners(model, now), threads)
+        if ratio is None:
+            continue
+        for key in changed if ratio > 1 else ():
+            if key in before:
+                database.keep_winner(machine, key, keys[key], before[key])
+            else:
+                database.forget_winner(machine, key)
+        yield Result(model.graph.name, 0, ratio, is_kept=ratio <= 1, machine=machine, is_whole=True)
 
 
 def _by_time(models: Iterable[ModelPlan]) -> list[tuple[float, ModelPlan, int]]:
