@@ -144,12 +144,12 @@ def _stack_of(body: list[str]) -> re.Pattern[str]:
     return BELOW_POINTER if any(re.match(r"(add|sub|lea)\s.*,%rbp$", text) for text in body) else ON_STACK
 
 
-def _cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> list[object]:
+def _cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS, *also: pytest.MarkDecorator) -> list[object]:
     cases = []
     for kernel, compiler in product(kernels, compilers):
         missing = shutil.which("objdump") is None or command(compiler) is None
         marks = pytest.mark.skipif(missing, reason=f"objdump or {compiler} is missing")
-        cases.append(pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}"))
+        cases.append(pytest.param(kernel, compiler, marks=[marks, *also], id=f"{kernel.name}-{compiler}"))
     return cases
 
 
@@ -191,9 +191,18 @@ def with_epilogue(product: Operator, extents: Mapping[str, int], plain: Plan, ke
 
 PLANNED = [kernel for kernel in NATIVE if kernel.reduction_loops == 1]
 PLAIN = [kernel for kernel in PLANNED if not kernel.prefetch]
+FETCHING = [kernel for kernel in PLANNED if kernel.prefetch]
+FEW = [kernel for kernel in FETCHING if kernel in ONCE]
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), [*_cases(PLANNED, COMPILERS[:1]), *_cases(PLAIN, COMPILERS[1:])])
+@pytest.mark.parametrize(
+    ("kernel", "compiler"),
+    [
+        *_cases(PLAIN),
+        *_cases(FEW, COMPILERS[:1]),
+        *_cases([kernel for kernel in FETCHING if kernel not in FEW], COMPILERS[:1], pytest.mark.sweep),
+    ],
+)
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
     """Linked functions, and inlined ones: there, constants are known, so that registers are allocated anew. Loops over K are too
     long to be unrolled whole. Clang has inlined ones of tiles that do not prefetch: it has linked functions above.
