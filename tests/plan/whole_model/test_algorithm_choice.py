@@ -81,9 +81,7 @@ def test_equal_layers_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with_algorithms(monkeypatch, COPIED)
     asked: list[Any] = []
     divided_groups = algorithm_prices.divided_groups
-    monkeypatch.setattr(
-        algorithm_prices, "divided_groups", lambda *given, **how: asked.append(given) or divided_groups(*given, **how)
-    )
+    monkeypatch.setattr(algorithm_prices, "divided_groups", lambda *given: asked.append(given) or divided_groups(*given))
     compiler.plan(graph, MACHINE)
     assert len(asked) == 4, "the second layer ends in an output, which keeps its shape"
 

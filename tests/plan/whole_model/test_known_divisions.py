@@ -10,13 +10,13 @@ import pytest
 from tests.support.layers import convolutions, products
 from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.types import Chain, Graph
+from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.canonical import canonical_form
 from tilewright.plan.chains import make_chain
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import forget_plans, price_chain
-from tilewright.plan.reasons import NotExecutable, OtherAlgorithm, Unplannable
+from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.taken_over import MOST_LOSS, efficiency, taken_over
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model import known_divisions
@@ -97,35 +97,6 @@ def test_small_models_and_forced_fusion_are_searched() -> None:
             model = compiler.plan(graph, MACHINE, fuse=fuse)
         assert counts[Counted.TAKEN_OVER] == 0
         assert all(plan.taken_over is None and plan.unfused_price is not None for plan in model.plans)
-
-
-def known_of(*graphs: Graph) -> tuple[known_divisions.KnownDivisions, list[Chain]]:
-    """What is known of a model after the first graph, and the chains of all of them."""
-    known = known_divisions.KnownDivisions(options_for(MACHINE, None), takes_over=True)
-    chains = [make_chain(graph, graph.operators) for graph in graphs]
-    known.division(chains[0])
-    return known, chains
-
-
-def test_what_is_compared_is_divided_as_the_nearest_and_decides_nothing_of_the_model() -> None:
-    known, (near, far) = known_of(product(64, 64, 64), product(4096, 48, 2000))
-    before = dict(known.divisions)
-    compared = known.division_to_compare(far)
-    assert len(compared.parts) == len(known.division(near).parts)
-    assert known.divisions == before
-    fresh = known_divisions.KnownDivisions(options_for(MACHINE, None), takes_over=True)
-    assert known.division(far) == fresh.division(far)
-
-
-def test_what_has_no_plan_in_the_parts_of_another_is_divided_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    known, (_, far) = known_of(product(64, 64, 64), product(4096, 48, 2000))
-
-    def none(*_: object) -> None:
-        raise Unplannable("no plan", reason=NotExecutable(("matmul",)), where="matmul")
-
-    monkeypatch.setattr(known_divisions, "taken_over", lambda *_: None)
-    monkeypatch.setattr(known_divisions, "undivided", none)
-    assert known.division_to_compare(far) == known.division(far)
 
 
 def test_explain_says_what_was_taken_over(large: None) -> None:

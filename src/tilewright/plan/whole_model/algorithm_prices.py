@@ -168,8 +168,7 @@ class AlgorithmPrices:
     def _planned_time(self, part: Part, algorithms: Algorithms) -> PartTime:
         flow = DataFlow(self._expanded(part, algorithms))
         try:
-            barriers = barriers_of(flow, self.options.fuse)
-            groups = tuple(divided_groups(flow, barriers, self.known, compares=True))
+            groups = tuple(divided_groups(flow, barriers_of(flow, self.options.fuse), self.known))
         except (PlanningError, UnsupportedOperation):
             return NO_PLAN
         cores, call_s = self.options.machine.cores, self.options.coefficients.call_s

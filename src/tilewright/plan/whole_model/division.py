@@ -148,25 +148,9 @@ class Division:
 @remembered(MOST_DIVISIONS)
 def division_of(chain: Chain, options: PlanningOptions) -> Division:
     """The division of a group of operators, as a canonical chain. Raises `Unplannable` where an operator has no plan."""
-    return _answered(chain, options, "", lambda: _searched_division(chain, options))
-
-
-@remembered(MOST_DIVISIONS)
-def undivided(chain: Chain, options: PlanningOptions) -> Division:
-    """A canonical chain in one part, whatever its price. Raises `Unplannable` where it has no plan."""
-
-    def searched() -> Division:
-        priced = options.price(chain)
-        return Division(chain, (Part(chain.operators, chain, priced.price, priced),), ())
-
-    return _answered(chain, options, " undivided", searched)
-
-
-def _answered(chain: Chain, options: PlanningOptions, kind: str, searched: Callable[[], Division]) -> Division:
-    """A division that was kept, or that is searched and kept."""
     if isinstance(options.answers, NoAnswers):
-        return searched()
-    question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}{kind}"
+        return _searched_division(chain, options)
+    question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}"
 
     def keep(division: Division) -> None:
         kept_divisions.write(options.answers, question, _kept(division))
@@ -174,7 +158,7 @@ def _answered(chain: Chain, options: PlanningOptions, kind: str, searched: Calla
     kept = kept_divisions.read(options.answers, question, chain)
     if kept is not None:
         return replace(_division(chain, options, kept), completed=keep)
-    division = replace(searched(), completed=keep)
+    division = replace(_searched_division(chain, options), completed=keep)
     keep(division)
     return division
 

@@ -4,9 +4,6 @@ Of a group of a form that was divided before, with numbers near those of the nea
 the loops of every chain with it (`plan/taken_over.py`), if each chain stays within the limit of loss. Else the group is searched,
 and may be what later groups are compared with: nothing that was taken over is taken over again.
 
-Prices that only compare layouts and algorithms need less: there a group has the parts of the nearest group of its form at any
-distance, and each part is one chain, with loops taken over or searched. What the model is made of is never divided so.
-
 What is taken over depends on the groups of the same model and on their order alone, never on what a process planned before.
 """
 
@@ -14,18 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from math import inf
 
 from tilewright.graph.types import Chain, Graph
 from tilewright.plan.binding import bound_cut, bound_price
 from tilewright.plan.canonical import Names, canonical_form, names_of
 from tilewright.plan.chains import sub_chain
 from tilewright.plan.counts import Counted, count
-from tilewright.plan.reasons import Unplannable
 from tilewright.plan.taken_over import reason_of, taken_over
-from tilewright.plan.whole_model.division import Division, Part, PlanningOptions, division_of, undivided
+from tilewright.plan.whole_model.division import Division, Part, PlanningOptions, division_of
 from tilewright.plan.whole_model.forms import form_of
-from tilewright.plan.whole_model.near import NEAR, Near
+from tilewright.plan.whole_model.near import Near
 
 SMALL_MODEL = 32
 """Operators up to which a model is planned exactly: no loops are taken over."""
@@ -52,8 +47,6 @@ class KnownDivisions:
     divisions: dict[Chain, Division] = field(default_factory=dict)
     """By canonical chain."""
     searched: Near[_Searched] = field(default_factory=Near)
-    alike: dict[Chain, Division | None] = field(default_factory=dict)
-    """Divisions for prices alone, by canonical chain; None where a group has to be divided itself."""
 
     def division(self, chain: Chain) -> Division:
         """The division of a group, as a chain of the graph. Raises `Unplannable` where an operator has no plan."""
@@ -61,36 +54,6 @@ class KnownDivisions:
         if canonical not in self.divisions:
             self.divisions[canonical] = self._found(canonical, names_of(chain))
         return self.divisions[canonical]
-
-    def division_to_compare(self, chain: Chain) -> Division:
-        """As `division`, for prices that alternatives are compared by: of a large model, the parts of any group of the form."""
-        canonical = canonical_form(chain)
-        if not self.takes_over or canonical in self.divisions:
-            return self.division(chain)
-        if canonical not in self.alike:
-            self.alike[canonical] = self._divided_alike(canonical)
-        return self.alike[canonical] or self.division(chain)
-
-    def _divided_alike(self, chain: Chain) -> Division | None:
-        """A chain in the parts of the nearest of its form, if that is further away than what is taken over as it is."""
-        near = self.searched.nearest(form_of(chain), inf)
-        if near is None or near.distance <= NEAR:
-            return None
-        try:
-            return Division(chain, tuple(self._alike(chain, part) for part in near.known.division.parts), ())
-        except Unplannable:
-            return None
-
-    def _alike(self, chain: Chain, source: Part) -> Part:
-        """The operators of a part in another chain of the form, as one chain."""
-        operators = tuple(chain.operator(operator.name) for operator in source.operators)
-        part = sub_chain(chain, operators)
-        canonical = canonical_form(part)
-        priced = taken_over(canonical, source.priced)
-        if priced is None:
-            (whole,) = undivided(canonical, self.options).parts
-            return Part(operators, part, bound_price(whole.price, names_of(part)), whole.loops)
-        return Part(operators, part, bound_price(priced.price, names_of(part)), priced)
 
     def _found(self, chain: Chain, names: Names) -> Division:
         if not self.takes_over:

@@ -13,18 +13,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from math import inf, isfinite, prod
+from math import prod
 
 from tilewright import progress
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
 from tilewright.graph.types import Graph, Operator, planned_extent
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.registry import applicable
 from tilewright.plan.types import ImageLayouts
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices, Part
 from tilewright.plan.whole_model.elimination import Table, cheapest
 from tilewright.plan.whole_model.followers import Followers
-from tilewright.plan.whole_model.forms import Form
 from tilewright.plan.whole_model.images import Images, images_of
 from tilewright.plan.whole_model.near import Near
 from tilewright.precision import Precision
@@ -98,8 +97,6 @@ class _Choice:
     followers: Followers
     known: Near[tuple[int, Mapping[tuple[int, ...], float]]] = field(default_factory=Near)
     """Points and times of operators that were priced."""
-    ways: Near[Mapping[int, Algorithm | None]] = field(default_factory=Near)
-    """The best algorithms of operators for which all were priced, by layout."""
     movable: tuple[str, ...] = ()
     """Groups of which some image has its channels elsewhere than last."""
 
@@ -139,21 +136,10 @@ class _Choice:
         if near is not None:
             of_near, costs = near.known
             return Table(unit.groups, {layouts: cost * points / of_near for layouts, cost in costs.items()})
-        alike = self._seconds_alike(part, unit, form)
+        alike = {layout: self._seconds(part, unit, (layout,) * len(unit.groups)) for layout in LAYOUTS}
         costs = {layouts: self._mixed_seconds(unit, layouts, alike) for layouts in product(LAYOUTS, repeat=len(unit.groups))}
         self.known.add(form, (points, costs))
         return Table(unit.groups, costs)
-
-    def _seconds_alike(self, part: Part, unit: _Unit, form: Form) -> dict[int, float]:
-        """The time with all images in each layout, in a large model by the algorithms that are best for the nearest unit of its
-        form: which one is best changes less than their times."""
-        near = self.ways.nearest(form, inf) if self.prices.known.takes_over else None
-        problems = {layout: self._problem(part, unit, layout) for layout in LAYOUTS}
-        known = near.known if near is not None else {}
-        best = {layout: self._best(*problem, known.get(layout)) for layout, problem in problems.items()}
-        if near is None:
-            self.ways.add(form, {layout: algorithm for layout, (algorithm, _) in best.items()})
-        return {layout: seconds for layout, (_, seconds) in best.items()}
 
     def _mixed_seconds(self, unit: _Unit, layouts: tuple[int, ...], alike: Mapping[int, float]) -> float:
         """The time with all images in one layout, and those transposed that have the other, whichever takes less.
@@ -176,23 +162,17 @@ class _Choice:
         groups = (self.images.groups.get(tensor.name) for tensor in part.graph.tensors)
         return tuple(unit.groups.index(group) if group in unit.groups else None for group in groups)
 
-    def _problem(self, part: Part, unit: _Unit, layout: int) -> tuple[Part, Problem]:
-        """A unit with all its images in one layout, and the problem of its operator."""
-        part = replace(part, graph=with_orders(part.graph, self.orders(dict.fromkeys(unit.groups, layout))))
+    def _seconds(self, part: Part, unit: _Unit, layouts: tuple[int, ...]) -> float:
+        """On all cores, by the best algorithm."""
+        orders = self.orders(dict(zip(unit.groups, layouts, strict=True)))
+        part = replace(part, graph=with_orders(part.graph, orders))
         tensors = {tensor.name: tensor for tensor in part.graph.tensors}
-        return part, Problem(part.graph.operators[0], tensors, self.prices.constants, self.prices.options.machine)
-
-    def _best(self, part: Part, problem: Problem, known: Algorithm | None = None) -> tuple[Algorithm | None, float]:
-        """The best algorithm, if there are any, with the time on all cores; the known one where it applies and has a plan."""
+        problem = Problem(part.graph.operators[0], tensors, self.prices.constants, self.prices.options.machine)
         algorithms = applicable(problem, self.precision)
         if not algorithms:
-            return None, self.prices.time(part, {}).cores_s
-        if known in algorithms and isfinite((alone := self.prices.time(part, {problem.operator.name: known})).cores_s):
-            return known, alone.cores_s
+            return self.prices.time(part, {}).cores_s
         times = self.prices.offers(part, problem.operator, algorithms)
-        planned = {algorithm: time.cores_s for algorithm, time in times.items() if not time.is_bound}
-        best = min(planned, key=planned.__getitem__)
-        return best, planned[best]
+        return min(time.cores_s for time in times.values() if not time.is_bound)
 
 
 def _touched(operators: Sequence[Operator]) -> list[str]:

@@ -41,7 +41,7 @@ class Near(Generic[Known]):
         """Remember what is known of a chain."""
         self.known.setdefault(form.structure, []).append((form, known))
 
-    def nearest(self, form: Form, limit: float = NEAR) -> Neighbour[Known] | None:
-        """The nearest chain of the same structure, of equal ones the first; None where all are further away than a limit."""
+    def nearest(self, form: Form) -> Neighbour[Known] | None:
+        """The nearest chain of the same structure, of equal ones the first; None where none is near."""
         found = (Neighbour(known, form.distance(other)) for other, known in self.known.get(form.structure, ()))
-        return min((one for one in found if one.distance <= limit), key=lambda one: one.distance, default=None)
+        return min((one for one in found if one.distance <= NEAR), key=lambda one: one.distance, default=None)

@@ -85,16 +85,13 @@ def _barriers_before_tiles(flow: DataFlow, apart: frozenset[str]) -> dict[str, C
     return {tensor: CannotFuse(Barrier.OVERLAPPING_TILES) for tensor in between}
 
 
-def divided_groups(
-    flow: DataFlow, barriers: Mapping[str, CannotFuse], known: KnownDivisions, *, compares: bool = False
-) -> Iterator[DividedGroup]:
-    """The groups of a graph with their divisions, or with those that prices are compared by."""
-    division = known.division_to_compare if compares else known.division
+def divided_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse], known: KnownDivisions) -> Iterator[DividedGroup]:
+    """The groups of a graph with their divisions."""
     groups = tuple(fusible_groups(flow, barriers))
     for operators in progress.counted(groups, "planning", len(groups)):
         chain = make_chain(flow.graph, operators)
         try:
-            yield DividedGroup(operators, chain, division(chain))
+            yield DividedGroup(operators, chain, known.division(chain))
         except (Unplannable, InternalError):
             for operator in operators:  # raises the same of one of them, in names instead of numbers
                 alone = make_chain(flow.graph, (operator,))
