@@ -36,8 +36,8 @@ SEARCHES = ("by price", "random", "boosting", "evolution")
 def requests(count: int, seed: int) -> dict[str, Request]:
     """What every search is asked for."""
     return {
-        "by price": Request(count, seed, 1, ByPrice()),
-        "random": Request(count, seed, 1, AtRandom(seed)),
+        "by price": Request(count, seed, 1),
+        "random": Request(count, seed, 1),
         "boosting": Request(count, seed, 1, search="boosting"),
         "evolution": Request(count, seed, 1, search="evolution"),
     }
@@ -53,7 +53,8 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
         for name, request in requests(count, seed).items():
             begin = time.perf_counter()
             trials = Trials(case, model, 0, seed, TuningDatabase(Path(directory) / f"{name}.sqlite"))
-            own, best, measured = best_plans(trials, request, lambda done, total: None)
+            ranker = AtRandom(seed) if name == "random" else ByPrice()
+            own, best, measured = best_plans(trials, request, lambda done, total: None, ranker)
             search_s = time.perf_counter() - begin
             pairs = trials.pairs(own.plan, [one.plan for one in best[:FINALISTS]], request.threads)
             ratio = 1.0 if pairs.verdict is None else min(pairs.verdict.ratio, 1.0)

@@ -15,6 +15,7 @@ from benchmarks.studies.tuned.problems import Problem
 from tilewright.report.layout import columns
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import default
+from tilewright.tune.pipeline.results import Judgement
 from tilewright.tune.pipeline.tuning import Request, tune
 from tilewright.tune.pipeline.unrolling import DEFAULT
 from tilewright.tune.timing.pairs import paired_ratios
@@ -50,8 +51,8 @@ def measure(problem: Problem) -> dict[str, Any]:
         results = tune(problem.case, default(), Request(TRIALS, unroll=DEFAULT))
     end = os.times()
     chains = [result for result in results if not result.is_whole]
-    is_undone = any(result.is_whole and not result.is_kept for result in results)
-    kept = [] if is_undone else [result for result in chains if result.is_kept]
+    is_undone = any(result.is_whole and result.judgement is Judgement.STAYS for result in results)
+    kept = [] if is_undone else [result for result in chains if result.judgement is not Judgement.STAYS]
     spent = sum(end[:4]) - sum(begin[:4])
     calls = _calls(problem) if kept else 1.0
     return asdict(Gain(sum(one.measured for one in chains), len(kept), len(chains), [one.ratio for one in kept], calls, spent))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import inf, log
+from math import ceil, inf, log
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
@@ -30,8 +30,8 @@ DRAWS = 8
 FRESH_SHARE = 0.2
 """Of a batch that no model chooses."""
 STAGES = 30
-LEARNED_PER_PROBLEM = 20
-"""Variants of each other problem that rankers learn from."""
+LEARNED_SHARE = 0.7
+"""Of the variants of each other problem, that rankers learn from (PolyDL, section 5.2)."""
 SHARE = 0.1
 """Of a pool that a ranker keeps (PolyDL, section 5.2)."""
 
@@ -162,19 +162,25 @@ def rankers(seed: int) -> dict[str, Callable[[], Ranker]]:
     }
 
 
-def learned_from(others: dict[str, list[Variant]], problem: str) -> list[Variant]:
-    """The first variants of every other problem: nothing of the one that is ranked.
+def learned_from(others: dict[str, list[Variant]], problem: str, seed: int) -> list[Variant]:
+    """A drawn share of the variants of every other problem: nothing of the one that is ranked.
 
     >>> one = Variant("a", (), 1.0, 1.0)
-    >>> learned_from({"a": [one], "b": [Variant("b", (), 1.0, 1.0)]}, "a")
+    >>> learned_from({"a": [one], "b": [Variant("b", (), 1.0, 1.0)]}, "a", seed=0)
     [Variant(problem='b', features=(), predicted_s=1.0, measured_s=1.0)]
     """
-    return [variant for name, found_ in others.items() if name != problem for variant in found_[:LEARNED_PER_PROBLEM]]
+    source = np.random.default_rng(seed)
+    return [variant for name, of_problem in others.items() if name != problem for variant in _learned(of_problem, source)]
+
+
+def _learned(of_problem: list[Variant], source: np.random.Generator) -> list[Variant]:
+    drawn = source.permutation(len(of_problem))[: ceil(LEARNED_SHARE * len(of_problem))]
+    return [of_problem[at] for at in sorted(drawn)]
 
 
 def orders(every: dict[str, list[Variant]], problem: str, seed: int) -> dict[str, tuple[list[int], float]]:
     """Of every ranker that learned from all other problems: the order of this one's variants, and seconds of its model."""
-    training, own = learned_from(every, problem), every[problem]
+    training, own = learned_from(every, problem, seed), every[problem]
     result = {}
     for name, make in rankers(seed).items():
         begin, ranker = time.process_time(), make()

@@ -15,6 +15,9 @@ from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
 from tilewright.cli.tuning_progress import tuning_progress
 from tilewright.tune.pipeline.executors import HERE, Executor
+from tilewright.tune.pipeline.ranking import NAMES as RANKERS
+from tilewright.tune.pipeline.ranking import PRICE
+from tilewright.tune.pipeline.results import Judgement, Result
 from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
 from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
 
@@ -22,7 +25,7 @@ if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan
     from tilewright.tune.fit.session import Outcome
-    from tilewright.tune.pipeline.tuning import Plans, Result
+    from tilewright.tune.pipeline.tuning import Plans
 
 
 @click.command()
@@ -39,6 +42,9 @@ if TYPE_CHECKING:
     help="Plans to measure: of each chain of a function, of all chains of a model.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the schedules that are drawn.")
+@click.option(
+    "--ranker", type=click.Choice(RANKERS), default=PRICE, show_default=True, help="Who orders the plans that are drawn."
+)
 @click.option("--search", type=click.Choice(SEARCHES), default=RANKED, show_default=True, help="How plans are chosen.")
 @click.option(
     "--unroll", type=click.Choice(AGENTS), default=DEFAULT, show_default=True, help="Who unrolls the best tenth of the plans."
@@ -75,6 +81,7 @@ def tune(
     shapes: dict[str, tuple[int, ...]],
     trials: int,
     seed: int,
+    ranker: str,
     search: str,
     unroll: str,
     scheduler: str | None,
@@ -101,12 +108,12 @@ def tune(
         _export(exported)
     elif subject is not None:
         plans = _plans_of(subject, softmax, relu, arguments, shapes)
-        _tune(subject, plans, Request(trials, seed, search=search, unroll=unroll), forget, scheduler)
+        _tune(subject, plans, Request(trials, seed, ranker=ranker, search=search, unroll=unroll), forget, scheduler)
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
 
-MEASURED = ("trials", "seed", "search", "unroll", "scheduler")
+MEASURED = ("trials", "seed", "ranker", "search", "unroll", "scheduler")
 """Options that mean nothing where nothing is measured."""
 PARTNERS = {
     **dict.fromkeys(("minutes", "dry_run", "ship"), "fit"),
@@ -164,8 +171,7 @@ def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler:
             )
             return
         with _executor(scheduler) as executor, tuning_progress() as progress:
-            budget = tuning.shared_out(request) if _is_model(subject) else tuning.for_each(request)
-            for result in tuning.tune_chains(plans, database, budget, progress, executor):
+            for result in tuning.tune_chains(plans, database, request, progress, executor, is_shared=_is_model(subject)):
                 click.echo(_told(result, with_machine=scheduler is not None))
 
 
@@ -223,21 +229,31 @@ def _known(shape: tuple[int | str, ...]) -> tuple[int, ...]:
 
 
 def _told(result: Result, *, with_machine: bool = False) -> str:
-    """One chain, and the machine that measured it where there may be several.
+    """One chain, or calls as a whole, and the machine that measured it where there may be several.
 
-    >>> from tilewright.tune.pipeline.tuning import Result
-    >>> _told(Result("products", 101, 0.91, is_kept=True))
+    >>> _told(Result("products", 101, 0.91, Judgement.KEPT))
     'products: 101 plans measured; the best takes 0.910 of the time of the choice of the planner: used from now on'
     """
-    chain = f"{result.chain} on {result.machine}" if with_machine else result.chain
-    if result.why:
-        return f"{chain}: not tuned: {result.why}"
+    name = f"{result.name} on {result.machine}" if with_machine else result.name
     if result.is_whole:
-        verdict = "they stay" if result.is_kept else "those of before are used again"
-        return f"{chain}, whole calls: the plans that were kept take {result.ratio:.3f} of the time of those of before: {verdict}"
+        return f"{name}, whole calls: {_whole(result)}"
+    if result.why:
+        return f"{name}: not tuned: {result.why}"
     used = "plan that was tuned before" if result.was_tuned else "choice of the planner"
-    verdict = "used from now on" if result.is_kept else f"the {used} stays"
-    return f"{chain}: {result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the {used}: {verdict}"
+    verdict = {
+        Judgement.KEPT: "used from now on",
+        Judgement.WINS: "whole calls decide at the end",
+        Judgement.STAYS: f"the {used} stays",
+    }
+    measured = f"{result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the {used}"
+    return f"{name}: {measured}: {verdict[result.judgement]}"
+
+
+def _whole(result: Result) -> str:
+    if result.why:
+        return f"not compared, {result.why}: the plans that won are used from now on"
+    verdict = "used from now on" if result.judgement is Judgement.KEPT else "the plans of before stay"
+    return f"with the plans that won they take {result.ratio:.3f} of the time with those of before: {verdict}"
 
 
 def _fit(minutes: float, dry_run: bool, ship: bool) -> None:

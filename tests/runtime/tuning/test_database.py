@@ -16,7 +16,7 @@ import pytest
 from tilewright.errors import CacheError, TilewrightError
 from tilewright.machine import Machine
 from tilewright.runtime.tuning.commit import commit
-from tilewright.runtime.tuning.database import VERSION, Measurement, TuningDatabase, machine_key
+from tilewright.runtime.tuning.database import VERSION, Measurement, TuningDatabase, Winner, machine_key
 
 ROW = Measurement("here", "p", "0", "uniform", 1.0, 2.0, "[1, 2]", "cc 12", "0.1.0", "run")
 WRITER = """
@@ -92,9 +92,9 @@ def test_a_killed_writer_leaves_whole_transactions(database):
 
 
 def test_the_last_winner_counts_and_can_be_forgotten(database):
-    database.keep_winner("here", "p", "chain", b"first")
-    database.keep_winner("here", "p", "chain", b"second")
-    database.keep_winner("elsewhere", "p", "chain", b"theirs")
+    database.keep("here", [Winner("p", "chain", b"first")])
+    database.keep("here", [Winner("p", "chain", b"second")])
+    database.keep("elsewhere", [Winner("p", "chain", b"theirs")])
     assert database.winners("here") == {"p": b"second"}
     database.forget_winner("here", "p")
     assert database.winners("here") == {}

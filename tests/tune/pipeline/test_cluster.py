@@ -100,8 +100,31 @@ def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
     return TuningDatabase(cache / "tuning.sqlite")
 
 
-def test_a_worker_is_killed_and_nothing_is_lost_or_counted_twice(local, database, monkeypatch):
+def test_a_worker_is_killed_while_it_measures_and_nothing_is_lost_or_counted_twice(local, database, monkeypatch):
     monkeypatch.setattr(trials, "BATCH", 4)
+    killed = []
+    with local.client() as client:
+        (machine,) = client.machines()
+        processes = client._client.run(os.getpid)
+
+        def told(chain: str) -> trials.Told:
+            def kill(done: int, total: int) -> None:
+                if done and not killed:
+                    killed.extend(address for address, tasks in client._client.processing().items() if tasks)
+                    os.kill(processes[killed[0]], signal.SIGKILL)
+
+            return kill
+
+        (result,) = tune(CASE, database, Request(trials=11), told, client)
+        assert len(client.alive(machine_key(machine))) == 1
+    assert killed
+    rows = database.measurements()
+    assert result.measured == len(rows) == 12
+    assert set(Counter(row.plan for row in rows).values()) == {1}
+    assert {row.machine for row in rows} == {machine_key(machine)} == {result.machine}
+
+
+def test_tasks_of_a_killed_worker_are_answered_once(local):
     with local.client() as client:
         (machine,) = client.machines()
         answers: list[tuple[int, int]] = []
@@ -111,11 +134,6 @@ def test_a_worker_is_killed_and_nothing_is_lost_or_counted_twice(local, database
             if len(answers) == 3:
                 os.kill(answer[0], signal.SIGKILL)
         assert sorted(number for _, number in answers) == list(range(8))
-        (result,) = tune(CASE, database, Request(trials=11), executor=client)
-    rows = database.measurements()
-    assert result.measured == len(rows) == 12
-    assert set(Counter(row.plan for row in rows).values()) == {1}
-    assert {row.machine for row in rows} == {machine_key(machine)} == {result.machine}
 
 
 def test_a_scheduler_that_goes_away_is_a_clear_end_from_which_the_same_command_goes_on(local, database, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +16,14 @@ import tilewright as tw
 import tilewright.onnx as ort
 from tests.support.verdicts import judged
 from tilewright.cli.tune import tune as command
+from tilewright.plan.tuned import choice_of, problem_key
+from tilewright.plan.types import Tuned
 from tilewright.runtime.tuning import database as tuning_database
-from tilewright.runtime.tuning.database import TuningDatabase
-from tilewright.tune.pipeline import tuning, whole_calls
+from tilewright.runtime.tuning.database import TuningDatabase, machine_key
+from tilewright.tune.pipeline import whole_calls, winners
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
+from tilewright.tune.pipeline.executors import HERE
+from tilewright.tune.pipeline.results import Judgement
 from tilewright.tune.pipeline.tuning import Request, tune
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
@@ -82,7 +87,7 @@ def test_a_function_with_weights_is_tuned_and_undone(database, monkeypatch):
     before = tw.jit(layers)(*LAYERS.inputs)
     judged(monkeypatch, 0.5)
     results = tune(LAYERS, database, Request(trials=3))
-    assert all(result.is_kept for result in results)
+    assert results[-1].judgement is Judgement.KEPT
     assert "tuned: measured" in tw.jit(layers).lower(tw.spec((50, 72))).explain()
     after = tw.jit(layers)(*LAYERS.inputs)
     assert np.abs(after - before).max() < 1e-4 * np.abs(before).max()
@@ -90,24 +95,64 @@ def test_a_function_with_weights_is_tuned_and_undone(database, monkeypatch):
     assert np.array_equal(tw.jit(layers)(*LAYERS.inputs), before)
 
 
+def judged_as_a_whole(monkeypatch, ratio):
+    monkeypatch.setattr(winners, "worst_ratio", lambda case, plans, threads: ratio)
+
+
 def test_plans_that_make_whole_calls_slower_are_not_kept(database, monkeypatch):
     judged(monkeypatch, 0.5)
-    monkeypatch.setattr(tuning, "worst_ratio", lambda before, after, threads: 1.1)
+    judged_as_a_whole(monkeypatch, 1.1)
     *chains, whole = tune(LAYERS, database, Request(trials=3))
-    assert all(result.is_kept for result in chains)
-    assert (whole.is_whole, whole.is_kept, whole.ratio) == (True, False, 1.1)
+    assert {result.judgement for result in chains} == {Judgement.WINS}
+    assert (whole.is_whole, whole.judgement, whole.ratio) == (True, Judgement.STAYS, 1.1)
     (machine,) = {result.machine for result in chains}
     assert database.winners(machine) == {}
-    monkeypatch.setattr(tuning, "worst_ratio", lambda before, after, threads: 0.9)
-    tune(LAYERS, database, Request(trials=3))
+    judged_as_a_whole(monkeypatch, 0.9)
+    assert tune(LAYERS, database, Request(trials=3))[-1].judgement is Judgement.KEPT
     kept = database.winners(machine)
     assert len(kept) == len(chains) == 2
-    monkeypatch.setattr(tuning, "worst_ratio", lambda before, after, threads: 1.1)
+    judged_as_a_whole(monkeypatch, 1.1)
     tune(LAYERS, database, Request(trials=3, seed=1))
-    assert database.winners(machine) == kept, "those of an earlier run come back"
+    assert database.winners(machine) == kept, "those of an earlier run stay"
 
 
-def test_whole_calls_are_compared_with_drawn_inputs(monkeypatch):
+def test_a_run_that_is_interrupted_before_whole_calls_are_compared_keeps_nothing(database, monkeypatch):
+    judged(monkeypatch, 0.5)
+
+    def interrupted(case, plans, threads):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(winners, "worst_ratio", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        tune(LAYERS, database, Request(trials=3))
+    rows = database.measurements()
+    assert database.winners(rows[0].machine) == {}
+    judged_as_a_whole(monkeypatch, 0.9)
+    *chains, whole = tune(LAYERS, database, Request(trials=3))
+    assert database.measurements() == rows, "nothing is measured again"
+    assert whole.judgement is Judgement.KEPT
+    assert len(database.winners(whole.machine)) == len(chains)
+
+
+def test_models_are_compared_again_without_what_another_lost(database, monkeypatch):
+    first = LAYERS.model_plan(fuse=None)
+    *_, alone = IMAGE.model_plan(fuse=None).plans
+    second = replace(first, plans=(first.plans[1], alone))
+    verdicts = iter([0.9, 1.1, 0.95])
+    monkeypatch.setattr(winners, "worst_ratio", lambda case, plans, threads: next(verdicts))
+    won = winners.Winners(first.machine, [first, second], database, HERE, None)
+    judgements = [won.add(plan, choice_of(plan, Tuned(1.0, 2.0, 3))) for plan in (*first.plans, alone)]
+    assert judgements == [Judgement.WINS] * 3
+    assert [(one.judgement, one.ratio) for one in won.kept()] == [
+        (Judgement.KEPT, 0.9),
+        (Judgement.STAYS, 1.1),
+        (Judgement.KEPT, 0.95),
+    ]
+    assert set(database.winners(machine_key(first.machine))) == {problem_key(first.plans[0].chain)}
+
+
+@pytest.mark.parametrize("is_sent", [False, True])
+def test_whole_calls_are_compared_with_drawn_inputs(monkeypatch, is_sent, tmp_path):
     calls = []
 
     def paired(first, others, budget_s):
@@ -115,9 +160,30 @@ def test_whole_calls_are_compared_with_drawn_inputs(monkeypatch):
         return [[1.0 + len(calls) / 100]]
 
     monkeypatch.setattr(whole_calls, "paired_ratios", paired)
-    model = LAYERS.model_plan(fuse=None)
-    assert whole_calls.worst_ratio(model, model, 1) == 1.06
-    assert all(seconds > 0 for seconds in calls)
+    for model in (LAYERS.model_plan(fuse=None), *ort.InferenceSession(folded_model(tmp_path), prepare=False).model_plans()):
+        calls.clear()
+        case = whole_calls.WholeCase(model)
+        content = pickle.dumps(case)
+        assert len(content) < FIRST.nbytes
+        case = pickle.loads(content) if is_sent else case
+        assert whole_calls.worst_ratio(case, model.plans, 1) == 1.06
+        assert all(seconds > 0 for seconds in calls)
+
+
+def folded_model(directory: Path) -> str:
+    """A model with weights that are computed from others when it is loaded."""
+    nodes = [
+        helper.make_node("Transpose", ["weights"], ["turned"]),
+        helper.make_node("MatMul", ["x", "turned"], ["h"]),
+        helper.make_node("Softmax", ["h"], ["s"]),
+        helper.make_node("MatMul", ["s", "second"], ["y"]),
+    ]
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, (50, 72))]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, (50, 40))]
+    weights = [numpy_helper.from_array(np.ascontiguousarray(FIRST.T), "weights"), numpy_helper.from_array(SECOND, "second")]
+    path = directory / "folded.onnx"
+    onnx.save(helper.make_model(helper.make_graph(nodes, "folded", inputs, outputs, weights)), path)
+    return str(path)
 
 
 def small_model(directory: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,11 +21,12 @@ from tilewright.plan.types import Tuned
 from tilewright.runtime import artifacts, calibration
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning import plans as tuned_plans
-from tilewright.runtime.tuning.database import TuningDatabase
-from tilewright.tune.chain_functions import gemm_chain
-from tilewright.tune.pipeline import trials, work
+from tilewright.runtime.tuning.database import TuningDatabase, Winner
+from tilewright.tune.chain_functions import attention, gemm_chain
+from tilewright.tune.pipeline import ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
-from tilewright.tune.pipeline.tuning import Request, plans_of, shared_out, tune, tune_chains, untuned
+from tilewright.tune.pipeline.results import Judgement
+from tilewright.tune.pipeline.tuning import Request, plans_of, tune, tune_chains, untuned
 from tilewright.tune.pipeline.variants import variants
 from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case
@@ -65,7 +67,7 @@ def test_a_split_sum_has_undivided_variants_that_may_win(database, monkeypatch):
     assert not any(one.plan.schedule.split for one in found[1:])
     judged(monkeypatch, 0.5)
     (result,) = tune(case, database, Request(trials=4))
-    assert result.is_kept
+    assert result.judgement is Judgement.KEPT
     tuned = tw.jit(case.function)
     assert not tuned.lower(*map(tw.spec, case.shapes)).model_plan.plans[0].schedule.split
     assert case.error(tuned(*case.inputs)) < 1e-4
@@ -75,7 +77,7 @@ def test_a_winner_is_used_and_explained_and_forgotten(database, monkeypatch):
     before = tw.jit(CASE.function)(*CASE.inputs)
     judged(monkeypatch, 0.5)
     (result,) = tune(CASE, database, Request(trials=6))
-    assert result.is_kept
+    assert result.judgement is Judgement.KEPT
     assert result.measured == 7
     plan = plan_of_case()
     assert plan.tuned is not None
@@ -107,7 +109,7 @@ def test_searches_that_learn_are_kept_if_they_win(database, monkeypatch, search)
     pytest.importorskip("sklearn")
     judged(monkeypatch, 0.5)
     (result,) = tune(CASE, database, Request(trials=6, search=search))
-    assert result.is_kept
+    assert result.judgement is Judgement.KEPT
     assert result.measured == len(database.measurements()) == 6
     assert CASE.error(tw.jit(CASE.function)(*CASE.inputs)) < 1e-4
 
@@ -124,7 +126,7 @@ def test_searches_that_learn_say_which_package_is_missing(database, monkeypatch)
 def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypatch):
     judged(monkeypatch, 0.99)
     (result,) = tune(CASE, database, Request(trials=4))
-    assert not result.is_kept
+    assert result.judgement is Judgement.STAYS
     assert len(database.measurements()) == 5
     assert plan_of_case().tuned is None
 
@@ -153,7 +155,7 @@ def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
     answers = iter([True])
     monkeypatch.setattr(work, "_is_right", lambda case, runnable: next(answers, False))
     (result,) = tune(CASE, database, Request(trials=4))
-    assert not result.is_kept
+    assert result.judgement is Judgement.STAYS
     assert [one.seconds is None for one in database.measurements()] == [False, True, True, True, True]
 
 
@@ -169,7 +171,7 @@ def test_a_later_run_replaces_a_tuned_plan_only_where_it_beats_that(database, mo
 
     monkeypatch.setattr(trials, "measure_pairs", slower)
     (result,) = tune(CASE, database, Request(trials=4, seed=1))
-    assert (result.was_tuned, result.is_kept) == (True, False)
+    assert (result.was_tuned, result.judgement) == (True, Judgement.STAYS)
     assert plan_of_case().tuned == kept
     assert references == [plan_of_case().schedule], "the plan in use is the reference"
 
@@ -178,7 +180,7 @@ def test_a_plan_that_wins_once_is_not_kept_unless_it_wins_loaded_anew(database, 
     verdicts = iter([Verdict(0, 0.5, 1.0), Verdict(0, 0.7, 0.9), Verdict(0, 1.1, 0.2)])
     monkeypatch.setattr(work, "fastest", lambda own, others, budget_s: next(verdicts))
     (result,) = tune(CASE, database, Request(trials=4))
-    assert (result.is_kept, result.ratio) == (False, 1.1)
+    assert (result.judgement, result.ratio) == (Judgement.STAYS, 1.1)
     assert plan_of_case().tuned is None
 
 
@@ -192,7 +194,8 @@ def test_every_machine_has_all_trials(database):
         def run(self, machine, function, tasks):
             return iter(())
 
-    names = [result.machine for result in tune_chains(plans_of(CASE), database, shared_out(Request(trials=4)), silent, Two())]
+    found = tune_chains(plans_of(CASE), database, Request(trials=4), silent, Two(), is_shared=True)
+    names = [result.machine for result in found]
     assert names == [tuning_database.machine_key(one) for one in Two().machines()]
 
 
@@ -225,12 +228,45 @@ def test_choices_are_bytes_and_back():
 def test_choices_that_cannot_be_read_or_need_unknown_kernels_are_left_aside(database):
     plan = plan_of_case()
     machine, problem = tuning_database.machine_key(plan.machine), problem_key(plan.chain)
-    database.keep_winner(machine, problem, "chain", b"damaged")
+    database.keep(machine, [Winner(problem, "chain", b"damaged")])
     assert plan_of_case() == plan
     content = encoded(choice_of(plan, Tuned(1.0, 2.0, 3)))
     kernel = next(one.micro_kernel for one in plan.operators if one.micro_kernel)
-    database.keep_winner(machine, problem, "chain", content.replace(kernel.encode(), b"kernel_of_tomorrow"))
+    database.keep(machine, [Winner(problem, "chain", content.replace(kernel.encode(), b"kernel_of_tomorrow"))])
     assert plan_of_case() == plan
+
+
+def test_choices_that_are_of_another_chain_are_left_aside(database):
+    plan = plan_of_case()
+    machine, problem = tuning_database.machine_key(plan.machine), problem_key(plan.chain)
+    (longer,) = tw.jit(attention).lower(*map(tw.spec, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))).model_plan.plans
+    (product,) = tw.jit(lambda a, b: a @ b).lower(*map(tw.spec, ((96, 64), (64, 80)))).model_plan.plans
+    mine = choice_of(plan, Tuned(1.0, 2.0, 3))
+    for choice in (
+        *(choice_of(other, Tuned(1.0, 2.0, 3)) for other in (longer, product)),
+        replace(mine, operators=mine.operators[:1]),
+        replace(mine, parallel_axes=("x99",)),
+        replace(mine, schedule=replace(mine.schedule, body=())),
+    ):
+        database.keep(machine, [Winner(problem, "chain", encoded(choice))])
+        assert plan_of_case() == plan
+        assert tuned_plans.choice_for(plan, database) is None
+
+
+@pytest.mark.parametrize("name", ranking.LEARNING)
+def test_rankers_that_learn_see_what_was_measured_of_other_chains(database, monkeypatch, name):
+    judged(monkeypatch, 1.0)
+    monkeypatch.setattr(ranking, "LEAST_MEASUREMENTS", 4)
+    tune(CASE, database, Request(trials=3))
+    with pytest.raises(TilewrightError, match=f"the {name} ranker has too little to learn from") as refused:
+        tune(CASE, database, Request(trials=3, ranker=name))
+    assert "0 plans of other chains" in refused.value.why
+    other = Case("product", lambda a, b: a @ b, ((96, 64), (64, 80)))
+    (result,) = tune(other, database, Request(trials=3, ranker=name))
+    assert result.measured == 4
+    rows = database.measurements()
+    tune(other, database, Request(trials=3, ranker=name))
+    assert database.measurements() == rows, "its own rows change no order"
 
 
 def test_a_database_that_cannot_be_used_warns_once_and_changes_nothing(database, caplog):

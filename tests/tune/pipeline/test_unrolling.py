@@ -17,6 +17,7 @@ from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.pipeline import unrolling, work
 from tilewright.tune.pipeline.chain_case import chain_case
+from tilewright.tune.pipeline.results import Judgement
 from tilewright.tune.pipeline.tuning import Request, tune
 from tilewright.tune.pipeline.unrolling import Unrolling
 from tilewright.tune.schedules.cases import Case, choice
@@ -92,7 +93,7 @@ def test_an_unrolled_plan_that_wins_is_used_and_undone(database, monkeypatch, ag
     monkeypatch.setattr(work, "_timed", lambda runnable, best_s: 1.0 if is_unrolled(runnable) else 2.0)
     (result,) = tune(CASE, database, Request(trials=10, unroll=agent))
     rows = [row.source for row in database.measurements()]
-    assert result.is_kept
+    assert result.judgement is Judgement.KEPT
     assert result.measured == len(rows) == 11
     assert sum(source.startswith("unrolled") for source in rows) == 4
     (plan,) = tw.jit(CASE.function).lower(*map(tw.spec, CASE.shapes)).model_plan.plans

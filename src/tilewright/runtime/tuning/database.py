@@ -64,6 +64,18 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True)
+class Winner:
+    """The choice for a problem."""
+
+    problem: str
+    """See `plan.tuned.problem_key`."""
+    name: str
+    """Of the chain it was tuned for."""
+    choice: bytes
+    """See `plan.tuned.encoded`."""
+
+
+@dataclass(frozen=True, slots=True)
 class TuningDatabase:
     """The database at a path; the file appears with the first row."""
 
@@ -90,10 +102,12 @@ class TuningDatabase:
             rows = connection.execute(f"SELECT {', '.join(names)} FROM measurements WHERE {condition}", given)
             return [Measurement(*row) for row in rows]
 
-    def keep_winner(self, machine: str, problem: str, name: str, choice: bytes) -> None:
-        """Use this choice for a problem from now on, in the place of an earlier one."""
-        with self._changing() as connection:
-            connection.execute("INSERT OR REPLACE INTO winners VALUES (?, ?, ?, ?)", (machine, problem, name, choice))
+    def keep(self, machine: str, winners: Iterable[Winner]) -> None:
+        """Use these choices on a machine from now on, in the place of earlier ones: all of them, or none."""
+        rows = [(machine, one.problem, one.name, one.choice) for one in winners]
+        if rows:
+            with self._changing() as connection:
+                connection.executemany("INSERT OR REPLACE INTO winners VALUES (?, ?, ?, ?)", rows)
 
     def forget_winner(self, machine: str, problem: str) -> bool:
         """Go back to the planner's choice for a problem; whether there was a winner."""

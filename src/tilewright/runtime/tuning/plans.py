@@ -50,13 +50,13 @@ def with_winners(model_plan: ModelPlan, found: dict[str, bytes]) -> ModelPlan:
 
 def _applied(plan: Plan, found: dict[str, bytes]) -> Plan:
     choice = _choice(found.get(problem_key(plan.chain)))
-    return with_choice(plan, choice) if choice is not None and _is_of(choice, plan) else plan
+    return (_chosen(plan, choice) if choice is not None else None) or plan
 
 
 def choice_for(plan: Plan, database: tuning_database.TuningDatabase) -> TunedChoice | None:
     """What a database says of a chain on the plan's machine; None where calls use the planner's choice."""
     found = _choice(database.winners(tuning_database.machine_key(plan.machine)).get(problem_key(plan.chain)))
-    return found if found is not None and _is_of(found, plan) else None
+    return found if found is not None and _chosen(plan, found) else None
 
 
 def _choice(content: bytes | None) -> TunedChoice | None:
@@ -67,13 +67,21 @@ def _choice(content: bytes | None) -> TunedChoice | None:
         return None
 
 
-def _is_of(choice: TunedChoice, plan: Plan) -> bool:
-    """Whether all micro kernels of a choice are those of this release."""
+def _chosen(plan: Plan, choice: TunedChoice) -> Plan | None:
+    """The plan with a choice; None where its micro kernels are not those of this release, or where it is of no such chain."""
     from tilewright.kernels import registry
+    from tilewright.plan.space.executability import is_executable
 
     known, machine = registry.by_name(), plan.machine
     kernels = [known.get(one.micro_kernel) for one in choice.operators if one.micro_kernel]
-    return all(kernel is not None and kernel.runs_on(machine.architecture, machine.features) for kernel in kernels)
+    if any(kernel is None or not kernel.runs_on(machine.architecture, machine.features) for kernel in kernels):
+        return None
+    try:
+        found = with_choice(plan, choice)
+        fits = [one.operator for one in found.operators] == [one.operator for one in plan.operators]
+        return found if fits and is_executable(found.chain, found.schedule) else None
+    except KeyError:  # it names what the chain has not
+        return None
 
 
 def _winners(machine: Machine) -> dict[str, bytes]:

@@ -15,12 +15,12 @@ from tilewright.errors import TilewrightError
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Constant, Graph, SymbolicExtent, Tensor
 from tilewright.plan.types import ModelPlan
+from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.tune.pipeline.drawing import drawn
 
 DRAWN = ("float32", "bool")
 """Types of inputs that can be drawn: whole numbers may be positions, which have a range."""
 SEED = 20240229
-
-Array = np.ndarray[Any, Any]
 
 
 class NotTunable(TilewrightError):
@@ -126,7 +126,4 @@ def _constant(chain: Chain, name: str, known: Constant | None, source: np.random
 
 
 def _drawn(source: np.random.Generator, tensor: Tensor) -> Array:
-    shape = tuple(extent for extent in tensor.shape if isinstance(extent, int))
-    if tensor.dtype == "bool":
-        return source.random(shape) < 0.5
-    return source.standard_normal(shape, np.float32) / np.float32(np.sqrt(shape[-1] if shape and shape[-1] else 1))
+    return drawn(source, tensor.shape, dtype_named(tensor.dtype))

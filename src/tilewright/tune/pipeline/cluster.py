@@ -1,31 +1,27 @@
 """Measurements on the machines of a Dask cluster: one at a time on each, machines that are alike together, lost workers replaced.
 
 A worker is any `dask worker` with this package. Tasks go to workers whose machine is of the kind that the plans are for; a lock
-on every host lets one task at a time measure there, however many workers it has. What a lost worker had is given to another one.
+on every host (`executors.alone`) lets one task at a time measure there, however many workers it has. What a lost worker had is
+given to another one.
 Answers come back to the client, which alone writes them: nothing is written twice.
 """
 
 from __future__ import annotations
 
 import logging
-import os
 import re
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TypeVar
-
-from filelock import FileLock
 
 from tilewright import __version__
 from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
 from tilewright.runtime.tuning.database import machine_key
-from tilewright.tune.pipeline.executors import Task
+from tilewright.tune.pipeline.executors import Task, alone
 
 ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss|inproc)://\S+")
 """Of a scheduler: `distributed` leaves half a client behind where it is given anything else."""
@@ -51,12 +47,6 @@ class Described:
 def described() -> Described:
     """The worker that this runs on."""
     return Described(calibration.ensure(), __version__)
-
-
-def alone(function: Callable[..., Answer], task: Task) -> Answer:
-    """A task, while no other one runs on this host."""
-    with FileLock(Path(tempfile.gettempdir()) / f"tilewright-measures-{os.getuid()}.lock"):
-        return function(*task)
 
 
 class SchedulerLost(TilewrightError):

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+from filelock import FileLock
 
 from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
@@ -11,6 +16,12 @@ from tilewright.runtime import calibration
 Answer = TypeVar("Answer")
 Task = tuple[Any, ...]
 """Arguments of a function."""
+
+
+def alone(function: Callable[..., Answer], task: Task) -> Answer:
+    """A task, while no other measures on this host, whichever process it is of."""
+    with FileLock(Path(tempfile.gettempdir()) / f"tilewright-measures-{os.getuid()}.lock"):
+        return function(*task)
 
 
 class Executor(Protocol):
@@ -36,9 +47,9 @@ class Here:
         return [calibration.ensure()]
 
     def run(self, machine: Machine, function: Callable[..., Answer], tasks: Iterable[Task]) -> Iterator[tuple[int, Answer]]:
-        """One after the other."""
+        """One after the other, and none beside those of other processes."""
         for number, task in enumerate(tasks):
-            yield number, function(*task)
+            yield number, alone(function, task)
 
 
 HERE = Here()

@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import tilewright as tw
 from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
-from tilewright.plan.tuned import TunedChoice, choice_of, encoded, problem_key, with_choice
+from tilewright.plan.tuned import TunedChoice, choice_of, problem_key, with_choice
 from tilewright.plan.types import ModelPlan, Tuned
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
-from tilewright.tune.pipeline import unrolling
+from tilewright.tune.pipeline import ranking, unrolling
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
+from tilewright.tune.pipeline.results import Judgement, Result
 from tilewright.tune.pipeline.trials import Told, Trials
 from tilewright.tune.pipeline.variants import Trial, variants
-from tilewright.tune.pipeline.whole_calls import worst_ratio
+from tilewright.tune.pipeline.winners import Winners, keys_of
 from tilewright.tune.pipeline.work import Paired
 from tilewright.tune.rankers.ranker import Ranker
-from tilewright.tune.rankers.simple import ByPrice
 from tilewright.tune.schedules.cases import Case, NoSchedules
 from tilewright.tune.timing.pairs import Verdict
 
@@ -34,8 +34,6 @@ SEARCHES = (RANKED, "evolution", "boosting")
 
 Plans: TypeAlias = Callable[[Machine], Sequence[ModelPlan]]
 """What is tuned, as the planner plans it for a machine."""
-Budget: TypeAlias = Callable[[float], "Request"]
-"""The request for the next chain of a machine, by its share of the time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,8 @@ class Request:
     seed: int = 0
     threads: int | None = None
     """Of the re-measurement; None: as calls have."""
-    ranker: Ranker = field(default_factory=ByPrice)
+    ranker: str = ranking.PRICE
+    """Who orders the plans that are drawn: of `ranking.NAMES`."""
     search: str = RANKED
     """How plans are chosen: of `SEARCHES`."""
     unroll: str = unrolling.NONE
@@ -60,22 +59,18 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """What tuning found for one chain."""
+class Run:
+    """What the chains of one machine have in common."""
 
-    chain: str
-    measured: int
-    ratio: float
-    """The time of the best plan over that of the plan in use, in pairs; 1 where none was right in trials."""
-    is_kept: bool
-    why: str = ""
-    """Where nothing was measured."""
-    machine: str = ""
-    """On which it was measured."""
-    was_tuned: bool = False
-    """Whether the plan in use was itself tuned, by an earlier run."""
-    is_whole: bool = False
-    """Whether it is of calls of the whole model, with all plans that were kept; nothing of it is kept where that takes longer."""
+    request: Request
+    ranker: Ranker
+    winners: Winners
+    told: Callable[[str], Told]
+
+    @property
+    def database(self) -> TuningDatabase:
+        """Of measurements and winners."""
+        return self.winners.database
 
 
 def tune(
@@ -90,34 +85,7 @@ def tune(
     Raises what compilers and executors raise. Rows are written batch by batch: an interrupted run has lost nothing, and goes on
     where it was.
     """
-    return list(tune_chains(plans_of(case), database, for_each(request), told, executor))
-
-
-def for_each(request: Request) -> Callable[[], Budget]:
-    """The same request for every chain, on every machine."""
-    return lambda: lambda share: request
-
-
-def shared_out(request: Request) -> Callable[[], Budget]:
-    """Trials, on each machine, shared out by the time that chains take: at least `LEAST_TRIALS` for each, while they last.
-
-    >>> budget = shared_out(Request(100))()
-    >>> [budget(share).trials for share in (0.9, 0.08, 0.02)]
-    [90, 10, 0]
-    """
-
-    def budget() -> Budget:
-        left = request.trials
-
-        def next_chain(share: float) -> Request:
-            nonlocal left
-            trials = min(left, max(LEAST_TRIALS, round(request.trials * share)))
-            left -= trials
-            return replace(request, trials=trials)
-
-        return next_chain
-
-    return budget
+    return list(tune_chains(plans_of(case), database, request, told, executor))
 
 
 def plans_of(case: Case) -> Plans:
@@ -133,44 +101,42 @@ def plans_of(case: Case) -> Plans:
 def tune_chains(
     plans: Plans,
     database: TuningDatabase,
-    budget: Callable[[], Budget],
+    request: Request,
     told: Callable[[str], Told],
     executor: Executor = HERE,
+    *,
+    is_shared: bool = False,
 ) -> Iterator[Result]:
-    """Results of all distinct chains on every kind of machine, the most expensive first. Each machine has a budget of its own."""
+    """Results of all distinct chains on every kind of machine, the most expensive first, then of calls of whole models.
+
+    With `is_shared`, all chains of a machine share the trials of one request.
+    """
     for machine in executor.machines():
         with tuned_plans.ignored():
-            models, next_chain = plans(machine), budget()
-        before, threads = database.winners(machine_key(machine)), None
-        for share, model, at in _by_time(models):
+            models = plans(machine)
+        problems = frozenset[str]().union(*map(keys_of, models))
+        ranker = ranking.trained(request.ranker, database, machine_key(machine), problems, request.seed)
+        run = Run(request, ranker, Winners(machine, models, database, executor, request.threads), told)
+        chains = _by_time(models)
+        trials = shared_out(request.trials, [share for share, _, _ in chains]) if is_shared else [request.trials] * len(chains)
+        for count, (_, model, at) in zip(trials, chains, strict=True):
             with tuned_plans.ignored():
-                request = next_chain(share)
-                threads = request.threads
-                yield _tuned(model, at, database, request, told, executor) if request.trials else _nothing_left(model, at)
-        if executor is HERE:
-            with tuned_plans.ignored():
-                yield from _whole(models, before, database, threads)
+                yield _tuned(model, at, replace(run, request=replace(request, trials=count)))
+        with tuned_plans.ignored():
+            yield from run.winners.kept()
 
 
-def _whole(
-    models: Sequence[ModelPlan], before: dict[str, bytes], database: TuningDatabase, threads: int | None
-) -> Iterator[Result]:
-    """Calls of models of several chains, with the plans that were kept beside those of before, which come back where they win."""
-    for model in models:
-        machine = machine_key(model.machine)
-        now, keys = database.winners(machine), {problem_key(plan.chain): plan.chain.name for plan in model.plans}
-        changed = [key for key in keys if now.get(key) != before.get(key)]
-        if len(keys) < 2 or not changed:
-            continue
-        ratio = worst_ratio(tuned_plans.with_winners(model, before), tuned_plans.with_winners(model, now), threads)
-        if ratio is None:
-            continue
-        for key in changed if ratio > 1 else ():
-            if key in before:
-                database.keep_winner(machine, key, keys[key], before[key])
-            else:
-                database.forget_winner(machine, key)
-        yield Result(model.graph.name, 0, ratio, is_kept=ratio <= 1, machine=machine, is_whole=True)
+def shared_out(trials: int, shares: Iterable[float]) -> list[int]:
+    """Trials for chains that take these shares of the time, the largest first: at least `LEAST_TRIALS` each, while they last.
+
+    >>> shared_out(100, [0.9, 0.08, 0.02])
+    [90, 10, 0]
+    """
+    found, left = [], trials
+    for share in shares:
+        found.append(min(left, max(LEAST_TRIALS, round(trials * share))))
+        left -= found[-1]
+    return found
 
 
 def _by_time(models: Iterable[ModelPlan]) -> list[tuple[float, ModelPlan, int]]:
@@ -187,39 +153,29 @@ def _by_time(models: Iterable[ModelPlan]) -> list[tuple[float, ModelPlan, int]]:
     return [(seconds[key] / total, *places[key]) for key in ordered]
 
 
-def _nothing_left(model: ModelPlan, at: int) -> Result:
-    why = "no trials are left for it; give more with --trials"
-    return Result(model.plans[at].chain.name, 0, 1.0, is_kept=False, why=why, machine=machine_key(model.machine))
-
-
-def _tuned(
-    model: ModelPlan,
-    at: int,
-    database: TuningDatabase,
-    request: Request,
-    told: Callable[[str], Told],
-    executor: Executor,
-) -> Result:
-    plan = model.plans[at]
-    nothing = Result(plan.chain.name, 0, 1.0, is_kept=False, machine=machine_key(model.machine))
+def _tuned(model: ModelPlan, at: int, run: Run) -> Result:
+    plan, winners = model.plans[at], run.winners
+    nothing = Result(plan.chain.name, 0, 1.0, Judgement.STAYS, machine=machine_key(model.machine))
+    if not run.request.trials:
+        return replace(nothing, why="no trials are left for it; give more with --trials")
     try:
         case = chain_case(model, at)
-        trials = Trials(case, case.model, 0, request.seed, database, executor)
-        own, best, measured = best_plans(trials, request, told(plan.chain.name))
+        trials = Trials(case, case.model, 0, run.request.seed, run.database, winners.executor)
+        own, best, measured = best_plans(trials, run.request, run.told(plan.chain.name), run.ranker)
     except NotTunable as problem:
         return replace(nothing, why=problem.why)
     except NoSchedules as problem:
         return replace(nothing, why=f"its schedules cannot be drawn: {problem}")
-    before = tuned_plans.choice_for(case.model.plans[0], database)
+    before = tuned_plans.choice_for(case.model.plans[0], run.database)
     used = own.plan if before is None else with_choice(own.plan, before)
-    found = trials.pairs(used, [one.plan for one in best[:FINALISTS]], request.threads) if best else Paired(None, 0.0)
+    found = trials.pairs(used, [one.plan for one in best[:FINALISTS]], run.request.threads) if best else Paired(None, 0.0)
     result = replace(nothing, measured=measured, was_tuned=before is not None)
     if found.verdict is None:
         return result
     if found.verdict.is_faster:
         winner = choice_of(best[found.verdict.number].plan, _measured_gain(found.verdict, found.reference_s, before, measured))
-        database.keep_winner(trials.machine, trials.problem, plan.chain.name, encoded(winner))
-    return replace(result, ratio=found.verdict.ratio, is_kept=found.verdict.is_faster)
+        result = replace(result, judgement=winners.add(plan, winner))
+    return replace(result, ratio=found.verdict.ratio)
 
 
 def _measured_gain(verdict: Verdict, reference_s: float, before: TunedChoice | None, measured: int) -> Tuned:
@@ -228,7 +184,7 @@ def _measured_gain(verdict: Verdict, reference_s: float, before: TunedChoice | N
     return Tuned(verdict.ratio * reference_s, planned_s, measured)
 
 
-def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], int]:
+def best_plans(trials: Trials, request: Request, told: Told, ranker: Ranker) -> tuple[Trial, list[Trial], int]:
     """The planner's choice, what is faster than all others in trials, fastest first, and how many were measured.
 
     The stages of the pipeline: variants, those that a ranker or a search chooses, and unroll factors for the best tenth of these.
@@ -237,7 +193,7 @@ def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, lis
         unrolling.searcher(request.unroll)  # what is missing is said before anything is measured
     total = request.trials + 1
     first = replace(request, trials=request.trials - request.unrolled)
-    own, found, seconds = _measured(trials, first, lambda done, _: told(done, total))
+    own, found, seconds = _measured(trials, first, ranker, lambda done, _: told(done, total))
     fastest = sorted(found, key=lambda variant: seconds[variant.digest])
     measured = len(seconds)
     if request.unrolled and fastest:
@@ -253,11 +209,11 @@ def best_plans(trials: Trials, request: Request, told: Told) -> tuple[Trial, lis
     return own, sorted(others.values(), key=lambda variant: seconds[variant.digest]), measured
 
 
-def _measured(trials: Trials, request: Request, told: Told) -> tuple[Trial, list[Trial], dict[str, float]]:
+def _measured(trials: Trials, request: Request, ranker: Ranker, told: Told) -> tuple[Trial, list[Trial], dict[str, float]]:
     """The planner's choice, the variants that were right, it among them if it was measured, and their seconds by digest."""
     plan = trials.model.plans[trials.at]
     if request.search == RANKED:
-        own, *others = variants(plan, request.trials, request.seed, request.ranker)
+        own, *others = variants(plan, request.trials, request.seed, ranker)
         seconds = trials.measure([own, *others], told)
         return own, [variant for variant in (own, *others) if variant.digest in seconds], seconds
     try:
@@ -266,7 +222,7 @@ def _measured(trials: Trials, request: Request, told: Told) -> tuple[Trial, list
         raise TilewrightError(
             f"the search by {request.search} needs the package {problem.name}", hint=installing("tune")
         ) from problem
-    own = variants(plan, 0, request.seed, request.ranker)[0]
+    own = variants(plan, 0, request.seed, ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
     found = search(propose, _in_batches(trials, told, request.trials), request.trials, request.seed)
     drawn = [Trial(found.schedules[digest].plan, request.search, digest, found.schedules[digest]) for digest in found.seconds]

@@ -1,0 +1,72 @@
+"""The plans that win on one machine: kept together at the end of a run, but for those with which calls as a whole are slower."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from tilewright.machine.machine import Machine
+from tilewright.plan.tuned import TunedChoice, encoded, problem_key
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.runtime.tuning import plans as tuned_plans
+from tilewright.runtime.tuning.database import TuningDatabase, Winner, machine_key
+from tilewright.tune.pipeline.executors import Executor
+from tilewright.tune.pipeline.results import Judgement, Result
+from tilewright.tune.pipeline.whole_calls import WholeCase, worst_ratio
+
+
+@dataclass(slots=True)
+class Winners:
+    """Those of one run, by problem. A run that is interrupted keeps none: what was measured says again who wins."""
+
+    machine: Machine
+    models: Sequence[ModelPlan]
+    """With the planner's choices."""
+    database: TuningDatabase
+    executor: Executor
+    threads: int | None
+    _won: dict[str, Winner] = field(default_factory=dict)
+
+    def add(self, plan: Plan, choice: TunedChoice) -> Judgement:
+        """A chain's plan that won. What becomes of it is known where every model with that chain has no others."""
+        key = problem_key(plan.chain)
+        self._won[key] = Winner(key, plan.chain.name, encoded(choice))
+        is_alone = all(keys_of(model) == {key} for model in self.models if key in keys_of(model))
+        return Judgement.KEPT if is_alone else Judgement.WINS
+
+    def kept(self) -> Iterator[Result]:
+        """Compare calls of every model of several chains, leave out what makes them slower, and keep the rest.
+
+        Without a plan that one model loses, another may be slower: models are compared until nothing more is left out.
+        """
+        compared: set[str] = set()
+        while compared != set(self._won):
+            compared = set(self._won)
+            for model in self.models:
+                yield from self._compared(model)
+        self.database.keep(machine_key(self.machine), self._won.values())
+
+    def _compared(self, model: ModelPlan) -> Iterator[Result]:
+        won = self._won_in(model)
+        if len(keys_of(model)) < 2 or not won:
+            return
+        before = self.database.winners(machine_key(self.machine))
+        after = before | {key: self._won[key].choice for key in won}
+        used, new = (tuned_plans.with_winners(model, found) for found in (before, after))
+        task = WholeCase(used), new.plans, self.threads
+        ((_, ratio),) = self.executor.run(self.machine, worst_ratio, [task])
+        result = Result(model.graph.name, 0, ratio or 1.0, Judgement.KEPT, machine=machine_key(self.machine), is_whole=True)
+        if ratio is None:
+            result = replace(result, why="it has extents that are known at run time only")
+        elif ratio > 1:
+            result = replace(result, judgement=Judgement.STAYS)
+            self._won = {key: winner for key, winner in self._won.items() if key not in won}
+        yield result
+
+    def _won_in(self, model: ModelPlan) -> set[str]:
+        return keys_of(model) & set(self._won)
+
+
+def keys_of(model: ModelPlan) -> set[str]:
+    """Of the problems of its chains."""
+    return {problem_key(plan.chain) for plan in model.plans}
