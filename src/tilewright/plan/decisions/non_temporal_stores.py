@@ -17,7 +17,7 @@ from tilewright.plan.arrays import product
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.blocking import Blocking, Works
 from tilewright.plan.model.contraction import axis_stride
-from tilewright.plan.model.cost_context import CostContext, source_position
+from tilewright.plan.model.cost_context import CostContext, own_bytes, source_position
 from tilewright.plan.model.pricing import price_blocking
 from tilewright.plan.reasons import UnreadLines
 from tilewright.plan.regions.epilogues import maps_in_tiles
@@ -28,14 +28,6 @@ from tilewright.plan.types import Price, PriceTerm, TermKind
 
 WORD_BYTES = 4
 """Of elements that tiles store past the caches: of shorter ones they do not fill a line."""
-SECOND_LEVELS = 6
-"""What an own core may have of the last cache, in sizes of its second level: Intel's server CPUs have 1 to 2 for each core, AMD's
-4. On a Xeon in a virtual machine with 2 cores and 480 MiB of L3 an output of 32 MiB past the caches took 0.88 to 0.92 times as
-long (3x3 and 1x1 filters, one core)."""
-OWN_BYTES = 8 << 20
-"""What a process may count on of any last cache that holds it. Written, then read by one core of a Zen 3 VM (L2 512 KiB, L3
-32 MiB, other work beside it), microseconds plainly and past the caches: 3 MiB 180, 352; 4.6 MiB 332, 526; 8 MiB 891, 934; 12
-MiB 1814, 1608; 16 MiB 3643, 2579."""
 
 
 def non_temporal_writes(context: CostContext, schedule: Schedule) -> tuple[str, ...]:
@@ -76,9 +68,7 @@ def _stays(context: CostContext) -> bool:
     """Whether a cache holds the output for its readers."""
     machine, size_bytes = context.machine, _output_bytes(context)
     position = source_position(machine, size_bytes)
-    second = min(1, position)
-    own_bytes = max(OWN_BYTES, SECOND_LEVELS * machine.cores * machine.levels[second].size_bytes)
-    return position < len(context.cache_levels) and (position <= second or size_bytes <= own_bytes)
+    return position < len(context.cache_levels) and (position <= 1 or size_bytes <= own_bytes(machine))
 
 
 def _output_bytes(context: CostContext) -> int:

@@ -9,7 +9,7 @@ from math import prod
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.kernel_work import has_windows
-from tilewright.plan.regions.footprint import distinct_elements
+from tilewright.plan.regions.footprint import distinct_elements, swept_elements
 from tilewright.plan.types import ContractionRoles
 
 
@@ -21,6 +21,8 @@ class Contraction:
     """The place of the left operand among the reads of the operator, each once."""
     right: int
     """The same of the right operand."""
+    left_held_bytes: int
+    """What a chain reads of the left operand, each element once; 0 of one that it makes."""
     left_bytes: int
     """Of an element of the left operand, as it lies while the chain runs."""
     right_bytes: int
@@ -51,6 +53,7 @@ def _contraction(chain: Chain, operator: Operator, roles: ContractionRoles, size
     return Contraction(
         left=reads.index(left),
         right=reads.index(right),
+        left_held_bytes=_held_outside(chain, left, sizes),
         left_bytes=held_bytes(chain, left.tensor),
         right_bytes=held_bytes(chain, right.tensor),
         target_bytes=held_bytes(chain, operator.write.tensor),
@@ -61,6 +64,12 @@ def _contraction(chain: Chain, operator: Operator, roles: ContractionRoles, size
         has_windows=has_windows(right, roles.column, sizes),
         is_copied_once=_is_copied_once(chain, right, sizes),
     )
+
+
+def _held_outside(chain: Chain, access: Access, sizes: Mapping[str, int]) -> int:
+    if access.tensor in chain.intermediates:
+        return 0
+    return held_bytes(chain, access.tensor) * int(swept_elements(access, sizes, sizes))
 
 
 def axis_stride(chain: Chain, access: Access, axis: str | None) -> int:

@@ -320,6 +320,7 @@ class _Dividing:
 
     def _add(self, parts: list[Part], current: Part, fuses: bool) -> None:
         """Add a part to some, fused with those that make its operands, as long as the fused chain is wanted."""
+        current = self._with_copies(parts, current)
         for tensor in current.chain.inputs if fuses else ():
             producer = next((part for part in parts if part.chain.output == tensor), None)
             fused = self._fuse(producer, current, tensor) if producer is not None else None
@@ -334,6 +335,35 @@ class _Dividing:
         for operator in group:
             self._add(parts, self.alone[operator.name], fuses=True)
         return parts
+
+    def _with_copies(self, parts: list[Part], current: Part) -> Part:
+        """A contraction with the copies that it reads, where these are cheaper at its beginning than at the ends of other parts.
+
+        A padded image, for example, is then made for a block at a time, and the image itself lies between the chains.
+        """
+        for tensor in current.chain.inputs if self.options.fuse is None else ():
+            producer = next((part for part in parts if part.chain.output == tensor), None)
+            if producer is not None and (found := self._handed_on(producer, current)) is not None:
+                parts[parts.index(producer)], current = found
+        return current
+
+    def _handed_on(self, producer: Part, consumer: Part) -> tuple[Part, Part] | None:
+        """A part without the copy at its end, and its reader with it; None where that does not pay."""
+        *before, last = producer.operators
+        if not before or not last.is_index_change() or before[-1].write.tensor != last.reads[0].tensor:
+            return None
+        if not consumer.operators[0].is_contraction():
+            return None
+        rest, now_s = (last, *consumer.operators), self._separate_s([producer, consumer])
+        try:
+            first = self._part(tuple(before))
+            left_s = now_s - first.price.on(self.options.machine.cores) + self.options.coefficients.call_s
+            if least_times_above(self.options.problem(self._chain(rest)), left_s) is not None:
+                return None
+            parts = first, self._part(rest)
+        except Unplannable:
+            return None
+        return parts if self._separate_s([*parts]) < now_s else None
 
     def _fuse(self, producer: Part, consumer: Part, tensor: str) -> Part | None:
         """The fused chain if it is wanted; else None, and a cut that says why."""

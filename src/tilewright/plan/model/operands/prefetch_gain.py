@@ -54,7 +54,7 @@ def prefetch_seconds(
     hiding = [role for role in roles if role is not OperandRole.RIGHT or not followed]
     hidden = sum(_hidden_seconds(context, operator, role, moved) for role in hiding)
     in_memory = context.source_position == len(context.cache_levels)
-    pages = sum(pages_s.get(role, 0.0) for role in hiding) if in_memory else 0.0
+    pages = sum(pages_s.get(role, 0.0) for role in hiding if in_memory or role is OperandRole.LEFT)
     return cost - hidden - context.coefficients.prefetch_hides * pages
 
 
