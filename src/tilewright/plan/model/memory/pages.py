@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from tilewright.graph.types import Operator
 from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
+from tilewright.plan.model.contraction import Contraction
 from tilewright.plan.model.cost_context import CostContext, own_bytes
 from tilewright.plan.model.memory.traffic import kernel_tile
 
@@ -26,14 +27,12 @@ Moved = Mapping[str, tuple[Quantity, ...]]
 def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Quantity:
     """What the pages of a left operand cost that come from memory: each begins a stream that shows after a miss only.
 
-    So does what `SHARE_HELD` of the own part of the last cache does not hold. `tiles` are those of the block around the micro
-    kernel.
+    So does what is far. `tiles` are those of the block around the micro kernel.
     """
     if operator.name not in context.kernels:
         return 0.0
     facts = context.contractions[operator.name]
-    is_large = facts.left_held_bytes > SHARE_HELD * own_bytes(context.machine)
-    if not is_large and not _comes_from_memory(context, operator):
+    if not _comes_from_memory(context, operator) and not _is_far(context, facts):
         return 0.0
     _, _, depth = kernel_tile(context, operator, tiles)
     size_bytes = moved[context.cache_levels[-1].name][facts.left]
@@ -52,6 +51,15 @@ def target_page_seconds(context: CostContext, operator: Operator, moved: Moved, 
     size_bytes = moved[context.cache_levels[-1].name][place]
     pages = _pages(context, facts.target_bytes, facts.target_row_stride, size_bytes, width)
     return pages * context.coefficients.far_page_cycles / context.machine.frequency_hz
+
+
+def _is_far(context: CostContext, facts: Contraction) -> bool:
+    """Whether a left operand in a last cache costs what one in memory does: too large for it, and every row on pages of its own.
+
+    Rows that share pages are foreseen: 5.6 MiB of Winograd's tiles in rows of 1856 bytes wait for a sixth of that.
+    """
+    is_large = facts.left_held_bytes > SHARE_HELD * own_bytes(context.machine)
+    return is_large and facts.left_row_stride * facts.left_bytes >= context.machine.page_bytes
 
 
 def _comes_from_memory(context: CostContext, operator: Operator) -> bool:
