@@ -51,14 +51,15 @@ def chain_of_pad(plan: ModelPlan) -> tuple[int, int]:
 
 
 def test_pads_of_images_that_no_cache_holds_go_over_to_their_readers() -> None:
-    assert chain_of_pad(planned(112)) == (0, 1)
-
-
-@pytest.mark.parametrize("size", [28, 112])
-def test_plans_are_never_dearer_for_it(size: int) -> None:
+    plan = planned(112)
     with patch.object(_Dividing, "_handed_on", lambda *_: None):
-        without = planned(size)
-    assert planned(size).predicted_seconds <= without.predicted_seconds
+        without = planned(112)
+    assert chain_of_pad(plan) == (0, 1)
+    assert plan.predicted_seconds <= without.predicted_seconds
+
+
+def test_pads_of_images_that_a_cache_holds_stay_where_images_are_made() -> None:
+    assert chain_of_pad(planned(28)) == (1, 0)
 
 
 def check(x: Floats, first: Floats, second: Floats, groups: int) -> None:
