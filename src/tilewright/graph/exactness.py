@@ -23,6 +23,7 @@ LANE_TYPES = frozenset(("int8", "int16", "int32", "uint8", "uint16"))
 """Types that lanes of 32 bits hold, and of which they keep the low bits."""
 WRAPPING = frozenset(("add", "subtract", "multiply", "negative"))
 """Functions whose results, modulo 2^32, do not depend on whether numbers have a sign."""
+INT32_BITS = 32
 LARGEST_WHOLE = 1 << 24
 """Up to it float32 holds every whole number."""
 
@@ -76,10 +77,12 @@ def _has_integer_body(operator: Operator, reads: Sequence[str]) -> bool:
     is_plain = all(read.is_affine() for read in operator.reads) and set(reads) <= LANE_TYPES
     functions = {node.function for node in subexpressions(operator.body) if isinstance(node, Apply)}
     leaves = all(_has_lanes(node) for node in subexpressions(operator.body))
-    return operator.accumulator == "int32" and is_plain and leaves and functions <= WRAPPING
+    return operator.accumulator == "int32" and is_plain and leaves and functions <= WRAPPING | {"right_shift"}
 
 
 def _has_lanes(node: Scalar) -> bool:
+    if isinstance(node, Apply) and node.function == "right_shift":
+        return isinstance(by := node.operands[1], Literal) and 0 <= by.value < INT32_BITS and by.value == int(by.value)
     if isinstance(node, Literal):
         return abs(node.value) < 2**31 and node.value == int(node.value)
     return not isinstance(node, AxisValue | Parameter)

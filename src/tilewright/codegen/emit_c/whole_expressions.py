@@ -15,11 +15,13 @@ NATURALS = Helper(
 #define TW_NATURALS
 typedef unsigned tw_naturals __attribute__((vector_size(4 * TW_LANES)));
 TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int(x); }
+TW_INLINE tw_naturals tw_shift_naturals(tw_naturals x, int bits) { return (tw_naturals)((tw_int)x >> bits); }
 #endif
 """,
     traced=Helper(
         "tw_naturals",
-        "typedef unsigned tw_naturals;\nTW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)x; }\n",
+        "typedef unsigned tw_naturals;\nTW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)x; }\n"
+        "TW_INLINE tw_naturals tw_shift_naturals(tw_naturals x, int bits) { return (tw_naturals)((int)x >> bits); }\n",
     ),
 )
 """Lanes of int32 as they are computed; micro kernels may bring them, too: the text may be repeated within a translation unit."""
@@ -39,6 +41,8 @@ def natural_text(scalar: Scalar, load: Callable[[int], str]) -> str:
             return f"tw_splat_natural({int(value)})"
         case Apply("negative", (operand,)):
             return f"(-{natural_text(operand, load)})"
+        case Apply("right_shift", (left, Literal(bits))):
+            return f"tw_shift_naturals({natural_text(left, load)}, {int(bits)})"
         case Apply(function, (left, right)):
             return f"({natural_text(left, load)} {OPERATORS[function]} {natural_text(right, load)})"
     raise AssertionError(f"{scalar} is not computed in vectors of integers")

@@ -34,7 +34,7 @@ class Base(Protocol):
     def expand_changed(self, problem: Problem, builder: Builder, of_image: Change, of_filters: Change, /) -> Tensor: ...
 
 
-def _factors(problem: Problem) -> tuple[Factor, ...]:
+def short_factors(problem: Problem) -> tuple[Factor, ...]:
     """Both factors of a product of bytes whose zero points are one number each; none of another operator."""
     found = factors(problem.operator)
     is_usable = are_bytes(problem, found) and all(factor.zero is None or not factor.zero.axes() for factor in found)
@@ -53,22 +53,22 @@ def _share(machine: Machine, types: tuple[str, str]) -> float:
     return max(exact, default=0.0)
 
 
-def _plain(problem: Problem, found: tuple[Factor, ...]) -> Problem:
+def without_zeros(problem: Problem, found: tuple[Factor, ...]) -> Problem:
     return replace(problem, operator=plain_product(problem.operator, found))
 
 
-def _widened(operator: Operator, tensor: Tensor, zero: Access | None) -> tuple[Operator, Tensor]:
-    """A map that moves bytes as one that writes them less their zero point as 16-bit numbers; float32 holds all of these."""
+def _widened(operator: Operator, tensor: Tensor, zero: Access | None, dtype: str) -> tuple[Operator, Tensor]:
+    """A map that moves bytes as one that writes them less their zero point in a type; float32 holds all of these."""
     body: Scalar = Load(0) if zero is None else apply("subtract", Load(0), Load(1))
     reads = (*operator.reads, *([] if zero is None else [zero]))
-    return replace(operator, reads=reads, body=body, accumulator="float32"), replace(tensor, dtype=SHORT, magnitudes=None)
+    return replace(operator, reads=reads, body=body, accumulator="float32"), replace(tensor, dtype=dtype, magnitudes=None)
 
 
-def _widening(factor: Factor) -> Change:
-    """The change of maps that copy a factor."""
+def widening(factor: Factor, dtype: str = SHORT) -> Change:
+    """The change of maps that copy a factor, to elements of a type."""
 
     def change(build: Build) -> Build:
-        return lambda *arguments, **options: _widened(*build(*arguments, **options), factor.zero)
+        return lambda *arguments, **options: _widened(*build(*arguments, **options), factor.zero, dtype)
 
     return change
 
@@ -79,14 +79,14 @@ def applies_to_windows(base: Base, problem: Problem) -> bool:
     Where rows of few channels can be runs of steps, runs of the channels of a pixel are not offered beside them: prices know
     neither how long a call with 3 steps takes, nor its last group, which is gathered.
     """
-    found = _factors(problem)
-    if not found or not base.applies(plain := _plain(problem, found)):
+    found = short_factors(problem)
+    if not found or not base.applies(plain := without_zeros(problem, found)):
         return False
-    are_runs = few_channels.applies(plain) and _image_and_filters(plain, found)[1].zero is None
+    are_runs = few_channels.applies(plain) and image_and_filters(plain, found)[1].zero is None
     return are_runs == (base is few_channels)
 
 
-def _image_and_filters(plain: Problem, found: tuple[Factor, ...]) -> tuple[Factor, ...]:
+def image_and_filters(plain: Problem, found: tuple[Factor, ...]) -> tuple[Factor, ...]:
     """The factors in this order. Weights of 0 that fill runs stay 0 where filters have no zero point."""
     roles = roles_of(plain)
     return found if roles is None or roles.image == found[0].access else found[::-1]
@@ -94,28 +94,28 @@ def _image_and_filters(plain: Problem, found: tuple[Factor, ...]) -> tuple[Facto
 
 def expand_windows(base: Base, problem: Problem, builder: Builder) -> Tensor:
     """The algorithm's operators, widened by the copies of the image and of the filters."""
-    found = _factors(problem)
-    plain = _plain(problem, found)
-    image, filters = _image_and_filters(plain, found)
-    return base.expand_changed(plain, builder, _widening(image), _widening(filters))
+    found = short_factors(problem)
+    plain = without_zeros(problem, found)
+    image, filters = image_and_filters(plain, found)
+    return base.expand_changed(plain, builder, widening(image), widening(filters))
 
 
 def applies_to_matrices(problem: Problem) -> bool:
     """Whether all bytes of both operands are read, none of them padded, by affine indices."""
-    found = _factors(problem)
+    found = short_factors(problem)
     accesses = [*(factor.access for factor in found), problem.operator.write]
     return bool(found) and all(access.guard is None and access.is_affine() for access in accesses)
 
 
 def expand_matrices(problem: Problem, builder: Builder) -> Tensor:
     """The product of widened operands."""
-    found = _factors(problem)
-    wide = [builder.record(_widening(factor)(_copy), problem, factor, kind="widen") for factor in found]
+    found = short_factors(problem)
+    wide = [builder.record(widening(factor)(copied), problem, factor, kind="widen") for factor in found]
     accesses = [replace(factor.access, tensor=tensor.name) for factor, tensor in zip(found, wide, strict=True)]
     return builder.record(_product, problem, [Factor(access, None) for access in accesses], kind=problem.operator.kind)
 
 
-def _copy(problem: Problem, factor: Factor, *, name: str, result: str) -> tuple[Operator, Tensor]:
+def copied(problem: Problem, factor: Factor, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """A factor's tensor, element by element."""
     tensor = problem.tensors[factor.access.tensor]
     axes = tuple(Axis(f"d{place}", extent) for place, extent in enumerate(tensor.shape))

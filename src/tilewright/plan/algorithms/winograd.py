@@ -54,29 +54,42 @@ def winograd(outputs: int, accuracy: Accuracy, *, tiles_in_rows: bool = False) -
     """The algorithm with tiles of outputs x outputs results, which reports NaN and infinities if its accuracy is `CHECKED`."""
     expand = partial(_expand, matrices=toom_cook(outputs, TAPS), accuracy=accuracy, tiles_in_rows=tiles_in_rows)
     name = f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})" + ", tiles in rows" * tiles_in_rows
-    return Algorithm(name, accuracy, _has_short_rows if tiles_in_rows else applies, expand, reads_tiles=True)
+    return Algorithm(name, accuracy, _applies_to_short_rows if tiles_in_rows else applies, expand, reads_tiles=True)
 
 
 def applies(problem: Problem) -> bool:
     """Whether filters of 3 x 3 neighbours move by one over channels of float32, and sum them; what is around them is finite."""
-    sliding = sliding_product(problem)
-    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not _summed_channels(sliding):
+    sliding = square_windows(problem)
+    if sliding is None:
         return False
     tensors = (problem.operand(0), problem.operand(1), problem.result)
     is_float = problem.operator.accumulator == "float32" and all(tensor.dtype == "float32" for tensor in tensors)
+    guard = sliding.roles.image.guard
+    return is_float and (guard is None or isfinite(guard.otherwise))
+
+
+def square_windows(problem: Problem) -> SlidingProduct | None:
+    """The windows of an operator that sums channels of filters of 3 x 3 neighbours, which move by one; None of others."""
+    sliding = sliding_product(problem)
+    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not summed_channels(sliding):
+        return None
     is_square = all(slide.tap is not None and points((slide.tap,)) == TAPS for slide in sliding.slides)
     steps = {step for slide in sliding.slides for step in (slide.stride, slide.dilation)}
-    guard = sliding.roles.image.guard
-    return is_float and is_square and steps == {1} and (guard is None or isfinite(guard.otherwise))
+    return sliding if is_square and steps == {1} else None
 
 
-def _has_short_rows(problem: Problem) -> bool:
+def _applies_to_short_rows(problem: Problem) -> bool:
     """Whether it applies, and rows of tiles leave much of micro tiles empty; longer ones would only be planned in vain."""
     sliding = sliding_product(problem) if applies(problem) else None
-    return sliding is not None and all(points((slide.output,)) <= SHORT_ROW for slide in sliding.slides)
+    return sliding is not None and has_short_rows(sliding)
 
 
-def _summed_channels(sliding: SlidingProduct) -> Axes:
+def has_short_rows(sliding: SlidingProduct) -> bool:
+    """Whether rows and columns of outputs are so short that all tiles are offered as rows of one product."""
+    return all(points((slide.output,)) <= SHORT_ROW for slide in sliding.slides)
+
+
+def summed_channels(sliding: SlidingProduct) -> Axes:
     return tuple(axis for axis in sliding.channels if axis not in sliding.roles.group)
 
 
@@ -84,13 +97,13 @@ def _expand(problem: Problem, builder: Builder, matrices: ToomCook, accuracy: Ac
     """The transforms, the products, and every result in its place."""
     sliding = sliding_product(problem)
     assert sliding is not None
-    expansion = _Expansion(builder, sliding, matrices, apply(REPORT_NOT_FINITE, MOVED) if accuracy is Accuracy.CHECKED else MOVED)
+    expansion = Expansion(builder, sliding, matrices, apply(REPORT_NOT_FINITE, MOVED) if accuracy is Accuracy.CHECKED else MOVED)
     product = expansion.product_of_rows if tiles_in_rows else expansion.products
     return expansion.in_place(expansion.results(product(expansion.data(), expansion.filters())))
 
 
 @dataclass(frozen=True, slots=True)
-class _Expansion:
+class Expansion:
     """The parts of an expansion. Every tensor but the image has a dimension for each axis of the operator that writes it."""
 
     builder: Builder
@@ -103,7 +116,7 @@ class _Expansion:
         """V[u, v, batch, ty, tx, channel]."""
         batch, (ty, tx), (u, v) = self.sliding.roles.batch, self._tiles(), self._points()
         step, i, channels = self.matrices.outputs, self._entry(), parallel(self.sliding.channels)
-        image = padded_for_tiles(self.builder, self.sliding, tuple(step * points((tile,)) + TAPS - 1 for tile in (ty, tx)))
+        image = self._image(tuple(step * points((tile,)) + TAPS - 1 for tile in (ty, tx)))
         x = self._axis("x", step * points((tx,)) + TAPS - 1)
         matrix = self._matrix(self.matrices.input)
         read = (*plain(batch), _position(ty, step, i), axis_index(x.name), number(channels))
@@ -111,35 +124,43 @@ class _Expansion:
         read = (*plain((*batch, ty, u)), _position(tx, step, i), *plain(channels))
         return self._sum((u, v, *batch, ty, tx, *channels), i, _entries(matrix, v, i), Access(rows.name, read))
 
+    def _image(self, lengths: Sequence[int]) -> Tensor:
+        """The padded image, with its channels last."""
+        return padded_for_tiles(self.builder, self.sliding, lengths)
+
+    def _weights(self) -> Access:
+        """The filters, as the operator reads them."""
+        return self.sliding.roles.weights
+
     def filters(self) -> Tensor:
         """U[u, v, group, channel, filter]."""
         roles, (u, v), matrix = self.sliding.roles, self._points(), self._matrix(self.matrices.filter)
         first, second = (slide.tap for slide in self.sliding.slides)
         assert first is not None
         assert second is not None
-        others = (*roles.group, *parallel(_summed_channels(self.sliding)), *roles.filters)
-        rows = self._sum((u, *others, *parallel((second,))), first, _entries(matrix, u, first), roles.weights)
+        others = (*roles.group, *parallel(summed_channels(self.sliding)), *roles.filters)
+        rows = self._sum((u, *others, *parallel((second,))), first, _entries(matrix, u, first), self._weights())
         read = Access(rows.name, plain((u, *others, second)))
         return self._sum((u, v, *others), second, _entries(matrix, v, second), read)
 
-    def products(self, data: Tensor, filters: Tensor) -> Tensor:
-        """M[u, v, batch, ty, tx, group, filter]."""
-        return self._products(self._tiles(), data, filters)
+    def products(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
+        """M[u, v, batch, ty, tx, group, filter], summed in a type."""
+        return self._products(self._tiles(), data, filters, dtype)
 
-    def product_of_rows(self, data: Tensor, filters: Tensor) -> Tensor:
+    def product_of_rows(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
         """The same by sums over all tiles of an image as one axis."""
         tiles, channels = self._tiles(), (*self.sliding.roles.group, *self.sliding.roles.filters)
         together, batch = self._axis("tile", points(tiles)), self.sliding.roles.batch
         lines = self.builder.reshape(data, extents((*self._points(), *batch, together, *self.sliding.channels)))
-        found = self._products((together,), lines, filters)
+        found = self._products((together,), lines, filters, dtype)
         return self.builder.reshape(found, extents((*self._points(), *batch, *tiles, *channels)))
 
-    def _products(self, tiles: Axes, data: Tensor, filters: Tensor) -> Tensor:
-        roles, summed = self.sliding.roles, _summed_channels(self.sliding)
+    def _products(self, tiles: Axes, data: Tensor, filters: Tensor, dtype: str) -> Tensor:
+        roles, summed = self.sliding.roles, summed_channels(self.sliding)
         outer = (*self._points(), *roles.batch, *tiles)
         image = Access(data.name, plain((*outer, *self.sliding.channels)))
         weights = Access(filters.name, plain((*self._points(), *roles.group, *summed, *roles.filters)))
-        return self._sums((*outer, *roles.group, *roles.filters), summed, image, weights)
+        return self._sums((*outer, *roles.group, *roles.filters), summed, image, weights, dtype)
 
     def results(self, products: Tensor) -> Tensor:
         """y[batch, ty, a, tx, b, group, filter]."""
@@ -164,12 +185,13 @@ class _Expansion:
     def _sum(self, axes: Axes, summed: Axis, left: Access, right: Access) -> Tensor:
         return self._sums(axes, (summed,), left, right)
 
-    def _sums(self, axes: Axes, summed: Sequence[Axis], left: Access, right: Access) -> Tensor:
-        """The sums of products of two reads, by axes of the result."""
+    def _sums(self, axes: Axes, summed: Sequence[Axis], left: Access, right: Access, dtype: str = "float32") -> Tensor:
+        """The sums of products of two reads in a type, by axes of the result."""
 
         def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
             reads, write = (left, right), Access(result, plain(axes))
-            return Operator(name, "conv", (*axes, *summed), reads, write, PRODUCT, SUM), Tensor(result, extents(axes))
+            operator = Operator(name, "conv", (*axes, *summed), reads, write, PRODUCT, SUM, dtype)
+            return operator, Tensor(result, extents(axes), dtype)
 
         return self.builder.record(build, kind="conv")
 
