@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tilewright.errors import InternalError
-from tilewright.kernels.translation_units import joinable, joined
+from tilewright.kernels import dialect_for
+from tilewright.kernels.translation_units import joinable, joined, used_prelude
 
 HELPER = "static int scaled(int x) {\n  return x * FACTOR;\n}\n"
 
@@ -32,3 +33,9 @@ def test_texts_of_two_dialects_are_not_joined() -> None:
     assert joinable(texts) == [[0, 2, 3], [1]]
     for group in joinable(texts):
         joined([texts[place] for place in group])
+
+
+def test_a_text_may_ask_for_its_dialect() -> None:
+    """`#ifdef` of a macro that is left out would silently choose the code of another dialect."""
+    prelude = dialect_for("x86_64", frozenset({"avx2", "fma"})).prelude
+    assert used_prelude(prelude, "int x;") == "#ifndef TW_DIALECT_AVX2\n#define TW_DIALECT_AVX2\n#endif\n"

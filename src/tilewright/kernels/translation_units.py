@@ -118,11 +118,7 @@ def used_definitions(prelude: str, text: str) -> list[str]:
     >>> any("tw_exp(" in found for found in used_definitions(prelude, "tw_load(p)"))
     False
     """
-    found = definitions(prelude)
-    by_name: dict[str, list[Definition]] = {}
-    for definition in found:
-        for name in definition.names:
-            by_name.setdefault(name, []).append(definition)
+    found, by_name = definitions(prelude), _by_name(prelude)
     kept: set[int] = set()
     wanted = set(WORD.findall(text)).union(*(definition.words for definition in found if not definition.names))
     while wanted:
@@ -132,12 +128,28 @@ def used_definitions(prelude: str, text: str) -> list[str]:
     return [definition.text for definition in found if id(definition) in kept or not definition.names]
 
 
+def used_prelude(prelude: str, text: str) -> str:
+    """The same with the guard, by whose macro a text asks for the dialect."""
+    ifndef, define, _ = prelude.split("\n", 2)
+    return "".join((ifndef, "\n", define, "\n", *used_definitions(prelude, text), "#endif\n"))
+
+
 @lru_cache(maxsize=32)
 def definitions(prelude: str) -> tuple[Definition, ...]:
     """What a prelude consists of, without the guard around all of it."""
     guard, _, rest = prelude.partition("#define")
     body = rest.partition("\n")[2].removesuffix("#endif\n") if guard.startswith("#ifndef") else prelude
     return tuple(_definition("".join(lines)) for lines in _blocks(body.splitlines(keepends=True)))
+
+
+@lru_cache(maxsize=32)
+def _by_name(prelude: str) -> dict[str, list[Definition]]:
+    """The same by what they define."""
+    named: dict[str, list[Definition]] = {}
+    for definition in definitions(prelude):
+        for name in definition.names:
+            named.setdefault(name, []).append(definition)
+    return named
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:

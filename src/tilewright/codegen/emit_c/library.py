@@ -16,7 +16,7 @@ from tilewright.codegen.emit_c.constant_packing import linked_preparation, prepa
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.nest import defined, nest_helpers, routine_of
 from tilewright.codegen.emit_c.operator_nests import linked_nest, nest_declaration, nest_text, unambiguous
-from tilewright.codegen.emit_c.prelude import prelude
+from tilewright.codegen.emit_c.prelude import with_prelude
 from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
@@ -109,7 +109,7 @@ def _file(
     """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
     kernels = kernel_functions(file, [call for routine in routines for call in routine.calls])
     used = helpers.union(*(routine.helpers for routine in routines))
-    return "\n".join([comment(file.header), *prelude(file.dialect, used), *kernels.text, *functions]), kernels.linked
+    return f"{comment(file.header)}\n{with_prelude(file.dialect, used, [*kernels.text, *functions])}", kernels.linked
 
 
 @dataclass(slots=True)
