@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,11 @@ def normal(*shape: int) -> Floats:
 
 def run(graph: Graph, operands: list[Floats]) -> Floats:
     """The only output, with every input at the end of its memory."""
+    return built(graph)(operands)
+
+
+def built(graph: Graph) -> Callable[[list[Floats]], Floats]:
+    """The same for any operands."""
     executable, constants = loading.load(
         generated(graph, Precision.FLOAT32),
         graph,
@@ -36,10 +42,14 @@ def run(graph: Graph, operands: list[Floats]) -> Floats:
         threads=1,
         strict=lambda: generated(graph, Precision.STRICT),
     )
-    inputs = [*operands, *constants]
-    outputs = executable.new_outputs(inputs)
-    executable.run([at_end(value) for value in inputs], outputs)
-    return outputs[0]
+
+    def run_with(operands: list[Floats]) -> Floats:
+        inputs = [*operands, *constants]
+        outputs = executable.new_outputs(inputs)
+        executable.run([at_end(value) for value in inputs], outputs)
+        return outputs[0]
+
+    return run_with
 
 
 def generated(graph: Graph, precision: Precision) -> Artifact:
