@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilewright.plan.types import ModelPlan
+from tilewright.plan.types import Plan
 from tilewright.report import units
 from tilewright.report.layout import columns
 
@@ -33,9 +33,9 @@ class ChainTime:
     """Whether an operand of one of them is a constant."""
 
 
-def chain_times(measured: Sequence[tuple[str, float]], model_plan: ModelPlan) -> tuple[ChainTime, ...]:
-    """The chains of a plan with the seconds that were measured for each, by name."""
-    plans = {plan.chain.name: plan for plan in model_plan.plans}
+def chain_times(measured: Sequence[tuple[str, float]], planned: Sequence[Plan]) -> tuple[ChainTime, ...]:
+    """The chains of a model with the seconds that were measured for each, by name."""
+    plans = {plan.chain.name: plan for plan in planned}
     found = []
     for name, seconds in measured:
         plan = plans.get(name)

@@ -10,6 +10,7 @@ from onnx import TensorProto, helper
 import tilewright.onnx as ort
 import tilewright.onnx.backend as backend
 from tests.support.onnx_models import info, model, node
+from tilewright import compiler
 from tilewright.errors import DTypeError, FeedError, InvalidModel, PositionError, ShapeError, TilewrightError
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
@@ -226,6 +227,15 @@ def test_explain_and_profile_mark_what_runs_as_numpy():
     assert all(one.seconds >= 0 for one in profile.chains)
     assert "runs as NumPy" in str(profile)
     assert profile.chains[0].size_bytes == 48
+
+
+def test_profiles_are_planned_once(monkeypatch):
+    session = ort.InferenceSession(doubling())
+    first = session.profile({"x": np.ones((2, 3), np.float32)})
+    monkeypatch.setattr(compiler, "plan", lambda *_, **__: pytest.fail("planned again"))
+    again = session.profile({"x": np.ones((2, 3), np.float32)})
+    assert [one.predicted_seconds for one in again.chains] == [one.predicted_seconds for one in first.chains]
+    assert first.chains[0].predicted_seconds > 0
 
 
 def test_profile_looks_at_lengths_as_they_were_compiled():

@@ -39,7 +39,7 @@ from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
-from tilewright.plan.types import ModelPlan
+from tilewright.plan.types import ModelPlan, Plan
 from tilewright.precision import Precision
 from tilewright.progress import preparing
 from tilewright.runtime import calibration
@@ -300,6 +300,8 @@ class Step:
         context = remaining.context
         self.stage = stage
         self.compiled: Compiled | None = None
+        self.plans: tuple[Plan, ...] = ()
+        """Of the chains of its graph, once a profile asked for them; they hold no constants."""
         if stage.graph is not None:
             try:
                 self.compiled = context.compiled(stage.graph)
