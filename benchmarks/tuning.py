@@ -7,6 +7,7 @@
     python -m benchmarks.tuning headlines [--problems 64x64x64] [--threads 2]    # products beside naive loops and peers
     python -m benchmarks.tuning gains [--problems G7,C8]              # `tilewright tune` itself, with a hundred trials
     python -m benchmarks.tuning report                                # tables, printed, and put among the results
+    python -m benchmarks.tuning all                                   # all of it, in this order: about ten hours
 
 `measure` fills tables of variants, the sixteen problems of `studies.tuned.problems.EXHAUSTIVE` first, in three passes. It
 can be stopped at any time and goes on where it was, as can `finals`, `headlines` and `gains`. All methods ask the same
@@ -183,6 +184,14 @@ def run_report(options: argparse.Namespace) -> None:
     print("\n".join(lines))
 
 
+def run_all(options: argparse.Namespace) -> None:
+    """Every command, in a process of its own, with what it has by default."""
+    commands = ["measure", "features", "features --sixteen --count 1000", "judge", "finals", "headlines", "headlines --threads 2"]
+    for command in (*commands, "gains", "report"):
+        words = [*command.split(), "--directory", str(options.directory)]
+        subprocess.run([sys.executable, "-m", "benchmarks.tuning", *words], check=True)
+
+
 def _report(
     rows: list[tables.Row], products: dict[str, dict[str, float]], parallel: dict[str, dict[str, float]]
 ) -> Iterator[str]:
@@ -250,6 +259,7 @@ def parsed(arguments: list[str]) -> argparse.Namespace:
         "gains": run_gains,
         "gain": run_gain,
         "report": run_report,
+        "all": run_all,
     }
     found = {name: commands.add_parser(name) for name in runs}
     for name, command in found.items():

@@ -35,10 +35,11 @@ class Gain:
     kept: int
     """Chains with a tuned plan, of `chains`."""
     chains: int
-    told: list[float]
+    reported: list[float]
     """The time of the best plan over that of the planner's choice, as tuning reports it, of each chain that it keeps."""
-    calls: float
-    """The time of a call with tuned plans over that of a call with the planner's, the median of fresh pairs."""
+    calls: float | None
+    """The time of a call with tuned plans over that of a call with the planner's, the median of fresh pairs; None where no
+    plan was kept: calls run the same code."""
     seconds: float
     """Processor seconds of tuning."""
 
@@ -54,7 +55,7 @@ def measure(problem: Problem) -> dict[str, Any]:
     is_undone = any(result.is_whole and result.judgement is Judgement.STAYS for result in results)
     kept = [] if is_undone else [result for result in chains if result.judgement is not Judgement.STAYS]
     spent = sum(end[:4]) - sum(begin[:4])
-    calls = _calls(problem) if kept else 1.0
+    calls = _calls(problem) if kept else None
     return asdict(Gain(sum(one.measured for one in chains), len(kept), len(chains), [one.ratio for one in kept], calls, spent))
 
 
@@ -76,25 +77,26 @@ def _calls(problem: Problem) -> float:
 def table(gains: Mapping[str, Mapping[str, Any]]) -> Sequence[str]:
     """A line for each problem, and what all gain together.
 
-    >>> gain = {"measured": 101, "kept": 1, "chains": 1, "told": [0.9], "calls": 0.91, "seconds": 40.0}
-    >>> print("\\n".join(table({"G2": gain, "G7": {**gain, "kept": 0, "told": [], "calls": 1.0}})))
-              plans  chains kept  told  calls  processor seconds
-    G2          101       1 of 1  0.90   0.91                 40
-    G7          101       0 of 1         1.00                 40
-    geometric mean of calls 0.954, slowest 1.000
+    >>> gain = {"measured": 101, "kept": 1, "chains": 1, "reported": [0.9], "calls": 0.91, "seconds": 40.0}
+    >>> print("\\n".join(table({"G2": gain, "G7": {**gain, "kept": 0, "reported": [], "calls": None}})))
+              plans  chains kept  reported  calls  processor seconds
+    G2          101       1 of 1      0.90   0.91                 40
+    G7          101       0 of 1                                  40
+    geometric mean of calls with kept plans 0.910, slowest 0.910; 1 of 2 problems keep none, and run the code of before
     """
-    head = ["", "plans", "chains kept", "told", "calls", "processor seconds"]
+    head = ["", "plans", "chains kept", "reported", "calls", "processor seconds"]
     lines = [
         [
             name,
             f"{one['measured']}",
             f"{one['kept']} of {one['chains']}",
-            " ".join(f"{ratio:.2f}" for ratio in one["told"]),
-            f"{one['calls']:.2f}",
+            " ".join(f"{ratio:.2f}" for ratio in one["reported"]),
+            "" if one["calls"] is None else f"{one['calls']:.2f}",
             f"{one['seconds']:.0f}",
         ]
         for name, one in gains.items()
     ]
-    calls = [one["calls"] for one in gains.values()]
-    last = f"geometric mean of calls {geometric_mean(calls):.3f}, slowest {max(calls):.3f}"
+    calls = [one["calls"] for one in gains.values() if one["calls"] is not None]
+    mean = f"geometric mean of calls with kept plans {geometric_mean(calls):.3f}, slowest {max(calls):.3f}; " if calls else ""
+    last = f"{mean}{len(gains) - len(calls)} of {len(gains)} problems keep none, and run the code of before"
     return [*columns([head, *lines], right=range(1, len(head))), last]

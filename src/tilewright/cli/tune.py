@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,12 +15,14 @@ from tilewright.cli.onnx_package import require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
 from tilewright.cli.tuning_progress import tuning_progress
+from tilewright.errors import TilewrightError
 from tilewright.tune.pipeline.executors import HERE, Executor
+from tilewright.tune.pipeline.ranking import LEARNING, PRICE
 from tilewright.tune.pipeline.ranking import NAMES as RANKERS
-from tilewright.tune.pipeline.ranking import PRICE
 from tilewright.tune.pipeline.results import Judgement, Result
 from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
 from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
+from tilewright.tune.timing.pairs import LEAST_GAIN, LEAST_WINS
 
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
@@ -44,6 +47,11 @@ if TYPE_CHECKING:
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the schedules that are drawn.")
 @click.option(
     "--ranker", type=click.Choice(RANKERS), default=PRICE, show_default=True, help="Who orders the plans that are drawn."
+)
+@click.option(
+    "--ranker-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Read a ranker that learned from this file, or save it there if there is none.",
 )
 @click.option("--search", type=click.Choice(SEARCHES), default=RANKED, show_default=True, help="How plans are chosen.")
 @click.option(
@@ -82,6 +90,7 @@ def tune(
     trials: int,
     seed: int,
     ranker: str,
+    ranker_file: Path | None,
     search: str,
     unroll: str,
     scheduler: str | None,
@@ -108,12 +117,13 @@ def tune(
         _export(exported)
     elif subject is not None:
         plans = _plans_of(subject, softmax, relu, arguments, shapes)
-        _tune(subject, plans, Request(trials, seed, ranker=ranker, search=search, unroll=unroll), forget, scheduler)
+        request = Request(trials, seed, ranker=ranker, ranker_file=ranker_file, search=search, unroll=unroll)
+        _tune(subject, plans, request, forget, scheduler)
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
 
-MEASURED = ("trials", "seed", "ranker", "search", "unroll", "scheduler")
+MEASURED = ("trials", "seed", "ranker", "ranker_file", "search", "unroll", "scheduler")
 """Options that mean nothing where nothing is measured."""
 PARTNERS = {
     **dict.fromkeys(("minutes", "dry_run", "ship"), "fit"),
@@ -134,6 +144,10 @@ def _check_partners(context: click.Context) -> None:
     for option, partner in PARTNERS.items():
         if option in given and partner not in given:
             raise click.UsageError(f"{names[option]} says something of {names[partner]} only; give both")
+    if "ranker_file" in given and context.params["ranker"] not in LEARNING:
+        raise click.UsageError(f"--ranker-file is of rankers that learn; give --ranker {' or '.join(LEARNING)}, too")
+    if "ranker" in given and context.params["search"] != RANKED:
+        raise click.UsageError(f"--ranker orders the plans of --search {RANKED}; leave one of them out")
     if "forget" in given and (idle := [option for option in MEASURED if option in given]):
         raise click.UsageError(f"--forget measures nothing; leave out {', '.join(names[option] for option in idle)}")
 
@@ -165,14 +179,24 @@ def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler:
     database = tuning_database.default()
     with user_code.blamed(subject):
         if forget:
-            count = tuning.untuned(plans, database, _machine())
-            click.echo(
-                f"the choice of the planner is back: {count} of its chains had tuned plans" if count else "nothing was tuned"
-            )
+            machine = _machine()
+            count = tuning.untuned(plans, database, machine)
+            back = f"the choice of the planner is back: {count} of its chains had tuned plans"
+            click.echo(back if count else f"nothing was tuned for {tuning_database.machine_key(machine)}")
             return
-        with _executor(scheduler) as executor, tuning_progress() as progress:
+        with _executor(scheduler) as executor, tuning_progress() as progress, _going_on():
             for result in tuning.tune_chains(plans, database, request, progress, executor, is_shared=_is_model(subject)):
-                click.echo(_told(result, with_machine=scheduler is not None))
+                click.echo(_line_of(result, with_machine=scheduler is not None))
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Say what an interrupted run has kept."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo("what was measured is kept: the same command goes on where it was", err=True)
+        raise
 
 
 def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:
@@ -215,7 +239,16 @@ def _plans_of_model(path: str, shapes: dict[str, tuple[int, ...]]) -> Plans:
     def planned(machine: Machine) -> list[ModelPlan]:
         session = ort.InferenceSession(path, target=machine, prepare=False)
         names = {extent for declared in session.get_inputs() for extent in declared.shape if isinstance(extent, str)}
-        return session.model_plans(**{name: shape[0] if name in names else shape for name, shape in shapes.items()})
+        given = {name: shape[0] if name in names else shape for name, shape in shapes.items()}
+        try:
+            return session.model_plans(**given)
+        except TilewrightError as problem:
+            if not (missing := sorted(names - set(given))):
+                raise
+            why = f"the size of {', '.join(missing)} is not known"
+            raise TilewrightError(
+                "plans are measured at one size", where=path, why=why, hint=f"give it: --shape {missing[0]}=128"
+            ) from problem
 
     return planned
 
@@ -228,10 +261,10 @@ def _known(shape: tuple[int | str, ...]) -> tuple[int, ...]:
     return extents
 
 
-def _told(result: Result, *, with_machine: bool = False) -> str:
+def _line_of(result: Result, *, with_machine: bool = False) -> str:
     """One chain, or calls as a whole, and the machine that measured it where there may be several.
 
-    >>> _told(Result("products", 101, 0.91, Judgement.KEPT))
+    >>> _line_of(Result("products", 101, 0.91, Judgement.KEPT))
     'products: 101 plans measured; the best takes 0.910 of the time of the choice of the planner: used from now on'
     """
     name = f"{result.name} on {result.machine}" if with_machine else result.name
@@ -245,8 +278,18 @@ def _told(result: Result, *, with_machine: bool = False) -> str:
         Judgement.WINS: "whole calls decide at the end",
         Judgement.STAYS: f"the {used} stays",
     }
-    measured = f"{result.measured} plans measured; the best takes {result.ratio:.3f} of the time of the {used}"
-    return f"{name}: {measured}: {verdict[result.judgement]}"
+    plans = f"{result.measured} plan{'s' * (result.measured != 1)} measured"
+    best = f"the best takes {result.ratio:.3f} of the time of the {used}{_doubt(result)}"
+    return f"{name}: {plans}; {best}: {verdict[result.judgement]}"
+
+
+def _doubt(result: Result) -> str:
+    """Why a plan that seems faster is not used."""
+    if result.judgement is not Judgement.STAYS or result.ratio >= 1:
+        return ""
+    if result.ratio > LEAST_GAIN:
+        return f", and {LEAST_GAIN} is asked for"
+    return f", but wins {result.wins:.0%} of the pairs, and {LEAST_WINS:.0%} are asked for"
 
 
 def _whole(result: Result) -> str:

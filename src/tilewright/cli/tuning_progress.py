@@ -9,42 +9,52 @@ from contextlib import contextmanager
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as Bars
+
+from tilewright.tune.pipeline.trials import Progress
 
 LINES_S = 10.0
 """Between lines."""
 
-Told = Callable[[int, int], None]
-"""As `tune.pipeline.trials.Told`."""
-
 
 @contextmanager
-def tuning_progress() -> Iterator[Callable[[str], Told]]:
-    """Of every chain what is to be told how many of its plans are measured."""
+def tuning_progress() -> Iterator[Callable[[str], Progress]]:
+    """By the name of a chain, what shows how many of its plans are measured."""
     if not sys.stderr.isatty():
         yield _lines
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(compact=True))
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
 
-        def bar(chain: str) -> Told:
+        def bar(chain: str) -> Progress:
             number = bars.add_task(chain, total=None)
             return lambda done, total: bars.update(number, completed=done, total=total)
 
         yield bar
 
 
-def _lines(chain: str) -> Told:
-    """The first, the last, and one in a while."""
-    begin = told_s = time.monotonic()
+def _lines(chain: str) -> Progress:
+    """The first, the last, and some between; the time that is left is by what was measured since the first."""
+    first: tuple[float, int] | None = None
+    last_s, last = 0.0, (-1, -1)
 
-    def told(done: int, total: int) -> None:
-        nonlocal told_s
+    def progress(done: int, total: int) -> None:
+        nonlocal first, last_s, last
         now = time.monotonic()
-        if 0 < done < total and now - told_s < LINES_S:
+        first = first or (now, done)
+        if (done, total) == last or (0 < done < total and last[0] >= 0 and now - last_s < LINES_S):
             return
-        told_s = now
-        left = f", {(now - begin) / done * (total - done):.0f} s left" if 0 < done < total else ""
-        click.echo(f"{chain}: {done} of {total} plans{left}", err=True)
+        last_s, last = now, (done, total)
+        click.echo(f"{chain}: {done} of {total} plans{_left(now - first[0], done - first[1], total - done)}", err=True)
 
-    return told
+    return progress
+
+
+def _left(spent_s: float, measured: int, left: int) -> str:
+    """The time for what is left at the pace so far.
+
+    >>> _left(2.0, 24, 76), _left(2.0, 0, 76), _left(2.0, 24, 0)
+    (', 6 s left', '', '')
+    """
+    return f", {spent_s / measured * left:.0f} s left" if measured and left else ""

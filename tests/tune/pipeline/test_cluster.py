@@ -107,7 +107,7 @@ def test_a_worker_is_killed_while_it_measures_and_nothing_is_lost_or_counted_twi
         (machine,) = client.machines()
         processes = client._client.run(os.getpid)
 
-        def told(chain: str) -> trials.Told:
+        def progress(chain: str) -> trials.Progress:
             def kill(done: int, total: int) -> None:
                 if done and not killed:
                     killed.extend(address for address, tasks in client._client.processing().items() if tasks)
@@ -115,7 +115,7 @@ def test_a_worker_is_killed_while_it_measures_and_nothing_is_lost_or_counted_twi
 
             return kill
 
-        (result,) = tune(CASE, database, Request(trials=11), told, client)
+        (result,) = tune(CASE, database, Request(trials=11), progress, client)
         assert len(client.alive(machine_key(machine))) == 1
     assert killed
     rows = database.measurements()
@@ -139,7 +139,7 @@ def test_tasks_of_a_killed_worker_are_answered_once(local):
 def test_a_scheduler_that_goes_away_is_a_clear_end_from_which_the_same_command_goes_on(local, database, monkeypatch):
     monkeypatch.setattr(trials, "BATCH", 4)
 
-    def told(chain: str) -> trials.Told:
+    def progress(chain: str) -> trials.Progress:
         def kill(done: int, total: int) -> None:
             if done == 4:
                 local.scheduler.kill()
@@ -149,7 +149,7 @@ def test_a_scheduler_that_goes_away_is_a_clear_end_from_which_the_same_command_g
     with local.client() as client:
         (machine,) = client.machines()
         with pytest.raises(SchedulerLost, match="the scheduler has gone away") as ended:
-            tune(CASE, database, Request(trials=11), told, client)
+            tune(CASE, database, Request(trials=11), progress, client)
     assert "goes on where it was" in ended.value.hint
     kept = database.measurements()
     assert 4 <= len(kept) < 12

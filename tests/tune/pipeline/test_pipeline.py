@@ -13,6 +13,7 @@ from click.testing import CliRunner
 import tilewright as tw
 from tests.support.verdicts import judged
 from tilewright.cli.explain import explain
+from tilewright.cli.tune import _line_of
 from tilewright.cli.tune import tune as command
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
@@ -25,7 +26,7 @@ from tilewright.runtime.tuning.database import TuningDatabase, Winner
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.pipeline import ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
-from tilewright.tune.pipeline.results import Judgement
+from tilewright.tune.pipeline.results import Judgement, Result
 from tilewright.tune.pipeline.tuning import Request, plans_of, tune, tune_chains, untuned
 from tilewright.tune.pipeline.variants import variants
 from tilewright.tune.rankers.simple import ByPrice
@@ -184,6 +185,15 @@ def test_a_plan_that_wins_once_is_not_kept_unless_it_wins_loaded_anew(database, 
     assert plan_of_case().tuned is None
 
 
+def test_a_plan_that_stays_is_told_with_what_was_missing():
+    result = Result("products", 101, 0.91, Judgement.STAYS, wins=0.6)
+    planner = "the choice of the planner"
+    said = "products: 101 plans measured; the best takes {} of the time of " + planner + "{}: " + planner + " stays"
+    assert _line_of(result) == said.format("0.910", ", but wins 60% of the pairs, and 75% are asked for")
+    assert _line_of(replace(result, ratio=0.99)) == said.format("0.990", ", and 0.98 is asked for")
+    assert _line_of(replace(result, ratio=1.02)) == said.format("1.020", "")
+
+
 def test_every_machine_has_all_trials(database):
     cascade_lake = Machine.named("cascadelake-4208")
 
@@ -260,13 +270,18 @@ def test_rankers_that_learn_see_what_was_measured_of_other_chains(database, monk
     tune(CASE, database, Request(trials=3))
     with pytest.raises(TilewrightError, match=f"the {name} ranker has too little to learn from") as refused:
         tune(CASE, database, Request(trials=3, ranker=name))
-    assert "0 plans of other chains" in refused.value.why
+    assert "measured 0 plans of other chains" in refused.value.why
+    cache = database.path.parent
     other = Case("product", lambda a, b: a @ b, ((96, 64), (64, 80)))
-    (result,) = tune(other, database, Request(trials=3, ranker=name))
+    (result,) = tune(other, database, Request(trials=3, ranker=name, ranker_file=cache / "ranker"))
     assert result.measured == 4
     rows = database.measurements()
     tune(other, database, Request(trials=3, ranker=name))
     assert database.measurements() == rows, "its own rows change no order"
+    tune(CASE, database, Request(trials=2, ranker=name, ranker_file=cache / "ranker"))
+    (cache / "ranker").write_text((cache / "ranker").read_text().replace(rows[0].machine, "another"))
+    with pytest.raises(TilewrightError, match="the saved ranker has another machine"):
+        tune(CASE, database, Request(trials=2, ranker=name, ranker_file=cache / "ranker"))
 
 
 def test_a_database_that_cannot_be_used_warns_once_and_changes_nothing(database, caplog):
@@ -296,7 +311,7 @@ def test_the_command_line(database, monkeypatch, tmp_path):
         "the choice of the planner is back: 1 of its chains had tuned plans"
         in runner.invoke(command, [*given, "--forget"]).output
     )
-    assert "nothing was tuned" in runner.invoke(command, [*given, "--forget"]).output
+    assert "nothing was tuned for " in runner.invoke(command, [*given, "--forget"]).output
     assert "tuned" not in runner.invoke(explain, [*given]).output
 
 
@@ -311,6 +326,8 @@ def test_the_command_line(database, monkeypatch, tmp_path):
         (["G1", "--dry-run"], "--dry-run says something of --fit only"),
         (["--forget"], "--forget says something of WHAT only"),
         (["G1", "--shape", "x=1x2"], "--arg is of a function's"),
+        (["G1", "--ranker", "random", "--search", "evolution"], "--ranker orders the plans of --search ranked"),
+        (["G1", "--ranker-file", "a"], "--ranker-file is of rankers that learn"),
     ],
 )
 def test_wrong_usage_says_what(arguments, message):

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
+import math
 import sqlite3
 from collections.abc import Iterable, Iterator
 from dataclasses import MISSING, asdict, dataclass, fields
@@ -219,11 +221,42 @@ def _unlike_a_measurement(row: object) -> str:
         return f"it lacks {', '.join(lacking)}"
     if unknown := sorted(row.keys() - columns.keys()):
         return f"measurements have no {', '.join(unknown)}"
-    if others := [name for name in TEXTS if not isinstance(row.get(name, ""), str)]:
+    if others := [name for name in TEXTS if not _is_text(row.get(name, ""))]:
         return f"{', '.join(others)} must be text"
-    if others := [name for name in row_files.NUMBERS if not isinstance(row[name], float | int | None)]:
-        return f"{', '.join(others)} must be numbers"
-    return ""
+    if not _is_time(row["seconds"]) or not _is_time(row["predicted_s"], may_be_infinite=True):
+        return f"{' and '.join(row_files.NUMBERS)} must be seconds above 0, or null"
+    return "" if _are_features(row["features"]) else "features must be a list of numbers, as text"
+
+
+def _is_text(value: object) -> bool:
+    """Whether SQLite can store it as text."""
+    try:
+        return isinstance(value, str) and bool(value.encode() or True)
+    except UnicodeEncodeError:
+        return False
+
+
+def _is_time(value: object, *, may_be_infinite: bool = False) -> bool:
+    """Whether it is a number of seconds or None. The price of a schedule that the planner refuses is infinite."""
+    seconds = _number(value)
+    return value is None or (seconds > 0 and (may_be_infinite or seconds < math.inf))
+
+
+def _are_features(text: str) -> bool:
+    """Whether it is a list of sizes in JSON; empty text stands for none."""
+    try:
+        found = json.loads(text or "[]")
+    except ValueError:
+        return False
+    return isinstance(found, list) and all(0 <= _number(size) < math.inf for size in found)
+
+
+def _number(value: object) -> float:
+    """As a float; NaN where it is none, or too large for one."""
+    try:
+        return float(value) if isinstance(value, float | int) and not isinstance(value, bool) else math.nan
+    except OverflowError:
+        return math.nan
 
 
 def default() -> TuningDatabase:

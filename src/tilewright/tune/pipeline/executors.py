@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
 
+LOG = logging.getLogger("tilewright.tune")
 Answer = TypeVar("Answer")
 Task = tuple[Any, ...]
 """Arguments of a function."""
 
 
-def alone(function: Callable[..., Answer], task: Task) -> Answer:
-    """A task, while no other measures on this host, whichever process it is of."""
-    with FileLock(Path(tempfile.gettempdir()) / f"tilewright-measures-{os.getuid()}.lock"):
+def alone(function: Callable[..., Answer], task: Task, waits: Callable[[], None] = lambda: None) -> Answer:
+    """A task, while no other measures on this host, whichever process it is of. `waits` is called where it has to wait."""
+    lock = FileLock(Path(tempfile.gettempdir()) / f"tilewright-measures-{os.getuid()}.lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        waits()
+        lock.acquire()
+    try:
         return function(*task)
+    finally:
+        lock.release()
 
 
 class Executor(Protocol):
@@ -49,7 +59,11 @@ class Here:
     def run(self, machine: Machine, function: Callable[..., Answer], tasks: Iterable[Task]) -> Iterator[tuple[int, Answer]]:
         """One after the other, and none beside those of other processes."""
         for number, task in enumerate(tasks):
-            yield number, alone(function, task)
+            yield number, alone(function, task, _waits)
+
+
+def _waits() -> None:
+    LOG.warning("another run measures on this machine; this one waits for it")
 
 
 HERE = Here()

@@ -8,6 +8,9 @@ import signal
 from collections.abc import Callable
 from math import isfinite
 
+WAITING_S, WAITING = 10.0, 100.0
+"""A call that waits uses no processor: it ends after so many seconds, and so many times its limit, of any clock."""
+
 
 def returns(call: Callable[[], object], limit_s: float = float("inf")) -> bool:
     """Whether a call comes back, within `limit_s` seconds of a processor, in a copy of this process.
@@ -37,7 +40,8 @@ def _die_silently(limit_s: float) -> None:
 
     faulthandler.disable()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGPROF):
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGPROF, signal.SIGALRM):
         signal.signal(number, signal.SIG_DFL)
     if isfinite(limit_s):
         signal.setitimer(signal.ITIMER_PROF, max(limit_s, 1e-6))
+        signal.setitimer(signal.ITIMER_REAL, WAITING_S + WAITING * limit_s)

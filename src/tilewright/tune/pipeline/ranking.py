@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
+from pathlib import Path
 
+from tilewright import __version__
 from tilewright.errors import TilewrightError, installing
-from tilewright.runtime.tuning.database import Measurement, TuningDatabase
+from tilewright.machine.machine import Machine
+from tilewright.runtime.tuning.database import Measurement, TuningDatabase, machine_key
+from tilewright.tune.rankers import saved
 from tilewright.tune.rankers.ranker import Ranker, Variant
 from tilewright.tune.rankers.simple import AtRandom, ByPrice
 
@@ -17,24 +21,39 @@ LEAST_MEASUREMENTS = 50
 """To learn from."""
 
 
-def trained(name: str, database: TuningDatabase, machine: str, problems: Collection[str], seed: int) -> Ranker:
+def trained(
+    name: str, database: TuningDatabase, machine: Machine, problems: Collection[str], seed: int, file: Path | None = None
+) -> Ranker:
     """A ranker of `NAMES` for problems, of whose rows it sees none: a run that is interrupted is ranked again as it was.
 
-    Raises `TilewrightError` where there is too little to learn from, or no package to learn by.
+    A ranker that learns is read from `file` where that exists, and saved there where it does not. Raises `TilewrightError` for a
+    file of another ranker, machine or release, where there is too little to learn from, and without the package to learn by.
     """
     if name not in LEARNING:
         return ByPrice() if name == PRICE else AtRandom(seed)
     ranker = _untrained(name, seed)
-    measured = (row for row in database.measurements(machine) if row.problem not in problems)
-    variants = [found for row in measured if (found := _variant(row)) is not None]
-    if len(variants) < LEAST_MEASUREMENTS:
+    if file is not None and file.exists():
+        saved.restore(file, ranker, machine_key(machine))
+        return ranker
+    ranker.train(_measured(name, database, machine, problems))
+    if file is not None:
+        saved.save(file, ranker, machine_key(machine))
+    return ranker
+
+
+def _measured(name: str, database: TuningDatabase, machine: Machine, problems: Collection[str]) -> list[Variant]:
+    """What a ranker learns from: what this release measured of other problems on this kind of machine."""
+    rows = [row for row in database.measurements(machine_key(machine)) if row.problem not in problems]
+    variants = [_variant(row, len(machine.levels)) for row in rows if _is_of_this_release(row)]
+    found = [variant for variant in variants if variant is not None]
+    if len(found) < LEAST_MEASUREMENTS:
         raise TilewrightError(
             f"the {name} ranker has too little to learn from",
-            why=f"{len(variants)} plans of other chains were measured on {machine}, at least {LEAST_MEASUREMENTS} are wanted",
+            why=f"release {__version__} measured {len(found)} plans of other chains on {machine_key(machine)}; "
+            f"at least {LEAST_MEASUREMENTS} are wanted",
             hint="tune others with --ranker price first, or --import measurements of this machine",
         )
-    ranker.train(variants)
-    return ranker
+    return found
 
 
 def _untrained(name: str, seed: int) -> Ranker:
@@ -50,9 +69,14 @@ def _untrained(name: str, seed: int) -> Ranker:
         raise TilewrightError(f"the {name} ranker needs the package {problem.name}", hint=installing("tune")) from problem
 
 
-def _variant(row: Measurement) -> Variant | None:
-    """What was measured, as rankers see it; None for wrong results, and where features are missing."""
+def _variant(row: Measurement, levels: int) -> Variant | None:
+    """A measurement as rankers see it, with a working set for each level; None for wrong results, and without these features."""
     features = json.loads(row.features or "[]")
-    if row.seconds is None or row.predicted_s is None or not features:
+    if row.seconds is None or row.predicted_s is None or len(features) != levels:
         return None
     return Variant(row.problem, tuple(map(float, features)), row.predicted_s, row.seconds)
+
+
+def _is_of_this_release(row: Measurement) -> bool:
+    """Whether features and prices mean what they mean here."""
+    return row.release.split(" ")[0] == __version__

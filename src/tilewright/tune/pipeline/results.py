@@ -27,6 +27,8 @@ class Result:
     ratio: float
     """The time of the best plan over that of the plan in use, in pairs; 1 where nothing was compared."""
     judgement: Judgement
+    wins: float = 0.0
+    """The share of pairs that the best plan won, in its worst series."""
     why: str = ""
     """Where nothing was compared."""
     machine: str = ""

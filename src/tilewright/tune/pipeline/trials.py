@@ -20,12 +20,12 @@ from tilewright.tune.pipeline.variants import Trial
 from tilewright.tune.pipeline.work import HOPELESS, Measured, Paired, measure, measure_pairs
 from tilewright.tune.schedules.timing import PLANS_PER_LIBRARY, Problem
 
-__all__ = ["BATCH", "HOPELESS", "Told", "Trials"]
+__all__ = ["BATCH", "HOPELESS", "Progress", "Trials"]
 
 BATCH = 2 * PLANS_PER_LIBRARY
 
-Told = Callable[[int, int], None]
-"""Is told how many variants are done, and of how many."""
+Progress = Callable[[int, int], None]
+"""Gets how many variants are done, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Trials:
         return None if isinstance(self.case, ChainCase) else self.model
 
     def measure(
-        self, found: Sequence[Trial], told: Told = lambda done, total: None, best_s: float = float("inf")
+        self, found: Sequence[Trial], progress: Progress = lambda done, total: None, best_s: float = float("inf")
     ) -> dict[str, float]:
         """Seconds of a call on one thread, by the digest of a variant, of those that compute the right result.
 
@@ -70,11 +70,11 @@ class Trials:
         run = self.run_of(found)
         known = self.known(run)
         batches = list(_batches([variant for variant in found if variant.digest not in known]))
-        told(len(known), len(found))
+        progress(len(known), len(found))
         for number, measured in self.executor.run(self.planned_for, measure, self._tasks(batches, known, best_s)):
             known |= measured.seconds
             self.keep(batches[number], measured, run)
-            told(len(known), len(found))
+            progress(len(known), len(found))
         return {digest: seconds for digest, seconds in known.items() if seconds is not None}
 
     def run_of(self, found: Sequence[Trial]) -> str:

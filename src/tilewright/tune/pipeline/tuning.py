@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeAlias
 
 import tilewright as tw
@@ -17,7 +18,7 @@ from tilewright.tune.pipeline import ranking, unrolling
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.results import Judgement, Result
-from tilewright.tune.pipeline.trials import Told, Trials
+from tilewright.tune.pipeline.trials import Progress, Trials
 from tilewright.tune.pipeline.variants import Trial, variants
 from tilewright.tune.pipeline.winners import Winners, keys_of
 from tilewright.tune.pipeline.work import Paired
@@ -47,6 +48,8 @@ class Request:
     """Of the re-measurement; None: as calls have."""
     ranker: str = ranking.PRICE
     """Who orders the plans that are drawn: of `ranking.NAMES`."""
+    ranker_file: Path | None = None
+    """Where a ranker that learns is read from, or saved if the file does not exist."""
     search: str = RANKED
     """How plans are chosen: of `SEARCHES`."""
     unroll: str = unrolling.NONE
@@ -65,7 +68,7 @@ class Run:
     request: Request
     ranker: Ranker
     winners: Winners
-    told: Callable[[str], Told]
+    progress: Callable[[str], Progress]
 
     @property
     def database(self) -> TuningDatabase:
@@ -77,7 +80,7 @@ def tune(
     case: Case,
     database: TuningDatabase,
     request: Request,
-    told: Callable[[str], Told] = lambda chain: lambda done, total: None,
+    progress: Callable[[str], Progress] = lambda chain: lambda done, total: None,
     executor: Executor = HERE,
 ) -> list[Result]:
     """Measure variants of every chain of a function, and keep those that win in the database.
@@ -85,7 +88,7 @@ def tune(
     Raises what compilers and executors raise. Rows are written batch by batch: an interrupted run has lost nothing, and goes on
     where it was.
     """
-    return list(tune_chains(plans_of(case), database, request, told, executor))
+    return list(tune_chains(plans_of(case), database, request, progress, executor))
 
 
 def plans_of(case: Case) -> Plans:
@@ -102,7 +105,7 @@ def tune_chains(
     plans: Plans,
     database: TuningDatabase,
     request: Request,
-    told: Callable[[str], Told],
+    progress: Callable[[str], Progress],
     executor: Executor = HERE,
     *,
     is_shared: bool = False,
@@ -115,8 +118,9 @@ def tune_chains(
         with tuned_plans.ignored():
             models = plans(machine)
         problems = frozenset[str]().union(*map(keys_of, models))
-        ranker = ranking.trained(request.ranker, database, machine_key(machine), problems, request.seed)
-        run = Run(request, ranker, Winners(machine, models, database, executor, request.threads), told)
+        name = request.ranker if request.search == RANKED else ranking.PRICE
+        ranker = ranking.trained(name, database, machine, problems, request.seed, request.ranker_file)
+        run = Run(request, ranker, Winners(machine, models, database, executor, request.threads), progress)
         chains = _by_time(models)
         trials = shared_out(request.trials, [share for share, _, _ in chains]) if is_shared else [request.trials] * len(chains)
         for count, (_, model, at) in zip(trials, chains, strict=True):
@@ -161,7 +165,7 @@ def _tuned(model: ModelPlan, at: int, run: Run) -> Result:
     try:
         case = chain_case(model, at)
         trials = Trials(case, case.model, 0, run.request.seed, run.database, winners.executor)
-        own, best, measured = best_plans(trials, run.request, run.told(plan.chain.name), run.ranker)
+        own, best, measured = best_plans(trials, run.request, run.progress(plan.chain.name), run.ranker)
     except NotTunable as problem:
         return replace(nothing, why=problem.why)
     except NoSchedules as problem:
@@ -175,16 +179,16 @@ def _tuned(model: ModelPlan, at: int, run: Run) -> Result:
     if found.verdict.is_faster:
         winner = choice_of(best[found.verdict.number].plan, _measured_gain(found.verdict, found.reference_s, before, measured))
         result = replace(result, judgement=winners.add(plan, winner))
-    return replace(result, ratio=found.verdict.ratio)
+    return replace(result, ratio=found.verdict.ratio, wins=found.verdict.wins)
 
 
 def _measured_gain(verdict: Verdict, reference_s: float, before: TunedChoice | None, measured: int) -> Tuned:
-    """What is told of a winner. Where the reference was tuned, the planner's choice takes as much longer as it did then."""
+    """What `explain` says of a winner. The planner's choice takes as much longer than a tuned reference as it did then."""
     planned_s = reference_s if before is None else reference_s * before.tuned.planned_seconds / before.tuned.seconds
     return Tuned(verdict.ratio * reference_s, planned_s, measured)
 
 
-def best_plans(trials: Trials, request: Request, told: Told, ranker: Ranker) -> tuple[Trial, list[Trial], int]:
+def best_plans(trials: Trials, request: Request, progress: Progress, ranker: Ranker) -> tuple[Trial, list[Trial], int]:
     """The planner's choice, what is faster than all others in trials, fastest first, and how many were measured.
 
     The stages of the pipeline: variants, those that a ranker or a search chooses, and unroll factors for the best tenth of these.
@@ -193,28 +197,34 @@ def best_plans(trials: Trials, request: Request, told: Told, ranker: Ranker) -> 
         unrolling.searcher(request.unroll)  # what is missing is said before anything is measured
     total = request.trials + 1
     first = replace(request, trials=request.trials - request.unrolled)
-    own, found, seconds = _measured(trials, first, ranker, lambda done, _: told(done, total))
+    own, found, seconds = _measured(trials, first, ranker, lambda done, _: progress(done, total))
     fastest = sorted(found, key=lambda variant: seconds[variant.digest])
     measured = len(seconds)
     if request.unrolled and fastest:
         begun = total - request.unrolled
         more = unrolling.unrolled(
-            trials, fastest, seconds, request.unroll, request.unrolled, lambda done, _: told(begun + done, total)
+            trials, fastest, seconds, request.unroll, request.unrolled, lambda done, _: progress(begun + done, total)
         )
         found = [*found, *(one for one, _ in more)]
         seconds |= {one.digest: of_one for one, of_one in more}
         measured += len(more)
-    told(total, total)
+    progress(total, total)
     others = {one.digest: one for one in found if one.digest != own.digest}
     return own, sorted(others.values(), key=lambda variant: seconds[variant.digest]), measured
 
 
-def _measured(trials: Trials, request: Request, ranker: Ranker, told: Told) -> tuple[Trial, list[Trial], dict[str, float]]:
-    """The planner's choice, the variants that were right, it among them if it was measured, and their seconds by digest."""
+def _measured(
+    trials: Trials, request: Request, ranker: Ranker, progress: Progress
+) -> tuple[Trial, list[Trial], dict[str, float]]:
+    """The planner's choice, the variants that were right, it among them if it was measured, and their seconds by digest.
+
+    Shows that it has begun: drawing schedules takes seconds.
+    """
     plan = trials.model.plans[trials.at]
     if request.search == RANKED:
+        progress(0, request.trials + 1)
         own, *others = variants(plan, request.trials, request.seed, ranker)
-        seconds = trials.measure([own, *others], told)
+        seconds = trials.measure([own, *others], progress)
         return own, [variant for variant in (own, *others) if variant.digest in seconds], seconds
     try:
         from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
@@ -224,19 +234,19 @@ def _measured(trials: Trials, request: Request, ranker: Ranker, told: Told) -> t
         ) from problem
     own = variants(plan, 0, request.seed, ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
-    found = search(propose, _in_batches(trials, told, request.trials), request.trials, request.seed)
+    found = search(propose, _in_batches(trials, progress, request.trials), request.trials, request.seed)
     drawn = [Trial(found.schedules[digest].plan, request.search, digest, found.schedules[digest]) for digest in found.seconds]
     return own, drawn, dict(found.seconds)
 
 
-def _in_batches(trials: Trials, told: Told, total: int) -> Callable[[Sequence[Trial]], dict[str, float]]:
+def _in_batches(trials: Trials, progress: Progress, total: int) -> Callable[[Sequence[Trial]], dict[str, float]]:
     """Measures batch behind batch; what it tells counts the batches before, too."""
     begun = 0
 
     def measure(batch: Sequence[Trial]) -> dict[str, float]:
         nonlocal begun
         before, begun = begun, begun + len(batch)
-        return trials.measure(batch, lambda done, _: told(before + done, total))
+        return trials.measure(batch, lambda done, _: progress(before + done, total))
 
     return measure
 

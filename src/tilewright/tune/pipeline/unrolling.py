@@ -21,7 +21,7 @@ from tilewright.plan.decisions.micro_kernel import can_compute
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
-from tilewright.tune.pipeline.trials import Told, Trials
+from tilewright.tune.pipeline.trials import Progress, Trials
 from tilewright.tune.pipeline.variants import Trial, trial_of
 from tilewright.tune.rankers.ranker import kept
 from tilewright.tune.schedules.neighbours import with_kernels
@@ -101,7 +101,7 @@ class Unrolling:
 
 
 def unrolled(
-    trials: Trials, best: Sequence[Trial], known: Mapping[str, float], agent: str, budget: int, told: Told
+    trials: Trials, best: Sequence[Trial], known: Mapping[str, float], agent: str, budget: int, progress: Progress
 ) -> list[tuple[Trial, float]]:
     """The best variants on other factors, with their seconds: a search for each of a tenth, which has its share of the budget.
 
@@ -113,15 +113,15 @@ def unrolled(
     for number, unrolling in enumerate(top):
         share = ceil((budget - len(found)) / (len(top) - number))
         if share > 0:
-            asked = _Asked(trials, unrolling, min(known.values()))
-            trace = searches.Trace(asked.speed, share, start=unrolling.start, ahead=asked.together)
+            measured = _MeasuredFactors(trials, unrolling, min(known.values()))
+            trace = searches.Trace(measured.speed, share, start=unrolling.start, ahead=measured.together)
             search(trace, unrolling.registers, trials.seed)
-            found |= asked.found()
-            told(len(found), budget)
+            found |= measured.found()
+            progress(len(found), budget)
     return list(found.values())
 
 
-class _Asked:
+class _MeasuredFactors:
     """Speeds of a schedule on other factors, measured as trials are; 0 where they cannot compute it, or not rightly."""
 
     def __init__(self, trials: Trials, unrolling: Unrolling, best_s: float) -> None:
@@ -130,7 +130,7 @@ class _Asked:
         self._seconds: dict[str, float | None] = {}
 
     def speed(self, factors: Factors) -> float:
-        """Calls a second; of one that is not measured yet it is measured."""
+        """Calls a second. Factors that were not measured yet are measured."""
         trial = self._trial(factors)
         if trial is not None and trial.digest not in self._seconds:
             self._measure([trial])
@@ -138,7 +138,7 @@ class _Asked:
         return 0.0 if seconds is None else 1.0 / seconds
 
     def together(self, factors: Sequence[Factors]) -> None:
-        """Measure what will be asked for."""
+        """Measure factors that a search looks at next."""
         self._measure([trial for one in factors if (trial := self._trial(one)) is not None])
 
     def found(self) -> dict[str, tuple[Trial, float]]:

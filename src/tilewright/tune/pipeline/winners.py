@@ -17,7 +17,7 @@ from tilewright.tune.pipeline.whole_calls import WholeCase, worst_ratio
 
 @dataclass(slots=True)
 class Winners:
-    """Those of one run, by problem. A run that is interrupted keeps none: what was measured says again who wins."""
+    """Plans that won in one run, by problem. An interrupted run keeps none of them; its measurements stay."""
 
     machine: Machine
     models: Sequence[ModelPlan]
@@ -28,11 +28,14 @@ class Winners:
     _won: dict[str, Winner] = field(default_factory=dict)
 
     def add(self, plan: Plan, choice: TunedChoice) -> Judgement:
-        """A chain's plan that won. What becomes of it is known where every model with that chain has no others."""
+        """A chain's plan that won: kept at once where no model has other chains beside it."""
         key = problem_key(plan.chain)
-        self._won[key] = Winner(key, plan.chain.name, encoded(choice))
-        is_alone = all(keys_of(model) == {key} for model in self.models if key in keys_of(model))
-        return Judgement.KEPT if is_alone else Judgement.WINS
+        winner = Winner(key, plan.chain.name, encoded(choice))
+        if all(keys_of(model) == {key} for model in self.models if key in keys_of(model)):
+            self.database.keep(machine_key(self.machine), [winner])
+            return Judgement.KEPT
+        self._won[key] = winner
+        return Judgement.WINS
 
     def kept(self) -> Iterator[Result]:
         """Compare calls of every model of several chains, leave out what makes them slower, and keep the rest.

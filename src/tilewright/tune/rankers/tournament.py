@@ -20,7 +20,7 @@ THRESHOLD = 0.7
 """An output above it says that its variant wins; where neither is, the game is a draw."""
 WIDTHS = (64, 32, 16)
 """Neurons of the first three of four dense layers; the fourth has two."""
-PAIRS_PER_PROBLEM = 4000
+PAIRS_PER_PROBLEM = 1000
 EPOCHS = 40
 BATCH = 256
 STEP = 2e-3
