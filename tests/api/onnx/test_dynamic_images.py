@@ -37,6 +37,8 @@ CASES: dict[str, tuple[str, tuple[int, ...] | None, dict[str, Any]]] = {
     "norms": ("LpPool", None, POOL | S2 | PAD),
     "channels": ("GlobalAveragePool", None, {}),
 }
+BY_TWO_THREADS = ("stride", "depthwise", "transposed", "maxima, same", "means with padding", "channels")
+"""Threads share the work in one way per kind of window."""
 RESIZED: dict[str, tuple[tuple[float, float] | None, dict[str, Any]]] = {
     "repeated": ((2, 2), {"mode": "nearest", "coordinate_transformation_mode": "asymmetric", "nearest_mode": "floor"}),
     "nearest, to sizes": (None, {"mode": "nearest"}),
@@ -58,13 +60,13 @@ def _session(nodes: list[Any], inputs: dict[str, list[Any]], constants: dict[str
 
 
 def _check(sessions: list[InferenceSession], calls: list[tuple[dict[str, Any], Any]]) -> None:
-    """The second session meets the values in reversed order."""
+    """The last session meets the values in reversed order."""
     results = [sessions[0].run(None, feeds)[0] for feeds, _ in calls]
     for (feeds, expected), result in zip(calls[::-1], results[::-1], strict=True):
         np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
-        np.testing.assert_array_equal(sessions[1].run(None, feeds)[0], result)
+        np.testing.assert_array_equal(sessions[-1].run(None, feeds)[0], result)
     assert not sessions[0].numpy_operators
-    assert [session.compilation_count for session in sessions] == [1, 1]
+    assert {session.compilation_count for session in sessions} == {1}
 
 
 @pytest.mark.needs("avx2", "fma")
@@ -75,7 +77,8 @@ def test_windows_over_images_of_all_sizes(case: str) -> None:
     generator = np.random.default_rng(0)
     constants = {} if filters is None else {"w": generator.standard_normal(filters).astype(np.float32)}
     node = helper.make_node(kind, ["x", *constants], ["y"], **attributes)
-    sessions = [_session([node], {"x": ["n", CHANNELS, *"hwd"[:rank]]}, constants, threads) for threads in (1, 2)]
+    counts = (1, 2) if case in BY_TWO_THREADS else (1,)
+    sessions = [_session([node], {"x": ["n", CHANNELS, *"hwd"[:rank]]}, constants, threads) for threads in counts]
     calls = []
     for batch, height, width in EXTENTS:
         x = generator.standard_normal((batch, CHANNELS, *(height, width, 9)[:rank])).astype(np.float32)
