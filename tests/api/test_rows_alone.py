@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -55,8 +56,13 @@ def test_a_row_has_the_same_bits_alone_and_among_others(name: str, threads: int)
         assert together.tobytes() == alone[:count].tobytes(), f"{count} rows"
 
 
-@pytest.mark.parametrize("columns", [1, 15, 16, 17, 63, 64, 65, 200, 1000])
-@pytest.mark.parametrize("name", ["sum", "product", "maximum", "mean"])
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [
+        *(("sum", columns) for columns in (1, 15, 16, 17, 63, 64, 65, 200, 1000)),
+        *product(("product", "maximum", "mean"), (1, 17, 64, 200)),
+    ],
+)
 def test_rows_of_any_length(name: str, columns: int) -> None:
     general = tw.jit(FUNCTIONS[name], threads=1)
     data = np.random.default_rng(columns).uniform(0.9, 1.1, (12, columns)).astype(np.float32)

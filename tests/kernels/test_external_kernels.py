@@ -161,9 +161,7 @@ def check_product(kernel: MicroKernel, product: Any, shape: tuple[Any, ...], ope
     ("target", "columns"),
     [
         (None, 8),
-        ("x86-64-v2", 8),
         ("x86-64-v2", 7),
-        pytest.param("x86-64-v3", 7, marks=pytest.mark.needs("avx2")),
         pytest.param("x86-64-v3", 20, marks=pytest.mark.needs("avx2")),
         pytest.param("x86-64-v4", 20, marks=pytest.mark.needs("avx512f")),
     ],
