@@ -39,6 +39,6 @@ def _placed(value: np.ndarray, at_end: bool) -> np.ndarray:
 
 
 @pytest.mark.needs("avx2", "fma")
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(24))
 def test_elements_are_moved_to_where_they_belong(seed: int) -> None:
     in_child(check, seed)

@@ -26,7 +26,8 @@ FAMILIES = re.compile(
     r"|relu|leakyrelu|prelu|elu|selu|celu|gelu|sigmoid|hardsigmoid|hardswish|swish|mish|softplus|softsign|tanh_|tanh$|thresholdedrelu"
     r"|hardmax|rotary_embedding)"
 )
-"""Node tests that are always compiled. They are run at every change, with some of the others (`Case.is_drawn`)."""
+"""Node tests that are always compiled. They are run at every change, with some of the others (`Case.is_drawn`); of attention with
+its heads in rows, which only splits them, as many as of the others."""
 DRAWN = re.compile("test_bernoulli")
 """Tests whose results are drawn at random."""
 LIGHT = Path(onnx.__file__).parent / "backend/test/data/light"
@@ -71,7 +72,8 @@ class Case:
 
     def is_everyday(self) -> bool:
         """Whether it is run at every change: whole networks, which take a minute, are swept; small ones are in tests/models."""
-        return self.kind != "real" and (self.kind != "node" or self.is_drawn() or self.is_of_family())
+        is_always = self.kind == "simple" or (self.is_of_family() and not self.name.startswith("test_attention_3d"))
+        return self.kind != "real" and (is_always or self.is_drawn())
 
     def check(self, outputs: Any, expected: Any) -> None:
         """Raise `AssertionError` unless the outputs are the expected ones, by the suite's own comparison.

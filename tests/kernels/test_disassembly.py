@@ -204,8 +204,9 @@ FEW = [kernel for kernel in FETCHING if kernel in ONCE]
     ],
 )
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
-    """Linked functions, and inlined ones: there, constants are known, so that registers are allocated anew. Loops over K are too
-    long to be unrolled whole. Clang has inlined ones of tiles that do not prefetch: it has linked functions above.
+    """Linked functions that end with an epilogue (those of plain products are above), and inlined ones: there, constants are
+    known, so that registers are allocated anew. Loops over K are too long to be unrolled whole. Clang has inlined ones of tiles
+    that do not prefetch: it has linked functions above.
 
     What gathers operands lane by lane is left out: its lanes meet on the stack.
     """
@@ -218,7 +219,7 @@ def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel,
     types = dict(zip("abc", kernel.element_types, strict=True))
     plain = hand_plan(typed(chain("product", [operator]), types), schedule, machine, kernel)
     plans = [plain, *with_epilogue(operator, extents, plain, kernel)]
-    linked = [artifact_of(plans)] if compiler == COMPILERS[0] else []
+    linked = [artifact_of(plans[-1:])] if compiler == COMPILERS[0] else []
     for artifact in (*linked, artifact_of(plans, links_kernels=False)):
         sources = (KernelSource(SourceKind.C, artifact.text), *artifact.kernels)
         found = functions(build(sources, artifact.features, compiler, FLAGS))

@@ -16,14 +16,14 @@ TARGET = "x86-64-v3"
 pytestmark = pytest.mark.needs("avx2", "fma")
 
 
-@settings(max_examples=5)
+@settings(max_examples=3)
 @given(conv_chains(most_convolutions=3, most_points=24), st.sampled_from(ROUTES), st.sampled_from(FUSIONS))
 def test_any_chain(chain: ConvChain, route: str, fuse: bool | None) -> None:
     """Longer ones are in the sweep."""
     check(chain, computed(chain, route, fuse, TARGET))
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(
     conv_chains(most_convolutions=3, most_points=24, most_filters=20),
     st.sampled_from(ROUTES),

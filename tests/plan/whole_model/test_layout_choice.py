@@ -65,7 +65,7 @@ def test_every_assignment_computes_the_same(fuse: bool | None) -> None:
     in_child(check_layouts, graph, every_assignment(graph, 4), fuse)
 
 
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.data(), networks(most_layers=3))
 def test_any_network_in_any_layout(data: st.DataObject, graph: Graph) -> None:
     layouts = {group: data.draw(st.integers(0, 1)) for group in groups_of(graph)}
