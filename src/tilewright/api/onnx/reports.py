@@ -42,7 +42,7 @@ class StepClock:
     times: list[ChainTime] = field(default_factory=list)
 
     def graph(self, step: Step, values: Values, inputs: Sequence[Array]) -> list[Array]:
-        """Run the graph of a step with the library's clocks, and look up what was planned for it: planned anew at the first time."""
+        """Run the graph of a step with the library's clocks, and look up what was planned for it: anew at the first time."""
         if step.compiled is None:
             raise InternalError("a step without a graph has nothing to measure")
         outputs, measured = step.compiled.profile(inputs)
