@@ -72,7 +72,7 @@ class Case:
 
     def is_everyday(self) -> bool:
         """Whether it is run at every change: whole networks, which take a minute, are swept; small ones are in tests/models."""
-        is_always = self.kind == "simple" or (self.is_of_family() and not self.name.startswith("test_attention_3d"))
+        is_always = self.kind == "simple" or (self.is_of_family() and not self.name.startswith("test_attention"))
         return self.kind != "real" and (is_always or self.is_drawn())
 
     def check(self, outputs: Any, expected: Any) -> None:

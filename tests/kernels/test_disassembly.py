@@ -159,7 +159,18 @@ ONCE = list({(kernel.features, kernel.prefetch or kernel.name): kernel for kerne
 """All that prefetch nothing, and of every set of instructions one tile for each choice of what is prefetched."""
 
 
-@pytest.mark.parametrize(("kernel", "compiler"), [*_cases(NATIVE, COMPILERS[:1]), *_cases(ONCE, COMPILERS[1:])])
+OF_FLOATS = [kernel for kernel in ONCE if kernel.element_types[0] == "float32"]
+OF_OTHERS = [kernel for kernel in ONCE if kernel not in OF_FLOATS]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "compiler"),
+    [
+        *_cases(NATIVE, COMPILERS[:1]),
+        *_cases(OF_FLOATS, COMPILERS[1:]),
+        *_cases(OF_OTHERS, COMPILERS[1:], pytest.mark.sweep),
+    ],
+)
 def test_no_vector_goes_through_the_stack_and_prefetches_are_there(kernel: MicroKernel, compiler: str) -> None:
     codes = full_tiles(kernel, compiler)
     assert codes
@@ -198,7 +209,8 @@ FEW = [kernel for kernel in FETCHING if kernel in ONCE]
 @pytest.mark.parametrize(
     ("kernel", "compiler"),
     [
-        *_cases(PLAIN),
+        *_cases(PLAIN, COMPILERS[:1]),
+        *_cases(PLAIN, COMPILERS[1:], pytest.mark.sweep),
         *_cases(FEW, COMPILERS[:1]),
         *_cases([kernel for kernel in FETCHING if kernel not in FEW], COMPILERS[:1], pytest.mark.sweep),
     ],
@@ -206,7 +218,7 @@ FEW = [kernel for kernel in FETCHING if kernel in ONCE]
 def test_no_vector_goes_through_the_stack_in_generated_code(kernel: MicroKernel, compiler: str) -> None:
     """Linked functions that end with an epilogue (those of plain products are above), and inlined ones: there, constants are
     known, so that registers are allocated anew. Loops over K are too long to be unrolled whole. Clang has inlined ones of tiles
-    that do not prefetch: it has linked functions above.
+    that do not prefetch, in the sweep: it has linked functions above.
 
     What gathers operands lane by lane is left out: its lanes meet on the stack.
     """

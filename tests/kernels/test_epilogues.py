@@ -86,12 +86,12 @@ ABLE = [one for one in registered() if one.emit_with and not one.prefetch and on
 """Every tile of floats that takes an epilogue; those that prefetch are the same text."""
 
 
-def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS) -> list[object]:
+def cases(kernels: Iterable[MicroKernel], compilers: Sequence[str] = COMPILERS, *also: pytest.MarkDecorator) -> list[object]:
     """Once per compiler."""
     cases = []
     for kernel, compiler in product(kernels, compilers):
         missing = pytest.mark.skipif(command(compiler) is None, reason=f"{compiler} is missing")
-        marks = [missing, pytest.mark.needs(*sorted(kernel.features))]
+        marks = [missing, pytest.mark.needs(*sorted(kernel.features)), *also]
         cases.append(pytest.param(kernel, compiler, marks=marks, id=f"{kernel.name}-{compiler}"))
     return cases
 

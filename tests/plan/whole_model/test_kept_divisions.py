@@ -94,10 +94,10 @@ def test_plans_are_those_of_a_search(make: Callable[[], Graph], fuse: bool | Non
 
 def test_other_models_find_groups_of_equal_structure() -> None:
     answers = Answers()
-    planned(convolutions(3, 8), answers)
-    answers.missed.clear()
     planned(convolutions(3, 6), answers)
-    assert len(answers.missed) < 9, "the last layers differ by what follows them, in each layout"
+    answers.missed.clear()
+    planned(convolutions(3, 5), answers)
+    assert len(answers.missed) < 4, "the last layers differ by what follows them, in each layout"
 
 
 def test_an_answer_holds_for_its_question_alone() -> None:

@@ -86,12 +86,6 @@ class HereAs(Here):
         return [self._machine]
 
 
-def slow(number: int) -> tuple[int, int]:
-    """What a worker does for a while, and which one it was."""
-    time.sleep(0.2)
-    return os.getpid(), number
-
-
 @pytest.fixture
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TuningDatabase:
     cache = tmp_path / "cache"
@@ -122,18 +116,6 @@ def test_a_worker_is_killed_while_it_measures_and_nothing_is_lost_or_counted_twi
     assert result.measured == len(rows) == 12
     assert set(Counter(row.plan for row in rows).values()) == {1}
     assert {row.machine for row in rows} == {machine_key(machine)} == {result.machine}
-
-
-def test_tasks_of_a_killed_worker_are_answered_once(local):
-    with local.client() as client:
-        (machine,) = client.machines()
-        answers: list[tuple[int, int]] = []
-        for number, answer in client.run(machine, slow, ((number,) for number in range(8))):
-            assert answer[1] == number
-            answers.append(answer)
-            if len(answers) == 3:
-                os.kill(answer[0], signal.SIGKILL)
-        assert sorted(number for _, number in answers) == list(range(8))
 
 
 def test_a_scheduler_that_goes_away_is_a_clear_end_from_which_the_same_command_goes_on(local, database, monkeypatch):

@@ -134,6 +134,7 @@ def test_nothing_is_kept_that_does_not_win_the_re_measurement(database, monkeypa
 
 def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
     judged(monkeypatch, 1.0)
+    monkeypatch.setattr(trials, "BATCH", 4)
     measured, batches = trials.measure, []
 
     def interrupted(case, model, at, plans, best_s):
@@ -144,11 +145,11 @@ def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
 
     monkeypatch.setattr(trials, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        tune(CASE, database, Request(trials=30))
-    assert len(database.measurements()) == 24
-    tune(CASE, database, Request(trials=30))
-    assert batches == [24, 7, 7]
-    assert len(database.measurements()) == 31
+        tune(CASE, database, Request(trials=5))
+    assert len(database.measurements()) == 4
+    tune(CASE, database, Request(trials=5))
+    assert batches == [4, 2, 2]
+    assert len(database.measurements()) == 6
 
 
 def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
