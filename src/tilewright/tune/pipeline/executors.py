@@ -6,6 +6,7 @@ import logging
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -62,7 +63,9 @@ class Here:
             yield number, alone(function, task, _waits)
 
 
+@cache
 def _waits() -> None:
+    """Say so, once."""
     LOG.warning("another run measures on this machine; this one waits for it")
 
 

@@ -125,9 +125,11 @@ def tune_chains(
         trials = shared_out(request.trials, [share for share, _, _ in chains]) if is_shared else [request.trials] * len(chains)
         for count, (_, model, at) in zip(trials, chains, strict=True):
             with tuned_plans.ignored():
-                yield _tuned(model, at, replace(run, request=replace(request, trials=count)))
+                result = _tuned(model, at, replace(run, request=replace(request, trials=count)))
+            yield result
         with tuned_plans.ignored():
-            yield from run.winners.kept()
+            of_models = list(run.winners.kept())
+        yield from of_models
 
 
 def shared_out(trials: int, shares: Iterable[float]) -> list[int]:
