@@ -117,9 +117,8 @@ def tune_chains(
     for machine in executor.machines():
         with tuned_plans.ignored():
             models = plans(machine)
-        problems = frozenset[str]().union(*map(keys_of, models))
         name = request.ranker if request.search == RANKED else ranking.PRICE
-        ranker = ranking.trained(name, database, machine, problems, request.seed, request.ranker_file)
+        ranker = ranking.trained(name, database, machine, keys_of(*models), request.seed, request.ranker_file)
         run = Run(request, ranker, Winners(machine, models, database, executor, request.threads), progress)
         chains = _by_time(models)
         trials = shared_out(request.trials, [share for share, _, _ in chains]) if is_shared else [request.trials] * len(chains)
@@ -256,5 +255,5 @@ def _in_batches(trials: Trials, progress: Progress, total: int) -> Callable[[Seq
 def untuned(plans: Plans, database: TuningDatabase, machine: Machine) -> int:
     """Forget the winners of all chains for a machine; how many chains had one."""
     with tuned_plans.ignored():
-        keys = {problem_key(plan.chain) for model in plans(machine) for plan in model.plans}
+        keys = keys_of(*plans(machine))
     return sum(database.forget_winner(machine_key(machine), key) for key in keys)

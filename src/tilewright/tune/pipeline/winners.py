@@ -70,6 +70,6 @@ class Winners:
         return keys_of(model) & set(self._won)
 
 
-def keys_of(model: ModelPlan) -> set[str]:
-    """Of the problems of its chains."""
-    return {problem_key(plan.chain) for plan in model.plans}
+def keys_of(*models: ModelPlan) -> set[str]:
+    """The keys of the problems of all their chains."""
+    return {problem_key(plan.chain) for model in models for plan in model.plans}
