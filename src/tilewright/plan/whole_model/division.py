@@ -348,7 +348,10 @@ class _Dividing:
         return current
 
     def _handed_on(self, producer: Part, consumer: Part) -> tuple[Part, Part] | None:
-        """A part without the copy at its end, and its reader with it; None where that does not pay."""
+        """A part without the copy at its end, and its reader with it; None where that does not pay.
+
+        The copy has no other reader: within a group every tensor is read by one operator (`fusible_groups`).
+        """
         *before, last = producer.operators
         if not before or not last.is_index_change() or before[-1].write.tensor != last.reads[0].tensor:
             return None
