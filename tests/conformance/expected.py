@@ -16,11 +16,9 @@ TOLERANCES: Mapping[str, tuple[float, str]] = {
 }
 """Relative tolerances that are wider than the suite's, with the reason."""
 
-POWERS = "powers of two alone (float8e8m0) have no C type"
 EMPTY = "a reduction of no elements is a constant"
 SERIAL = "a loop over positions that depend on each other, or on contents"
 IN_PARTS: Mapping[str, str] = {
-    "Cast": POWERS,
     "Dropout": "in training it draws random numbers",
     "Equal": "strings",
     "FlexAttention": "graphs inside, shared keys, or another type than float32",

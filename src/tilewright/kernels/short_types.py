@@ -2,7 +2,9 @@
 
 Integers keep the low bits of their whole part. Floats are rounded to the nearest, ties to even; what is beyond the largest
 becomes infinity, or where a type has none NaN, and in float4, which has neither, the largest.
-Source: the OCP 8-bit floating point specification 1.0; Graphcore's 8-bit types (`fnuz`) as in ONNX's documentation of float8.
+float8e8m0 has powers of two alone, from 2^-127 on; what lies between two is stored as the nearer one, and a middle as the upper.
+Source: the OCP 8-bit floating point specification 1.0, and that of microscaling formats 1.0 (e8m0); Graphcore's 8-bit types
+(`fnuz`) as in ONNX's documentation of float8.
 """
 
 from __future__ import annotations
@@ -75,6 +77,21 @@ TW_INLINE unsigned char tw_@NAME@_of(float x) {
   return (unsigned char)(code || @HAS_NEGATIVE_ZERO@ ? code | sign : 0);
 }
 """
+# Codes are exponents as float32 has them; 0 stands for 2^-127, which float32 holds without a leading bit.
+POWERS = """\
+TW_INLINE float tw_float_of_@NAME@(unsigned char x) {
+  const union { unsigned bits; float value; } power = {x ? (unsigned)x << 23 : 0x400000};
+  return x == 255 ? __builtin_nanf("") : power.value;
+}
+TW_INLINE unsigned char tw_@NAME@_of(float x) {
+  const union { float value; unsigned bits; } from = {x};
+  if (from.bits - 1 >= 0x7f7fffff)
+    return 255;
+  return (unsigned char)(from.bits < 0x800000 ? from.bits > 0x400000 : (from.bits + 0x400000) >> 23);
+}
+"""
+"""Zeros, negative numbers and what is not finite become NaN; numbers from 2^-127 to 2^-126 the latter, as in ml_dtypes."""
+POWER_TYPE = "float8_e8m0fnu"
 GUARDED = "#ifndef TW_SHORT_@NAME@\n#define TW_SHORT_@NAME@\n@TEXT@#endif\n"
 
 
@@ -84,7 +101,7 @@ def conversions_of(name: str) -> Helper:
     >>> conversions_of("int4").name
     'tw_int4_of'
     """
-    text = _of_integers(name) if name in INTEGER_BITS else _of_floats(FLOATS[name])
+    text = POWERS if name == POWER_TYPE else _of_integers(name) if name in INTEGER_BITS else _of_floats(FLOATS[name])
     return Helper(f"tw_{name}_of", GUARDED.replace("@TEXT@", text).replace("@NAME@", name), (CONVERSIONS,))
 
 

@@ -14,7 +14,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantized import SCALES, STORED, lowered_spread, spread
+from tilewright.frontend.onnx.operators.quantization.quantized import NUMBERS, SCALES, STORED, lowered_spread, spread
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Tensor
@@ -42,7 +42,7 @@ class DequantizeLinear:
         check_zero_type(x_zero_point, x, "x")
         check_scale(builder, x_scale, "x", divides=False)
         target = element_type(self.output_dtype).name if self.output_dtype else x_scale.dtype
-        if x.dtype not in STORED or not {x_scale.dtype, target} <= set(SCALES):
+        if x.dtype not in STORED or x_scale.dtype not in SCALES or target not in NUMBERS:
             raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} to {target} has no lowering")
         scale = lowered_spread(builder, builder.cast(x_scale, "float32"), x, self.axis, self.block_size)
         zero: Operand = 0.0 if x_zero_point is None else lowered_spread(builder, x_zero_point, x, self.axis, self.block_size)

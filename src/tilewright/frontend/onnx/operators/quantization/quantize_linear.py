@@ -15,6 +15,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.quantization.parameters import check_output_type, check_scale
 from tilewright.frontend.onnx.operators.quantization.quantized import (
+    NUMBERS,
     SCALES,
     STORED,
     lowered_quantized,
@@ -52,7 +53,7 @@ class QuantizeLinear:
         check_output_type(y_zero_point, self._declared(), "y")
         check_scale(builder, y_scale, "y", divides=True)
         target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
-        is_float = {x.dtype, y_scale.dtype} <= set(SCALES)
+        is_float = x.dtype in NUMBERS and y_scale.dtype in SCALES
         if target not in STORED or not is_float or self.precision not in (0, 1) or not self.saturate:
             raise UnsupportedOperation(f"QuantizeLinear of {x.dtype} to {target} has no lowering")
         x, y_scale = builder.cast(x, "float32"), builder.cast(y_scale, "float32")

@@ -18,9 +18,12 @@ from tilewright.graph.types import Extent, Tensor
 
 SMALL = ("int8", "uint8", "int16", "uint16")
 """Types whose values all are float32 values, in which generated code computes them."""
-SCALES = ("float32", "float16", "bfloat16")
-"""Types of scales that float32 holds, in which maps compute."""
-STORED = frozenset((*SMALL, *SHORT_TYPES))
+NUMBERS = ("float32", "float16", "bfloat16")
+"""Types of numbers that are quantised, all of which float32 holds, in which maps compute."""
+POWERS = "float8_e8m0fnu"
+SCALES = frozenset((*NUMBERS, POWERS))
+"""Types of their scales."""
+STORED = frozenset((*SMALL, *SHORT_TYPES)) - {POWERS}
 """Types of quantised elements that maps in float32 read and write."""
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.tensor.conversion import converted, text_of
+from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power, text_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
@@ -56,7 +56,9 @@ class Cast:
         if not {x.dtype, target} <= IN_FLOAT32 or target == "bool":
             raise UnsupportedOperation(f"Cast from {x.dtype} to {target} in generated code")
         body: Scalar = Load(0)
-        if self.saturate and target.startswith("float8"):
+        if target == POWER:
+            body = lowered_power(body, text_of(self.round_mode), bool(self.saturate))
+        elif self.saturate and target.startswith("float8"):
             most = float(ml_dtypes.finfo(element_type(self.to)).max)  # type: ignore[no-untyped-call]
             body = apply("minimum", apply("maximum", body, Literal(-most)), Literal(most))
         return builder.body(body, x, dtype=target, accumulator="float32", kind="cast")

@@ -11,8 +11,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.graph.scalar import Literal, Scalar, apply
+
 POWER = "float8_e8m0fnu"
 """Powers of two alone."""
+LEAST = 2.0**-127
 
 
 def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Any:
@@ -45,12 +48,26 @@ def _in_range(x: Any, target: np.dtype[Any]) -> Any:
     return x
 
 
+def lowered_power(x: Scalar, round_mode: str, saturate: bool) -> Scalar:
+    """A number that is stored as the power of two that `converted` gives.
+
+    Stored numbers go to the nearest power, and the middle of two to the upper one. In [1, 2), (1.5 - 2^-23) m is below 1.5 for
+    m = 1 alone, and always below 3; 0.75 m is always below 1.5. Products are rounded, which does not change that.
+    """
+    size = apply("abs", x)
+    if saturate:
+        size = apply("minimum", size, Literal(2.0**127))
+    rounded = {"up": apply("multiply", size, Literal(1.5 - 2.0**-23)), "down": apply("multiply", size, Literal(0.75))}
+    is_least = apply("less", size, Literal(2.0**-126)) if round_mode == "down" else apply("less_equal", size, Literal(LEAST))
+    return apply("where", is_least, Literal(LEAST), rounded.get(round_mode, size))
+
+
 def _powers(x: Any, round_mode: str, saturate: bool) -> Any:
-    """The power of two above, below, or nearest to a positive number; 0 becomes the least one."""
+    """The power of two above, below, or nearest to a positive number; up to the least one, 2^-127, all become that."""
     bits = np.abs(x).view(np.uint32)
     exponent, rest = (bits >> 23).astype(np.int64), bits & 0x7FFFFF
     up = rest > 0 if round_mode == "up" else rest >= 0x400000 if round_mode == "nearest" else np.zeros(x.shape, bool)
-    codes = exponent + up
+    codes = exponent + np.where(exponent == 0, (rest > 0x400000) & (round_mode != "down"), up)
     most = 254 if saturate else 255
     codes = np.where(np.isnan(x), 255, np.minimum(codes, most))
     return codes.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
