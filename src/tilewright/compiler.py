@@ -159,7 +159,7 @@ def plan(
         rewritten = rewrite(graph, rewrites_for(machine, precision))
         rewritten, merged = _with_merged_arguments(rewritten, machine)
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
-        known = known_divisions(rewritten, options_for(machine, fuse, answers=answers))
+        known = known_divisions(rewritten, options_for(machine, fuse, answers=answers, flushing=precision.flushes))
         chosen = _with_algorithms(rewritten, known, precision)
         expanded = rewrite(chosen.graph, PLANNING_FORMS)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
@@ -170,7 +170,7 @@ def plan(
         )
         model_plan = tuned_plans.applied(model_plan)
         for chain_plan in model_plan.plans:
-            check_exact(chain_plan, kernels)
+            check_exact(chain_plan, kernels, flushing=precision.flushes)
         model_plan = replace(model_plan, constant_part=constant_part, given=graph.constants, merged=merged)
         _dump("plan", graph.name, lambda: pformat(model_plan.plans, width=120))
         return model_plan
@@ -213,7 +213,8 @@ def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS
 
 def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> Chosen:
     """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
-    return _with_algorithms(graph, known_divisions(graph, options_for(machine, fuse)), precision)
+    options = options_for(machine, fuse, flushing=precision.flushes)
+    return _with_algorithms(graph, known_divisions(graph, options), precision)
 
 
 def prices_of(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> AlgorithmPrices:
@@ -275,7 +276,9 @@ def plan_and_generate(
 ) -> tuple[ModelPlan, Artifact]:
     """The plan and the text of a graph, while the backend compiles ahead what it knows of them."""
     with for_machine(machine).compiling_ahead() as told:
-        model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told, answers=artifacts.answers(machine))
+        model_plan = plan(
+            graph, machine, fuse=fuse, precision=precision, told=told, answers=artifacts.answers(machine, precision)
+        )
         return model_plan, generate(model_plan)
 
 

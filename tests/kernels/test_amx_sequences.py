@@ -75,6 +75,20 @@ def test_sums_are_exact(
     np.testing.assert_array_equal(c, expected)
 
 
+def test_the_model_adds_even_and_odd_steps_apart_and_flushes() -> None:
+    """TDPBF16PS: temporary sums of even and of odd steps, rounded at every step; denormal numbers are zeros."""
+    tiles = configured([1, 1, 2], [4, 8, 4])
+    tiles.data[1, 0, :8] = np.array([1, 1, 2.0**-24, 1], ml_dtypes.bfloat16).view(np.uint8)
+    tiles.data[2, :2, :4] = np.array([[1, -1], [1, 2.0**-24]], ml_dtypes.bfloat16).view(np.uint8)
+    tiles.multiply("tdpbf16ps", 0, 1, 2)
+    assert tiles.data[0, 0, :4].copy().view(np.float32) == [2.0**-24]
+    tiles.data[1, 0, :8] = np.array([2.0**-127, 2.0**-126, 2.0**-100, 0], ml_dtypes.bfloat16).view(np.uint8)
+    tiles.data[2, :2, :4] = np.array([[2.0**100, 1], [2.0**-30, 0]], ml_dtypes.bfloat16).view(np.uint8)
+    tiles.data[0, 0, :4] = np.array([2.0**-128], np.float32).view(np.uint8)
+    tiles.multiply("tdpbf16ps", 0, 1, 2)
+    assert tiles.data[0, 0, :4].copy().view(np.float32) == [2.0**-126]
+
+
 def test_kernels_of_both_signs_are_declared() -> None:
     assert {("uint8", "int8", "int32"), ("int8", "uint8", "int32")} <= {kernel.element_types for kernel in KERNELS}
 

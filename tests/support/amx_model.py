@@ -97,9 +97,7 @@ class Tiles:
         a = self.data[first, :rows, :first_size].copy().view(left).reshape(rows, second_rows, -1)
         b = self.data[second, :second_rows, :second_size].copy().view(right).reshape(second_rows, size // 4, -1)
         sums = self.data[to, :rows, :size].copy().view(result)
-        wide = np.int64 if result == np.int32 else np.float32
-        with np.errstate(over="ignore"):
-            found = (sums.astype(wide) + np.einsum("mkh,knh->mn", a.astype(wide), b.astype(wide))).astype(result)
+        found = _whole_sums(sums, a, b) if result == np.int32 else _short_sums(sums, a, b)
         self.data[to] = 0
         self.data[to, :rows, :size] = np.ascontiguousarray(found).view(np.uint8)
 
@@ -135,6 +133,30 @@ class Tiles:
                 self.multiply(PRODUCTS[what - MULTIPLY], to, first, second)
         except Fault as problem:
             self.fault = str(problem)
+
+
+def _whole_sums(sums: Any, a: Any, b: Any) -> Any:
+    """Of the products of groups of steps (m, groups, 4) and (groups, n, 4), which wrap."""
+    return (sums + np.einsum("mkh,knh->mn", a.astype(np.int64), b.astype(np.int64))).astype(np.int32)
+
+
+def _short_sums(sums: Any, a: Any, b: Any) -> Any:
+    """Of (m, groups, 2) and (groups, n, 2) bfloat16: even and odd steps apart, each rounded once, then both together.
+
+    Float64 holds a product, and a sum of one with a float32 but for what leaves the rounding to that as it is: at most 48 bits of
+    numbers that differ by less than 2^29 in size, and otherwise the smaller one is below half of the last bit.
+    """
+    halves = np.zeros((*sums.shape, 2), np.float32)
+    for k in range(a.shape[1]):
+        products = flushed(a[:, None, k]).astype(np.float64) * flushed(b[None, k])
+        halves = flushed((halves + products).astype(np.float32))
+    return flushed(flushed(sums) + flushed(halves[..., 0] + halves[..., 1]))
+
+
+def flushed(values: Any) -> Any:
+    """As float32, with zeros of the same sign for denormal numbers."""
+    wide = np.asarray(values).astype(np.float32)
+    return np.where(np.abs(wide) < np.finfo(np.float32).smallest_normal, np.copysign(np.float32(0), wide), wide)
 
 
 def with_calls(text: str) -> str:

@@ -98,6 +98,8 @@ class Arithmetic:
     """As `MicroKernel.saturation`."""
     chain_cycles: int | None = None
     """As `MicroKernel.chain_cycles`."""
+    flushes: bool = False
+    """As `MicroKernel.flushes`."""
 
     @property
     def interleave(self) -> int:
@@ -147,6 +149,7 @@ def interleaved_product_kernel(
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         chain_cycles=arithmetic.chain_cycles,
         saturation=arithmetic.saturation,
+        flushes=arithmetic.flushes,
         interleave=arithmetic.interleave,
         of_shape=of_shape,
         emit_shape=emit_shape,

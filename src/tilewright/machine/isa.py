@@ -85,13 +85,15 @@ def matrix_unit_gain(features: frozenset[str], dtype: str) -> float:
     """How many times as fast as the vector units the matrix unit multiplies, where micro kernels use it; else 1.
 
     MMA: 64 float32 operations a cycle, four vector pipes 32 (Starke et al., "IBM's POWER10 Processor", IEEE Micro 41(2), 2021).
-    AMX: 2,048 operations on bytes a cycle, two vector pipes 256 (Intel 64 and IA-32 Architectures Optimization Reference Manual,
-    chapter on AMX: a product of two tiles every 16 cycles).
+    AMX: 2,048 operations on bytes a cycle, two vector pipes 256, and half as many of each on bfloat16 (Intel 64 and IA-32
+    Architectures Optimization Reference Manual, chapter on AMX: a product of two tiles every 16 cycles).
 
     >>> matrix_unit_gain(frozenset({"mma"}), "float32"), matrix_unit_gain(X86_64_V4, "float32")
     (2.0, 1.0)
     """
     if "amx_int8" in features and dtype in ("int8", "uint8"):
+        return 8.0
+    if "amx_bf16" in features and dtype == "bfloat16":
         return 8.0
     return 2.0 if "mma" in features and dtype == "float32" else 1.0
 

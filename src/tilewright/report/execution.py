@@ -47,10 +47,12 @@ def _calls(calls: KernelCalls) -> Iterator[str]:
 
 
 def _exact(plan: Plan) -> Iterator[str]:
-    """Why a micro kernel whose sums of neighbouring products saturate is exact."""
+    """Why a micro kernel whose sums of neighbouring products saturate is exact, and why one is allowed that flushes."""
     kernels = {kernel.name: kernel for kernel in registered()}
     for part in plan.operators:
         kernel = kernels.get(part.micro_kernel or "")
+        if kernel is not None and kernel.flushes:
+            yield f'{part.operator}: denormal numbers count as zeros, which precision="bf16" allows'
         if kernel is None or kernel.saturation is None or part.roles is None:
             continue
         bounds = operand_bounds(plan.chain, plan.chain.operator(part.operator), part.roles)

@@ -128,9 +128,11 @@ class KeptAnswers:
         return _digest(question, self.asked) + ANSWER_SUFFIX
 
 
-def answers(machine: Machine) -> KeptAnswers | None:
-    """What is kept of planning for a machine; None where nothing is remembered."""
-    return KeptAnswers(kernel_cache.default(), _described(machine) + sources()) if _is_used() else None
+def answers(machine: Machine, precision: Precision) -> KeptAnswers | None:
+    """What is kept of planning for a machine, with the kernels that a precision allows; None where nothing is remembered."""
+    if not _is_used():
+        return None
+    return KeptAnswers(kernel_cache.default(), _described(machine) + sources() + "flushing" * precision.flushes)
 
 
 @lru_cache(maxsize=1)

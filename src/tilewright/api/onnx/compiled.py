@@ -59,7 +59,7 @@ def _place(output: Array, target: Array | None) -> Array:
 
 def planned(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None) -> ModelPlan:
     """How a graph will run; no compiler is run."""
-    return decided(compiler.plan(graph, machine, fuse=fuse, precision=precision, answers=artifacts.answers(machine)))
+    return decided(compiler.plan(graph, machine, fuse=fuse, precision=precision, answers=artifacts.answers(machine, precision)))
 
 
 def compiled(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None, threads: int | None) -> Compiled:

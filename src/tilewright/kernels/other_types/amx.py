@@ -1,5 +1,7 @@
 """Matrix kernels for AMX: products of tiles of 16 x 64 bytes and 64 bytes x 16, added to 16 x 16 numbers of 32 bits.
 
+Bytes are summed exactly. Of bfloat16 a tile sums even and odd steps apart, and takes denormal numbers for zeros.
+
 Two tiles of A and two of B are multiplied to four of C at a time. A is read in place where its rows are contiguous; B's panels
 of interleaved steps are tiles as they lie. What the last steps of a depth lack is filled up with zeros on the stack, by
 AVX-512. A call loads a configuration of the tiles, which is why a tile of the kernel has many rows, and releases them at its
@@ -160,6 +162,8 @@ class TileArithmetic:
     element_types: ElementTypes
     instruction: str
     feature: str
+    flushes: bool = False
+    """As `MicroKernel.flushes`."""
 
     @property
     def interleave(self) -> int:
@@ -189,6 +193,7 @@ def tile_kernel(arithmetic: TileArithmetic, *, peak_share: float) -> MicroKernel
         rows_per_instruction=BLOCK,
         call_cycles=CALL_CYCLES,
         interleave=arithmetic.interleave,
+        flushes=arithmetic.flushes,
     )
 
 
@@ -270,6 +275,11 @@ def _lines(statements: Iterable[str]) -> str:
 
 U8S8 = TileArithmetic("u8s8", ("uint8", "int8", "int32"), "tdpbusd", "amx_int8")
 S8U8 = TileArithmetic("s8u8", ("int8", "uint8", "int32"), "tdpbsud", "amx_int8")
+BF16 = TileArithmetic("bf16", ("bfloat16", "bfloat16", "float32"), "tdpbf16ps", "amx_bf16", flushes=True)
 
-# Measured on one core of an Intel Xeon (Sapphire Rapids), GCC 12: see docs/kernels.md.
-KERNELS = tuple(tile_kernel(arithmetic, peak_share=14.0) for arithmetic in (U8S8, S8U8))
+# Measured on one core of an Intel Xeon (Sapphire Rapids), GCC 12: see docs/kernels.md. That of bfloat16 is not: its instruction
+# takes as long, for half as many steps.
+KERNELS = (
+    *(tile_kernel(arithmetic, peak_share=14.0) for arithmetic in (U8S8, S8U8)),
+    tile_kernel(BF16, peak_share=7.0),
+)

@@ -1,6 +1,7 @@
 """bf16 x bf16 -> f32 matrix kernels for any GCC or Clang target: two steps of the depth in a lane, widened by shifts.
 
 Products and sums are those of float32 kernels on widened operands, bit for bit: in increasing steps, fused where the ISA can.
+`bf16_dots.py` and `amx.py` have instructions for such products, which flush denormal numbers.
 """
 
 from __future__ import annotations

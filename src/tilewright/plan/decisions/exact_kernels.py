@@ -32,10 +32,13 @@ def operand_bounds(chain: Chain, operator: Operator, roles: ContractionRoles) ->
     return left, right
 
 
-def check_exact(plan: Plan, kernels: Mapping[str, MicroKernel]) -> None:
-    """Raise `InternalError` for a plan, wherever it comes from, with a kernel that may saturate. `kernels` are all, by name."""
+def check_exact(plan: Plan, kernels: Mapping[str, MicroKernel], *, flushing: bool = False) -> None:
+    """Raise `InternalError` for a plan, wherever it comes from, with a kernel that may saturate, or that flushes denormal numbers
+    where that is not allowed. `kernels` are all, by name."""
     for part in plan.operators:
         kernel = kernels.get(part.micro_kernel or "")
+        if kernel is not None and kernel.flushes and not flushing:
+            raise InternalError(f"{kernel.name} takes denormal numbers for zeros in {part.operator} of {plan.chain.name}")
         if kernel is None or kernel.saturation is None or part.roles is None:
             continue
         if not is_exact(kernel, plan.chain, plan.chain.operator(part.operator), part.roles):

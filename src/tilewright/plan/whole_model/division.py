@@ -76,15 +76,19 @@ def options_for(
     kernels: tuple[MicroKernel, ...] | None = None,
     coefficients: Coefficients | None = None,
     answers: Answers | None = None,
+    *,
+    flushing: bool = False,
 ) -> PlanningOptions:
     """The options of planning for a machine: all micro kernels that it can run, and coefficients as fitted for such machines.
 
-    `answers` are those to questions about all kernels: with chosen ones none are asked.
+    `answers` are those to questions about all kernels: with chosen ones none are asked. Kernels that flush denormal numbers are
+    among them only with `flushing`.
     """
     chosen = coefficients or coefficients_for(machine)
     if kernels is not None:
         return PlanningOptions(machine, fuse, kernels, chosen)
-    return PlanningOptions(machine, fuse, registry.for_machine(machine, element_types=None), chosen, answers or NoAnswers())
+    every = registry.for_machine(machine, element_types=None, flushing=flushing)
+    return PlanningOptions(machine, fuse, every, chosen, answers or NoAnswers())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 
 from tilewright.errors import CacheError
 from tilewright.graph.data_format import Unreadable
+from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import TunedChoice, decoded, problem_key, with_choice
 from tilewright.plan.types import ModelPlan, Plan
@@ -76,12 +78,19 @@ def _chosen(plan: Plan, choice: TunedChoice) -> Plan | None:
     kernels = [known.get(one.micro_kernel) for one in choice.operators if one.micro_kernel]
     if any(kernel is None or not kernel.runs_on(machine.architecture, machine.features) for kernel in kernels):
         return None
+    if any(kernel is not None and kernel.flushes for kernel in kernels) and not _flushes(plan, known):
+        return None  # found with precision="bf16", which has the same chains
     try:
         found = with_choice(plan, choice)
         fits = [one.operator for one in found.operators] == [one.operator for one in plan.operators]
         return found if fits and is_executable(found.chain, found.schedule) else None
     except KeyError:  # it names what the chain has not
         return None
+
+
+def _flushes(plan: Plan, kernels: Mapping[str, MicroKernel]) -> bool:
+    """Whether a plan has a kernel that takes denormal numbers for zeros, and so was allowed to."""
+    return any(one.micro_kernel and kernels[one.micro_kernel].flushes for one in plan.operators)
 
 
 def _winners(machine: Machine) -> dict[str, bytes]:
