@@ -22,8 +22,8 @@ class Precision(StrEnum):
     FAST = "fast"
     """Tiles may be larger; NaN and infinities may spread over them."""
     BF16 = "bf16"
-    """As "float32", and both operands of matrix products with constant weights are rounded to bfloat16; sums stay float32. Denormal
-    numbers in products of bfloat16 may count as zeros, where the machine's instructions for these take them so."""
+    """As "float32", and both operands of matrix products with constant weights are rounded to bfloat16; sums stay float32.
+    Denormal numbers in products of bfloat16 may count as zeros, where the machine's instructions for these take them so."""
 
     @property
     def flushes(self) -> bool:

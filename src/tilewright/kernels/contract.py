@@ -31,8 +31,8 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
   fused multiply-adds where the ISA has them; C is added last. Where lanes run along the depth (`MicroKernel.lanes_along`), every
   lane sums its own steps so, and lanes are folded by halves. So an element's value depends neither on its place in the tile nor
   on the size of the tile.
-- A kernel that flushes (`MicroKernel.flushes`) keeps no denormal numbers, and adds steps up in an order of its own, still one for all
-  places of all tiles.
+- A kernel that flushes (`MicroKernel.flushes`) keeps no denormal numbers, and adds steps up in an order of its own, still one for
+  all places of all tiles.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
 - A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of 64 bytes from `next` on, or
   some more, evenly over
@@ -249,8 +249,8 @@ class MicroKernel:
     saturation: Saturation | None = None
     """What its operands must be proved to exclude; None for a kernel that is exact for all values."""
     flushes: bool = False
-    """Whether denormal operands, products and sums count as zeros, and steps are summed in an order of its own: chosen only where a
-    user allows it (`Precision.BF16`)."""
+    """Whether denormal operands, products and sums count as zeros, and steps are summed in an order of its own: chosen only where
+    a user allows it (`Precision.BF16`)."""
     interleave: int = 1
     """Neighbouring steps of the depth that B holds side by side for every column, and that A is broadcast in."""
     reduction_loops: int = 1
