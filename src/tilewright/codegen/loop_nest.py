@@ -14,6 +14,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Guard, Operator, element_bytes
+from tilewright.kernels.contract import Matrix
 from tilewright.plan.execution import PanelPrefetch, Vectors
 
 FLOAT_BYTES = element_bytes("float32")
@@ -252,6 +253,8 @@ class KernelCall:
     """Whether the text of the micro kernel stands where it is called; else its functions are linked."""
     around: tuple[ReductionLoop, ...] = ()
     """The reduction loops of the micro kernel around the depth, innermost first."""
+    known: Matrix | None = None
+    """All of A, where its values are known and a tile takes all of it."""
 
     @property
     def prefetching(self) -> bool:

@@ -99,7 +99,7 @@ def _with_extents(graph: Graph, extents: Mapping[Place, int]) -> Graph:
     tensors = []
     for tensor in graph.tensors:
         shape = tuple(extents.get(("tensor", tensor.name, d), extent) for d, extent in enumerate(tensor.shape))
-        tensors.append(replace(tensor, shape=shape))
+        tensors.append(replace(tensor, shape=shape, entries=tensor.entries if shape == tensor.shape else None))
     shapes = {tensor.name: tensor.shape for tensor in tensors}
     constants = tuple((name, _cut(constant, shapes[name])) for name, constant in graph.constants)
     operators = tuple(_shorter(operator, extents) for operator in graph.operators)

@@ -231,15 +231,23 @@ class Tensor:
     dtype: str = "float32"
     magnitudes: Magnitudes | None = None
     """How large elements are at most, of a constant of short integers; None where nothing beyond the type is known."""
+    entries: tuple[float, ...] | None = None
+    """The elements in row-major order, of a small constant whose values generated code may hold; None of all others."""
 
     def __repr__(self) -> str:
         known = f", magnitudes={self.magnitudes!r}" if self.magnitudes is not None else ""
+        known += f", entries={self.entries!r}" if self.entries is not None else ""
         return f"Tensor(name={self.name!r}, shape={self.shape!r}, dtype={self.dtype!r}{known})"
 
     @property
     def element_bytes(self) -> int:
         """The bytes of an element."""
         return element_bytes(self.dtype)
+
+    def known_values(self) -> np.ndarray:
+        """`entries` as an array of the tensor's shape."""
+        assert self.entries is not None, f"the values of {self.name} are not known"
+        return np.array(self.entries).reshape(tuple(extent for extent in self.shape if isinstance(extent, int)))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -75,6 +75,8 @@ def _type_problems(graph: Graph) -> Iterator[str]:
         declared = tensors.get(name)
         if declared and (constant.array.shape != declared.shape or constant.array.dtype.name != declared.dtype):
             yield f"constant {name!r} is not what its tensor declares"
+        if declared and declared.entries is not None and constant.has_values and tuple(constant.array.flat) != declared.entries:
+            yield f"the entries of {name!r} are not those of its constant"
 
 
 def _repeated(sort: str, names: Sequence[str]) -> Iterator[str]:

@@ -47,6 +47,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum, StrEnum
+from typing import TypeAlias
 
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation
@@ -102,6 +103,9 @@ PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next
 
 NESTED_LOOPS = 3
 """Reduction loops of the kernels that `MicroKernel.nested` names: two dimensions of taps around channels."""
+
+Matrix: TypeAlias = tuple[tuple[float, ...], ...]
+"""Entries, row by row."""
 
 COLUMNS, DEPTH = "columns", "depth"
 """What the lanes of a kernel's vectors run along."""
@@ -238,6 +242,9 @@ class MicroKernel:
     emit_prefetching: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None], KernelSource] | None = None
     """As `emit_with`, of the kernel that prefetches what its caller names instead of later rows of B; None if there is none."""
 
+    emit_known: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None, Matrix], KernelSource] | None = None
+    """As `emit_with`, of the kernel for the rows of A that are given, and for as many steps: it does not read A. None if there
+    is none."""
     accumulator_type: str = ""
     """What products and their sums are computed in; "" for the type of C."""
     rows_per_instruction: int = 1
@@ -343,8 +350,12 @@ class MicroKernel:
         epilogue: Epilogue | None = None,
         *,
         prefetching: bool = False,
+        known: Matrix | None = None,
     ) -> KernelSource:
-        """The source of the function called `name`, with an epilogue or without; `prefetching` of the form that prefetches."""
+        """The source of the function called `name`, with an epilogue or without; `prefetching` of the form that prefetches,
+        with a `known` A of the form that holds its entries."""
+        if known is not None and self.emit_known is not None:
+            return self.emit_known(name, variants, epilogue, known)
         if prefetching and self.emit_prefetching is not None:
             return self.emit_prefetching(name, variants, epilogue)
         if epilogue is None or self.emit_with is None:

@@ -26,7 +26,8 @@ from tilewright.kernels.contract import (
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
-from tilewright.kernels.f32.outer_product import PRODUCT, ROWS_PER_POINTER, TALL_REGISTERS
+from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
+from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding
 from tilewright.kernels.translation_units import VARIANT, unit_text

@@ -24,7 +24,8 @@ def kernel_name(call: KernelCall) -> str:
     Equal epilogues have equal names, whatever tensors they read. Inlined functions have names of their own, so that linked ones
     may be called in the same file.
     """
-    symbol = "".join([call.symbol, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])])
+    known = [f"_of_{_digits(repr(call.known))}"] if call.known is not None else []
+    symbol = "".join([call.symbol, *known, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])])
     if call.epilogue is None:
         return symbol
     bodies = (call.epilogue.whole or Load(0), call.epilogue.body)
@@ -33,7 +34,11 @@ def kernel_name(call: KernelCall) -> str:
     if call.epilogue.whole is not None:
         content += f"{call.epilogue.whole}{call.epilogue.element_type}"
     non_temporal = ["streams"] if call.epilogue.non_temporal else []
-    return "_".join([symbol, *reversed(functions), *non_temporal, hashlib.sha256(content.encode()).hexdigest()[:DIGITS]])
+    return "_".join([symbol, *reversed(functions), *non_temporal, _digits(content)])
+
+
+def _digits(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()[:DIGITS]
 
 
 def kernel_epilogue(call: KernelCall) -> Epilogue | None:

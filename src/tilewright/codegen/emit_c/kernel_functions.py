@@ -71,7 +71,7 @@ def _inlined(file: File, kernel: MicroKernel, name: str, calls: list[KernelCall]
     ):
         return None
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
-    source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching)
+    source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching, known=calls[0].known)
     if source.kind is not SourceKind.C or not str(source.content).startswith(file.dialect.prelude):
         return None
     declaration = inlined_declaration if may_inline(kernel, calls) else function_declaration

@@ -101,7 +101,8 @@ def _function(name: str, call: KernelCall, lines: Iterable[str]) -> str:
     free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
     free += ["struct tw_fetch *fetches"] if call.software_prefetches else []
     known = [f"  const long {', '.join(f'{name} = {value}' for name, value in constants.items())};"] if constants else []
-    head = f"static __attribute__((noinline)) void {name}({', '.join(free)}) {{"
+    qualifiers = "TW_INLINE" if call.known is not None else "static __attribute__((noinline))"
+    head = f"{qualifiers} void {name}({', '.join(free)}) {{"
     return "\n".join([head, *known, *(f"  {line}" for line in lines), "}", ""])
 
 

@@ -26,6 +26,7 @@ from tilewright.codegen.loop_nest import (
 )
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
 from tilewright.codegen.lower.epilogue import with_epilogue, written
+from tilewright.codegen.lower.known_operands import known_left
 from tilewright.codegen.lower.partial_results import extent_value
 from tilewright.codegen.lower.storage import Stored, dense_strides, view
 from tilewright.errors import InternalError, PlanningError
@@ -306,6 +307,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
     reductions = [a.name for a in operator.reduction_axes()]
     accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
     empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)
+    known = known_left(state, operator, roles, scope, kernel, columns)
     call = KernelCall(
         kernel=kernel.name,
         symbol=kernel.symbol or names.identifier(kernel.name),
@@ -326,6 +328,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         operator=operator.name,
         panels=_panels(state, operator, roles, depth) if _shapes(rows, columns) is not None else None,
         inlined=_calls(state, operator).inlined,
+        known=known,
         around=_around(state, operator, roles, scope, left, right),
     )
     if roles.column is None or target.stride(roles.column) == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -65,6 +66,11 @@ class Builder:
         self.constants[tensor.name] = Constant(value)
         self.known[tensor.name] = value
         return tensor
+
+    def literal(self, array: Any, name: str = "literal") -> Tensor:
+        """A small constant whose values generated code may hold: of graphs that are equal but for these, each has its plan."""
+        tensor = self.constant(array, name)
+        return self.declare(replace(tensor, entries=tuple(np.asarray(array).ravel().tolist())))
 
     def run_time_constant(self, values: np.ndarray, dtype: str, name: str = "extents") -> Tensor:
         """An array of integers and run-time extents, as data that kernels compute and as a value that is known here."""

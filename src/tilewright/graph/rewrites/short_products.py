@@ -53,7 +53,8 @@ class _Rounding:
             return
         for tensor in dict.fromkeys(access.tensor for access in operator.reads):
             if tensor not in self.short:
-                held = replace(self.tensors[tensor], name=unused(f"{tensor}_{SHORT}", self.tensors), dtype=SHORT)
+                name = unused(f"{tensor}_{SHORT}", self.tensors)
+                held = replace(self.tensors[tensor], name=name, dtype=SHORT, entries=None)
                 self.tensors[held.name], self.short[tensor] = held, held.name
                 yield copy_of(self.tensors[tensor], held, f"round_{tensor}")
         yield replace(operator, reads=tuple(replace(access, tensor=self.short[access.tensor]) for access in operator.reads))

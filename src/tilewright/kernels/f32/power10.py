@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.kernels.dialects.power10 import DIALECT
-from tilewright.kernels.f32.outer_product import Tile, outer_product_kernel
+from tilewright.kernels.f32.outer_product import outer_product_kernel
+from tilewright.kernels.f32.outer_product_tile import Tile
 
 BLOCK = 4
 """Rows and columns of an accumulator."""

@@ -61,7 +61,8 @@ def _widened(operator: Operator, tensor: Tensor, zero: Access | None, dtype: str
     """A map that moves bytes as one that writes them less their zero point in a type; float32 holds all of these."""
     body: Scalar = Load(0) if zero is None else apply("subtract", Load(0), Load(1))
     reads = (*operator.reads, *([] if zero is None else [zero]))
-    return replace(operator, reads=reads, body=body, accumulator="float32"), replace(tensor, dtype=dtype, magnitudes=None)
+    held = replace(tensor, dtype=dtype, magnitudes=None, entries=None)
+    return replace(operator, reads=reads, body=body, accumulator="float32"), held
 
 
 def widening(factor: Factor, dtype: str = SHORT) -> Change:

@@ -196,7 +196,7 @@ class Expansion:
         return self.builder.record(build, kind="conv")
 
     def _matrix(self, matrix: Matrix) -> Tensor:
-        return self.builder.constant(np.array([[float(entry) for entry in row] for row in matrix], np.float32), "matrix")
+        return self.builder.literal(np.array([[float(entry) for entry in row] for row in matrix], np.float32), "matrix")
 
     def _tiles(self) -> tuple[Axis, Axis]:
         """The tiles along both dimensions; the last may see points beyond the padded image, which are 0."""

@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels.contract import MicroKernel
+from tilewright.plan.decisions.known_operands import has_known_left
 from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 
 CALL_CYCLES = 40.0
@@ -70,8 +71,10 @@ def _form(plan: Plan, part: OperatorPlan) -> Hashable:
 
 
 def _seconds_saved(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> float:
-    """What inlining a kernel saves: infinite where there is no function to call, nothing where tiles are slower inlined."""
-    if kernel.emit_shape is None:
+    """What inlining a kernel saves: infinite where there is no function to call or its text holds the left operand, nothing
+    where tiles are slower inlined."""
+    assert part.roles is not None
+    if kernel.emit_shape is None or has_known_left(plan.chain, plan.chain.operator(part.operator), part.roles, kernel):
         return math.inf
     return 0.0 if kernel.interleave > 1 else call_seconds(plan, part, kernel)
 

@@ -67,6 +67,7 @@ def _access(chain: Chain, access: Access) -> Numbered:
         source,
         chain.tensor(tensor).dtype,
         chain.tensor(tensor).magnitudes,
+        chain.tensor(tensor).entries,
         guarded,
         access.lookups,
         tuple(index for index, _ in indices),

@@ -175,7 +175,7 @@ class _Folding:
                 return None
             numbers[load] = Load(len(reads))
             reads.append(Access(operator.reads[load.read].tensor, tuple(index.substitute(axis_positions) for index in indices)))
-        result = replace(tensor, name=unused(f"{tensor.name}_scaled", self.tensors), magnitudes=None)
+        result = replace(tensor, name=unused(f"{tensor.name}_scaled", self.tensors), magnitudes=None, entries=None)
         self.tensors[result.name] = result
         self.constants.add(result.name)
         axes = tuple(Axis(f"d{n}", extent) for n, extent in enumerate(tensor.shape))

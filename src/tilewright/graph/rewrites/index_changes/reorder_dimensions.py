@@ -43,7 +43,8 @@ def _tensor(tensor: Tensor, orders: Mapping[str, Order]) -> Tensor:
     if order is None:
         return tensor
     magnitudes = tensor.magnitudes and tensor.magnitudes.reordered(order)
-    return replace(tensor, shape=tuple(tensor.shape[place] for place in order), magnitudes=magnitudes)
+    entries = tensor.entries and tuple(tensor.known_values().transpose(order).ravel().tolist())
+    return replace(tensor, shape=tuple(tensor.shape[place] for place in order), magnitudes=magnitudes, entries=entries)
 
 
 def _reordered(access: Access, orders: Mapping[str, Order]) -> Access:

@@ -1,0 +1,196 @@
+"""The statements of a tile of the outer-product micro kernel, of one shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from tilewright.kernels.contract import Epilogue
+from tilewright.kernels.tile_ending import TileEnding
+
+UNROLL = 4
+ROWS_PER_POINTER = 4
+"""Rows are addressed as pointer + {0, 1, 2, 3} * a_row, as addressing modes can: a pointer per row takes too many registers."""
+LEFT_LONG, LEFT_AHEAD = 512, 64
+"""Rows of at least so many steps are prefetched so many floats ahead, shorter ones in the next tile: 32 to 128 floats gained the
+same (28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
+LINE_FLOATS = 16
+"""Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
+FULL_VECTORS, RIGHT_FLOATS_AHEAD, NARROW_FLOATS_AHEAD = 4, 2048, 3072
+"""How far ahead B is prefetched in panels, of so many vectors and of fewer. Shares of a plain read of constants in memory
+(Zen 5): 4 rows of 4 vectors 0.89 to 0.97 8 KiB ahead, 0.84 to 0.91 10 and 12 KiB ahead; 8 rows of 3 vectors 0.79 to 0.82
+and 0.90 to 0.95."""
+FEW_PANELS, RIGHT_ROWS_AHEAD = 4, 16
+"""Rows of B in place of so few panels are prefetched so many rows ahead (4 x 4096 x 128 from memory, Zen 5: 6% less time)."""
+WIDE_VECTORS, WIDE_VECTORS_AHEAD = 8, 64
+"""Tiles so wide are for few rows: rows of B are prefetched so many vectors ahead (32 x 4096 rows of 8 vectors from memory, Zen 5:
+32 and 128 vectors took 2% longer), of a B in place with many panels one panel."""
+PREFETCH_STEPS, PREFETCH_UNROLL, MOST_PREFETCHED = 4, 2, 16
+"""A tile asks for lines before every so many steps, of which so many are unrolled (4 make GCC 12 spill sums). Loops over so many
+lines are unrolled."""
+RIGHT_PANELS_AHEAD = 2
+"""How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
+
+
+class Tile:
+    """The statements of one shape."""
+
+    def __init__(
+        self,
+        rows: int,
+        vectors: int,
+        edge: bool,
+        prefetch: tuple[str, ...] = (),
+        unroll: int = UNROLL,
+        wide: bool = False,
+        epilogue: Epilogue | None = None,
+        lanes: int = 1,
+        prefetching: bool = False,
+        reduction_loops: int = 1,
+    ) -> None:
+        self.rows = rows
+        self.vectors = vectors
+        self.edge = edge
+        self.prefetch = prefetch
+        self.unroll = unroll
+        self.wide = wide
+        self.epilogue = epilogue
+        self.lanes = lanes
+        self.prefetching = prefetching
+        self.reduction_loops = reduction_loops
+
+    @property
+    def suffix(self) -> str:
+        """Part of the function's name."""
+        return f"{self.rows}x{self.vectors}" + ("_edge" if self.edge else "")
+
+    def declarations(self) -> Iterator[str]:
+        """Pointers into A, the accumulators, and what is prefetched before the first step."""
+        if self.rows >= ROWS_PER_POINTER:
+            yield "  const long a_row_3 = 3 * a_row;"
+        for i in self._pointer_rows():
+            yield f"  const float *a_{i} = a + {i} * a_row;"
+        for i in range(self.rows):
+            zeros = ", ".join(f"sum_{i}_{j} = {{0}}" for j in range(self.vectors))
+            yield f"  tw_vec {zeros};"
+        if "right" in self.prefetch:
+            yield f"  const long ahead = {self._next_right()};"
+        yield from self.ending().fetched(self.rows)
+        if "target" in self.prefetch:
+            for i, j in self._places():
+                yield f"  __builtin_prefetch(c + {i} * c_row + {j} * TW_LANES, 1);"
+
+    def loop(self) -> Iterator[str]:
+        """All steps of all reduction loops, outermost first."""
+        around = range(1, self.reduction_loops)
+        yield from (f"  for (long q_{i} = 0; q_{i} < k_{i}; q_{i}++) {{" for i in reversed(around))
+        yield from self.innermost_loop()
+        for i in around:
+            count, of_a, of_b = (f"k_{i - 1}", f"a_step_{i - 1}", f"b_step_{i - 1}") if i > 1 else ("k", "a_column", "b_row")
+            yield from (f"  a_{row} += a_step_{i} - {count} * {of_a};" for row in self._pointer_rows())
+            yield f"  b += b_step_{i} - {count} * {of_b};"
+            yield "  }"
+
+    def innermost_loop(self) -> Iterator[str]:
+        """All steps of K; where A of the next rows is prefetched, in groups of the steps that use up one line of a row."""
+        unroll = [] if self.edge else [f"#pragma GCC unroll {self.unroll}"]
+        if "left" not in self.prefetch:
+            yield from self.prefetching_loop() if self.prefetching else self.plain_loop()
+            return
+        yield f"  for (long group = 0; group < k; group += {LINE_FLOATS}) {{"
+        yield f"    const long end = group + {LINE_FLOATS} < k ? group + {LINE_FLOATS} : k;"
+        yield f"    const float *next = a_0 + {self._next_left()};"
+        for _ in range(self.rows):
+            yield "    __builtin_prefetch(next);"
+            yield "    next += a_row;"
+            yield "    TW_OPAQUE(next);"
+        yield from (*unroll, "  for (long p = group; p < end; p++) {", *self.step(), "  }", "  }")
+
+    def plain_loop(self) -> Iterator[str]:
+        """All steps of K. The last ones stand apart: Clang leaves unrolled steps in their midst, and spills, where k is known."""
+        if self.edge or self.unroll == 1:
+            yield from ("  for (long p = 0; p < k; p++) {", *self.step(), "  }")
+            return
+        yield f"  const long whole = k - k % {self.unroll};"
+        yield from (f"#pragma GCC unroll {self.unroll}", "  for (long p = 0; p < whole; p++) {", *self.step(), "  }")
+        yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
+
+    def prefetching_loop(self) -> Iterator[str]:
+        """As the plain loop, asking for some lines before every group of steps."""
+        unroll = 1 if self.edge else PREFETCH_UNROLL
+        yield f"  const long whole = k - k % {PREFETCH_STEPS}, asked = ({PREFETCH_STEPS} * lines + k - 1) / k;"
+        yield f"  for (long group = 0; group < whole; group += {PREFETCH_STEPS}) {{"
+        yield from (f"#pragma GCC unroll {MOST_PREFETCHED}", "    for (long line = 0; line < asked; line++)")
+        yield f"      __builtin_prefetch(next + line * {LINE_FLOATS});"
+        yield f"    next += asked * {LINE_FLOATS};"
+        yield from (
+            f"#pragma GCC unroll {unroll}",
+            f"    for (long p = 0; p < {PREFETCH_STEPS}; p++) {{",
+            *self.step(),
+            "    }",
+            "  }",
+        )
+        yield from ("#pragma GCC unroll 1", "  for (long p = whole; p < k; p++) {", *self.step(), "  }")
+
+    def step(self) -> Iterator[str]:
+        """One step of K. TW_KEEP stops GCC 12 from loading a vector again for each row; one row's FMAs load best themselves."""
+        for j in range(self.vectors):
+            yield f"    tw_vec b_{j} = {self._load('b', j)};"
+            if self.rows > 1:
+                yield f"    TW_KEEP(b_{j});"
+        for i in range(self.rows):
+            yield f"    tw_vec a_{i}_p = tw_splat({self._element(i)});"
+            yield "    " + " ".join(f"sum_{i}_{j} = tw_multiply_add(a_{i}_p, b_{j}, sum_{i}_{j});" for j in range(self.vectors))
+        for i in self._pointer_rows():
+            yield f"    a_{i} += a_column;"
+            yield f"    TW_OPAQUE(a_{i});"
+        if "right" in self.prefetch:
+            for j in range(self.vectors):
+                yield f"    __builtin_prefetch(b + ahead + {j} * TW_LANES);"
+        yield "    b += b_row;"
+
+    def finish(self) -> Iterator[str]:
+        """Add C where asked to, and store."""
+        yield "  if (accumulate) {"
+        for i, j in self._places():
+            yield f"    sum_{i}_{j} = {self._load(f'c + {i} * c_row', j)} + sum_{i}_{j};"
+        yield "  }"
+        yield from self.ending().columns()
+        yield from self.ending().stores(range(self.rows), "sum_{row}_{vector}")
+
+    def ending(self) -> TileEnding:
+        """How the tile ends."""
+        return TileEnding(self.epilogue, self.vectors, self.lanes, self.edge)
+
+    def _next_left(self) -> str:
+        """The next tile of rows, or further on in long rows: with C prefetched as well no register is left to choose."""
+        rows = f"{self.rows} * a_row"
+        return rows if "target" in self.prefetch else f"(k < {LEFT_LONG} ? {rows} : {LEFT_AHEAD} * a_column)"
+
+    def _next_right(self) -> str:
+        """Later rows of a panel; of a B in place with many of them, the same rows of a later panel."""
+        width = f"{self.vectors} * TW_LANES"
+        if self.wide:
+            return f"b_row > {FEW_PANELS} * {width} ? {width} : {WIDE_VECTORS_AHEAD // self.vectors} * b_row"
+        ahead = RIGHT_FLOATS_AHEAD if self.vectors >= FULL_VECTORS else NARROW_FLOATS_AHEAD
+        rows = f"(b_row > {width} ? {RIGHT_ROWS_AHEAD} : {ahead // (self.vectors * self.lanes)}) * b_row"
+        return f"b_row > {FEW_PANELS} * {width} ? {RIGHT_PANELS_AHEAD} * {width} : {rows}"
+
+    def _places(self) -> Iterator[tuple[int, int]]:
+        """(row, vector) of every accumulator."""
+        return product(range(self.rows), range(self.vectors))
+
+    def _pointer_rows(self) -> range:
+        return range(0, self.rows, ROWS_PER_POINTER)
+
+    def _element(self, row: int) -> str:
+        offset = row % ROWS_PER_POINTER
+        index = ("0", "a_row", "2 * a_row", "a_row_3")[offset]
+        return f"a_{row - offset}[{index}]"
+
+    def _in_part(self, vector: int) -> bool:
+        return self.edge and vector == self.vectors - 1
+
+    def _load(self, pointer: str, vector: int) -> str:
+        address = f"{pointer} + {vector} * TW_LANES"
+        return f"tw_load_part({address}, last)" if self._in_part(vector) else f"tw_load({address})"
