@@ -14,7 +14,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.model.kernel_work import crossing_share, kernel_work
+from tilewright.plan.model.kernel_work import GATHER_CYCLES, crossing_share, kernel_work
 
 MACHINE = Machine.named("x86-64-v4")
 
@@ -38,6 +38,19 @@ def test_vectors_on_two_lines_cost_time_where_loads_do(rows: int, vectors: int, 
     roles = contraction_roles(operator)
     plain, windows = (kernel_work(one, roles, kernel, MACHINE, sizes, sizes) for one in (operator, of_windows))
     assert windows.seconds / plain.seconds == pytest.approx(slower)
+
+
+@pytest.mark.parametrize("types", [("int16", "int16"), ("uint8", "int8"), ("float32", "float32")])
+def test_steps_that_lie_apart_cost_time_where_a_kernel_takes_several_at_once(types: tuple[str, str]) -> None:
+    machine = Machine.named("x86-64-v3")
+    accumulator = "float32" if types[0] == "float32" else "int32"
+    kernel = registry.for_machine(machine, element_types=(*types, accumulator))[0]
+    sizes = {"m": 2 * kernel.rows, "n": kernel.columns, "k": 64}
+    rows, planes = (contraction("C", f"{left},kn->mn", "AB", sizes) for left in ("mk", "km"))
+    works = (kernel_work(one, contraction_roles(one), kernel, machine, sizes, sizes) for one in (rows, planes))
+    side_by_side, apart = (work.seconds for work in works)
+    cycles = GATHER_CYCLES * 2 * kernel.rows * 64 if kernel.interleave > 1 else 0.0
+    assert apart - side_by_side == pytest.approx(cycles / machine.frequency_hz)
 
 
 @pytest.mark.parametrize("kernel", registry.for_machine(MACHINE), ids=lambda kernel: kernel.name)

@@ -5,6 +5,9 @@ A short tile costs what its busiest port takes per step of the reduction: fused 
 accumulator chain. All blocks of the depth but the first load C, too, which nothing overlaps. Instructions that take several
 rows take as long for fewer. Where lanes run along the depth, a step is one vector of it: a load for every row and one for B,
 and at the end rows are folded.
+
+Kernels that take several steps at once read them as one number of the left operand. Where these do not lie side by side, each is
+loaded by itself, and they are put together in other registers.
 """
 
 from __future__ import annotations
@@ -23,7 +26,10 @@ from tilewright.plan.types import ContractionRoles
 
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
-
+GATHER_CYCLES = 2.0
+"""For each step of a row whose group of steps is put together. Images whose channels are planes (32 channels of 112 x 112 to 16,
+96 and 144 of 56 x 56 to 24) took 0.42, 0.49 and 0.73 ms on Zen 3 (5x16, 16 bits); with neighbouring steps the price is 0.13 to
+0.19."""
 
 Pieces = tuple[tuple[Count, Count], ...]
 """(number, length) of the pieces that a loop around a micro kernel cuts an axis into."""
@@ -90,6 +96,8 @@ class Extents:
     has_unit_left: bool = True
     """Whether neighbours along the depth lie side by side in the left operand; in the right one."""
     has_unit_right: bool = True
+    gathers: bool = False
+    """Whether steps that a kernel takes at once are put together from places that lie apart in the left operand."""
 
     def is_plain(self) -> bool:
         """Whether all of them are plain values."""
@@ -114,7 +122,9 @@ def kernel_work(
         has_unit = (is_contiguous(access, roles.depth, sizes) for access in (left, right))
         extents = Extents(rows, columns, depth, outer, 0.0, *has_unit)
     else:
-        extents = Extents(rows, columns, depth, outer, crossing_share(right, roles.column, kernel, machine, sizes))
+        crossing = crossing_share(right, roles.column, kernel, machine, sizes)
+        gathers = kernel.interleave > 1 and not is_contiguous(left, roles.depth, sizes)
+        extents = Extents(rows, columns, depth, outer, crossing, gathers=gathers)
     return (_work_of_one if extents.is_plain() else _work)(kernel, machine, extents)
 
 
@@ -132,6 +142,7 @@ def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork
     steps: Quantity = 0
     calls: Quantity = 0
     added: Count = 0
+    collected: Count = 0
     for column_count, columns in (extents.columns or POINT).pieces(kernel.columns if extents.columns else 1):
         vectors = maximum(-(-columns // kernel.lanes), 1)
         for row_count, rows in (extents.rows or POINT).pieces(_rows_for(kernel, vectors) if extents.rows else 1):
@@ -140,12 +151,14 @@ def _work(kernel: MicroKernel, machine: Machine, extents: Extents) -> KernelWork
             steps = steps + count * _step_cycles(machine, whole, vectors, chain_cycles, extents.crossing) / full
             calls = calls + count
             added = added + count * rows * vectors
+            collected = collected + count * rows
     depth, depth_blocks = (extents.depth.size, extents.depth.blocks()) if extents.depth else (1, 1)
     step_seconds = 2 * kernel.rows * kernel.columns / kernel.attainable(machine)
     adding_s = added * (depth_blocks - 1) / (machine.loads_per_cycle * machine.frequency_hz)
     calls = calls * depth_blocks
     calling_s = calls * (kernel.call_cycles / machine.frequency_hz)
-    return KernelWork((steps * depth * step_seconds + adding_s + calling_s) * extents.outer, calls * extents.outer)
+    gathering_s = collected * (depth * (GATHER_CYCLES / machine.frequency_hz)) if extents.gathers else 0.0
+    return KernelWork((steps * depth * step_seconds + adding_s + calling_s + gathering_s) * extents.outer, calls * extents.outer)
 
 
 def crossing_share(
