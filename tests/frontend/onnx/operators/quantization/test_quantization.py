@@ -94,3 +94,26 @@ def test_scales_of_ranges_are_quotients() -> None:
         x = random.standard_normal(64).astype(np.float32)
         for result, expected in zip(session.run(None, {"x": x}), operator("DynamicQuantizeLinear", 21).reference(x), strict=True):
             np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize(
+    ("before", "limits", "is_searched"),
+    [
+        ("Relu (x)", (0.0, np.inf), False),
+        ("Clip (x, zero, six)", (0.0, 6.0), False),
+        ("Clip (x, one, six)", (1.0, 6.0), False),
+        ("Clip (x, below, six)", (-1.0, 6.0), True),
+        ("Min (x, six)", (-np.inf, 6.0), True),
+    ],
+)
+def test_ranges_of_what_is_not_negative_begin_at_zero(before: str, limits: tuple[float, float], is_searched: bool) -> None:
+    lines = (f"r = {before}", "y, scale, z = DynamicQuantizeLinear (r)", "a = Cast <to = 1> (y)", "b = Cast <to = 1> (z)")
+    numbers = {name: np.float32(value).reshape(()) for name, value in (("zero", 0), ("six", 6), ("one", 1), ("below", -1))}
+    session = InferenceSession(model("\n".join(lines), {"x": (3, 40)}, numbers, ("a", "scale", "b")))
+    assert ("= min(" in session.explain(full=True)) is is_searched
+    random, function = np.random.default_rng(1), operator("DynamicQuantizeLinear", 21)
+    for x in (random.uniform(-9, 9, (3, 40)), np.zeros((3, 40)), np.full((3, 40), -2.0), np.full((3, 40), 1e-44)):
+        given = x.astype(np.float32)
+        expected = function.reference(np.clip(given, *np.float32(limits)))
+        for result, one in zip(session.run(None, {"x": given}), expected, strict=True):
+            np.testing.assert_array_equal(result, one)

@@ -9,8 +9,12 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.least_values import least_value
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
+
+_SHARE = apply("where", apply("equal", Load(1), Literal(0.0)), Literal(0.0), apply("divide", Load(0), Load(1)))
+"""A number over a scale; 0 where the scale is."""
 
 
 class DynamicQuantizeLinear:
@@ -26,13 +30,20 @@ class DynamicQuantizeLinear:
         return quantized(steps, zero), scale, zero
 
     def lower(self, builder: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The extremes as reductions, and maps of these."""
-        low, high = (builder.map(f"{function}imum", builder.reduce(function, x), 0.0) for function in ("min", "max"))
+        """The extremes as reductions, and maps of these.
+
+        Where no element is negative, the least of all and 0 is 0, and so is the zero point. If elements are NaN, so are the scale
+        and the steps, either way.
+        """
+        high = builder.map("maximum", builder.reduce("max", x), 0.0)
+        if least_value(builder, x) >= 0:
+            scale = builder.map("divide", high, 255.0)
+            zero = builder.constant(np.zeros((), np.uint8), "zero_point")
+            return lowered_quantized(builder, _SHARE, (x, scale), zero, "uint8"), scale, zero
+        low = builder.map("minimum", builder.reduce("min", x), 0.0)
         scale = builder.body(apply("divide", apply("subtract", Load(0), Load(1)), Literal(255.0)), high, low, kind="scale")
-        is_flat = apply("equal", Load(1), Literal(0.0))
-        share = apply("where", is_flat, Literal(0.0), apply("divide", Load(0), Load(1)))
-        zero = lowered_quantized(builder, apply("negative", share), (low, scale), 0.0, "uint8")
-        return lowered_quantized(builder, share, (x, scale), zero, "uint8"), scale, zero
+        zero = lowered_quantized(builder, apply("negative", _SHARE), (low, scale), 0.0, "uint8")
+        return lowered_quantized(builder, _SHARE, (x, scale), zero, "uint8"), scale, zero
 
 
 define("DynamicQuantizeLinear", DynamicQuantizeLinear, since=11)
