@@ -31,6 +31,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.constants.constant_part import split
+from tilewright.graph.rewrites.constants.constant_vectors import ConstantVectors
 from tilewright.graph.rewrites.constants.fold_affine_into_weights import FoldAffineIntoWeights
 from tilewright.graph.rewrites.constants.fold_constants import FoldConstants
 from tilewright.graph.rewrites.constants.literals import Literals
@@ -88,6 +89,7 @@ REWRITES: tuple[Rewrite, ...] = (
     WholeSums(),  # before ElementTypes and FuseMaps, which know conversions no more
     DeadCode(),  # changes that were folded count as readers no more
     FoldConstants(),  # before Literals, which puts numbers that are computed here into formulas
+    ConstantVectors(),  # when no index change is between constants and those who read them
     Literals(),  # before CommonSubexpressions: a formula is the same whether its number was written as an array or not
     CommonSubexpressions(),  # before FoldWrites: afterwards equal operators would write to different places
     FoldWrites(),  # before ElementTypes, whose conversions would stand between an operator and the index change behind it
