@@ -9,6 +9,8 @@ from tilewright.graph.exactness import HALVES
 from tilewright.graph.types import Chain, Operator, element_bytes
 from tilewright.plan.chain_analysis import derived_once
 
+SHORT_INTEGERS = frozenset(("int8", "uint8", "int16"))
+"""Types of intermediates that maps store as they are: what products of integers read."""
 ElementSize: TypeAlias = Callable[[Chain, str], int]
 """Of (chain, tensor): what an element of the tensor counts, in bytes or as one element."""
 
@@ -25,9 +27,15 @@ def product_type(chain: Chain, contraction: Operator) -> str:
 
 @derived_once
 def held_type(chain: Chain, tensor: str) -> str:
-    """The element type in memory while a chain runs: intermediates lie as they are computed, inputs and output as they are."""
-    producer = chain.producer(tensor) if tensor != chain.output else None
-    return chain.tensor(tensor).dtype if producer is None else computed_type(producer)
+    """The element type in memory while a chain runs: intermediates lie as they are computed, or as short integers where a map
+    makes such, inputs and output as they are."""
+    own, producer = chain.tensor(tensor).dtype, chain.producer(tensor) if tensor != chain.output else None
+    return own if producer is None or is_held_short(producer, own) else computed_type(producer)
+
+
+def is_held_short(producer: Operator, dtype: str) -> bool:
+    """Whether the result of an operator, of this type, is one of short integers that its map converts and stores."""
+    return dtype in SHORT_INTEGERS and producer.is_map() and producer.accumulator == "float32"
 
 
 def held_bytes(chain: Chain, tensor: str) -> int:

@@ -131,6 +131,8 @@ class Barrier(Enum):
     GRAPH_OUTPUT = auto()
     ELEMENT_TYPE = auto()
     """Its elements are stored in a type that vectors of float32 do not hold."""
+    MAPS_ALONE = auto()
+    """Integers that a product reads, and that no product or reduction of the chain comes before."""
     EXACT_ARITHMETIC = auto()
     """An operator at one of its ends is computed exactly, in a type of its own."""
     MERGED_DIMENSION = auto()
@@ -192,7 +194,9 @@ CutReason: TypeAlias = CannotFuse | NotExecutable | NoMicroKernel | SeparateFast
 class Unplannable(PlanningError):
     """A chain that has no plan; `reason` says it of the edges inside, should they be cut."""
 
-    def __init__(self, message: str, *, reason: NotExecutable | NoMicroKernel, where: str, why: str = "", hint: str = "") -> None:
+    def __init__(
+        self, message: str, *, reason: NotExecutable | NoMicroKernel | CannotFuse, where: str, why: str = "", hint: str = ""
+    ) -> None:
         super().__init__(message, where=where, why=why, hint=hint)
         self.reason = reason
 

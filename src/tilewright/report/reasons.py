@@ -53,6 +53,7 @@ BARRIERS = {
     Barrier.SWITCHED_OFF: "fusion is switched off",
     Barrier.GRAPH_OUTPUT: "it is an output of the graph",
     Barrier.ELEMENT_TYPE: "its elements are stored as {dtype}",
+    Barrier.MAPS_ALONE: "maps alone make the integers that {operators} reads, which then gains nothing",
     Barrier.EXACT_ARITHMETIC: "{operators} is computed exactly, in {dtype}",
     Barrier.MERGED_DIMENSION: "{operators} writes several axes into one dimension of it",
     Barrier.DATA_POSITIONS: "{operators} reads at positions that data gives",

@@ -14,6 +14,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.decisions.micro_kernel import fitting
+from tilewright.plan.element_types import is_held_short
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
@@ -38,14 +39,27 @@ def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
 
 
 def why_stored(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> CannotFuse | None:
-    """Why a tensor between operators goes through memory; None if vectors of float32 hold it, and its `ends` work with these."""
+    """Why a tensor between operators goes through memory; None if vectors of float32 hold it, and its `ends` work with these, or
+    if it is a left operand of integers."""
     dtype = tensors[tensor].dtype
+    if _is_left_operand(tensors, tensor, ends):
+        return None
     if dtype not in ("float32", "bool"):
         return CannotFuse(Barrier.ELEMENT_TYPE, dtype=dtype)
     exact = next((operator for operator in ends if scalar_element_type(operator, tensors)), None)
     if exact is not None:
         return CannotFuse(Barrier.EXACT_ARITHMETIC, (exact.name,), scalar_element_type(exact, tensors))
     return None
+
+
+def _is_left_operand(tensors: Mapping[str, Tensor], tensor: str, ends: Sequence[Operator]) -> bool:
+    """Whether vectors of float32 make short integers of which one product reads blocks of rows, as they lie in a buffer."""
+    writer, *readers = ends
+    if len(readers) != 1 or not is_held_short(writer, tensors[tensor].dtype) or not readers[0].is_contraction():
+        return False
+    left = readers[0].reads[contraction_roles(readers[0]).left]
+    reads = [access for access in readers[0].reads if access.tensor == tensor]
+    return reads == [left] and all(index.is_axis() for index in (*left.indices, *writer.write.indices))
 
 
 def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients) -> Plan:

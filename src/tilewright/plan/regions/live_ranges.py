@@ -3,7 +3,7 @@
 Inside the loops that all operators share, the rest of a schedule runs child by child: an operator with its inner loops, or a
 partially fused group. A buffer is alive from the child that first writes it to the one that reads it last, and, where a shared
 loop is a barrier for it, from block to block as well. In a chain of layers that are kept in blocks of rows, two places in turns
-do.
+do. Elements of two types never share a place: compilers assume that they do not.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Condition
 from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes
-from tilewright.plan.regions.epilogues import in_output_place, in_registers
+from tilewright.plan.element_types import held_type
+from tilewright.plan.regions.epilogues import epilogues, in_output_place, in_registers
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 
@@ -42,7 +43,8 @@ def _places(chain: Chain, children: tuple[tuple[str, int], ...]) -> tuple[tuple[
     until: list[int] = []
     for group in groups:
         first, last = _live_range(chain, by_name, group)
-        free = next((i for i, end in enumerate(until) if end < first), len(found))
+        alike = (i for i, groups in enumerate(found) if held_type(chain, groups[0][0]) == held_type(chain, group[0]))
+        free = next((i for i in alike if until[i] < first), len(found))
         if free == len(found):
             found.append([])
             until.append(last)
@@ -72,10 +74,11 @@ def is_lasting(view: ChainView, group: Group) -> Condition:
 
 @derived_once
 def _users(chain: Chain, group: Group) -> tuple[str, ...]:
-    """The operators that write or read a group, in the chain's order."""
+    """The operators that write or read a group, in the chain's order; sums that end in their micro tiles are written there."""
     makers = (maker for tensor in group if (maker := chain.producer(tensor)))
     readers = (reader for tensor in group for reader in chain.consumers(tensor))
     names = {operator.name for operator in (*makers, *readers)}
+    names |= {one.contraction for one in epilogues(chain) if one.element_type(chain) and one.write(chain).tensor in group}
     return tuple(operator.name for operator in chain.operators if operator.name in names)
 
 

@@ -261,10 +261,10 @@ class _Dividing:
     def _whole(self, group: Operators) -> Part | None:
         """All operators as one chain, if that can be executed and is wanted."""
         is_large = self.options.fuse is None and len(group) > SMALL_GROUP
-        if is_large and not (self._is_suggested(group) and self._can_pay(group)):
-            return None
         parts = [self.alone[operator.name] for operator in group]
         try:
+            if is_large and not (self._is_suggested(group) and self._can_pay(group)):
+                return None
             if self._least_if_slower(group, parts) is not None:
                 return None
             fused = self._part(group)

@@ -55,6 +55,34 @@ def test_a_reader_computes_what_it_would_have_read(read: str, body: Scalar, stor
     assert is_as_read(producer, consumer, tensors) is expected
 
 
+def clipped(low: float, high: float) -> Scalar:
+    return apply("minimum", apply("maximum", apply("round", Load(0)), Literal(low)), Literal(high))
+
+
+@pytest.mark.parametrize(
+    ("body", "wide", "accumulator", "expected"),
+    [
+        (clipped(0, 255), "int16", "float32", True),
+        (clipped(3, 200), "int32", "float32", True),
+        (clipped(-1, 255), "int16", "float32", False),
+        (clipped(0, 256), "int16", "float32", False),
+        (apply("round", Load(0)), "int16", "float32", False),
+        (clipped(0, 255), "int8", "float32", False),
+        (clipped(0, 255), "float32", "float32", False),
+        (clipped(0, 255), "int16", "int32", False),
+    ],
+)
+def test_what_is_held_to_the_range_of_bytes_may_be_stored_in_a_longer_type(
+    body: Scalar, wide: str, accumulator: str, expected: bool
+) -> None:
+    x = Tensor("x", (9,), "float32")
+    producer, middle = elementwise(body, [x], name="f", result="z", dtype="uint8")
+    consumer, result = elementwise(Load(0), [middle], name="g", result="out", dtype=wide)
+    producer, consumer = replace(producer, accumulator="float32"), replace(consumer, accumulator=accumulator)
+    tensors = {tensor.name: tensor for tensor in (x, middle, result)}
+    assert is_as_read(producer, consumer, tensors) is expected
+
+
 def kinds(graph: Graph) -> list[str]:
     verify(graph)
     return [operator.kind for operator in rewrite(graph).operators]

@@ -25,6 +25,8 @@ Types = Mapping[str, Tensor]
 def is_as_read(producer: Operator, reader: Operator, tensors: Types) -> bool:
     """Whether the body of a map, inside a reader, has the value that its result has there."""
     stored = tensors[producer.write.tensor].dtype
+    if stored in INTEGERS and _is_widening(reader, stored, tensors):
+        return producer.accumulator == "float32" and _is_clipped(producer.body, stored)
     made, used = (_computed(operator, tensors) for operator in (producer, reader))
     if made != used:
         return used in ("float32", "float64") and _is_safe(producer, stored, tensors)
@@ -33,6 +35,21 @@ def is_as_read(producer: Operator, reader: Operator, tensors: Types) -> bool:
     if stored in HALVES:
         return producer.accumulator == stored and all(tensors[read.tensor].dtype in (stored, "bool") for read in producer.reads)
     return stored == made
+
+
+def _is_widening(reader: Operator, stored: str, tensors: Types) -> bool:
+    """Whether a map in float32 only gives short integers a longer type."""
+    written = tensors[reader.write.tensor].dtype
+    is_copy = reader.is_map() and reader.body == Load(0) and reader.accumulator == "float32"
+    return is_copy and written in INTEGERS and written != stored and np.can_cast(stored, written)
+
+
+def _is_clipped(body: Scalar, dtype: str) -> bool:
+    """Whether a float is within the range of an integer type, or NaN: both types cut off its fraction then, and make 0 of NaN."""
+    match body:
+        case Apply("minimum", (Apply("maximum", (_, Literal(low))), Literal(high))):
+            return bool(np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max)
+    return False
 
 
 def is_condition(body: Scalar, types: list[str]) -> bool:
