@@ -1,11 +1,12 @@
 """Models quantised by onnxruntime's tool: our time beside onnxruntime, openvino and our own float32, and how far results are off.
 
-    python -m benchmarks.studies.quantised_models --models resnet18,mobilenet_v2 --forms qdq,qoperator [--reduce-range] [--layers]
+    python -m benchmarks.studies.quantised_models --models resnet18,mobilenet_v2 --forms qdq,qoperator [--layers 9] [--cpu]
 
 Models are those of `benchmarks.onnx_models` with random weights, traced (opset 17), quantised with the operands that they were
 exported with: *qdq* and *qoperator* statically (weights int8 by channel, activations uint8), *dynamic* (weights int8). With
 `--reduce-range` weights have 7 bits, which onnxruntime advises for CPUs without VNNI, where its products saturate.
-Everyone takes turns in one process; figures are medians of rounds, ratios medians of ratios within rounds. The deviation is the
+Everyone takes turns in one process; figures are medians of rounds, ratios medians of ratios within rounds. With `--cpu` they are
+the least CPU times of a call, which other programs on a core disturb less, and ratios of these. The deviation is the
 largest difference from the float32 model over the deviation of its outputs: what quantisation costs, and saturation.
 """
 
@@ -16,6 +17,7 @@ import json
 import logging
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -134,19 +136,38 @@ def measured(name: str, form: str, source: Path, feeds: dict[str, Array], option
     for one in everyone:
         one.call()
         deviations[one.name] = float(np.abs(one.result() - exact).max() / exact.std())
+    times = least_cpu_times(everyone, options.rounds) if options.cpu else medians(everyone, options.rounds)
+    return [Line(name, form, one.name, *times[one.name], deviations[one.name]) for one in everyone]
+
+
+def medians(everyone: Sequence[Contender], count: int) -> dict[str, tuple[float, float]]:
+    """The median time of every contender, and of its ratio to ours, over so many rounds."""
     turns: dict[str, Callable[[], float]] = {one.name: one.seconds for one in everyone}
-    rounds = interleaved(turns, options.rounds, lambda: 1.0)
-    return [
-        Line(
-            name,
-            form,
-            one.name,
+    rounds = interleaved(turns, count, lambda: 1.0)
+    return {
+        one.name: (
             median(each[one.name].seconds for each in rounds),
             median(each[one.name].seconds / each[TILEWRIGHT].seconds for each in rounds),
-            deviations[one.name],
         )
         for one in everyone
-    ]
+    }
+
+
+def least_cpu_times(everyone: Sequence[Contender], count: int) -> dict[str, tuple[float, float]]:
+    """The least CPU time of a call of every contender, all threads of the process together, and its ratio to ours."""
+    least = {one.name: min(turn) for one, turn in zip(everyone, _cpu_turns(everyone, count), strict=True)}
+    return {name: (seconds, seconds / least[TILEWRIGHT]) for name, seconds in least.items()}
+
+
+def _cpu_turns(everyone: Sequence[Contender], count: int) -> Iterator[tuple[float, ...]]:
+    """The CPU times of every contender, of which each was called so many times, one after the other."""
+    return zip(*([_cpu_seconds(one) for one in everyone] for _ in range(count)), strict=True)
+
+
+def _cpu_seconds(contender: Contender) -> float:
+    begun = time.process_time()
+    contender.call()
+    return time.process_time() - begun
 
 
 def layers(path: Path, feeds: dict[str, Array], count: int) -> str:
@@ -185,6 +206,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="where the figures are written")
     parser.add_argument("--layers", type=int, default=0, help="how many chains of each model to print")
     parser.add_argument("--reduce-range", action="store_true", help="weights of 7 bits")
+    parser.add_argument("--cpu", action="store_true", help="least CPU times of a call in place of medians")
     parser.add_argument("--small", action="store_true", help="small forms, for tests")
     for name, default in (("threads", 1), ("rounds", 5)):
         parser.add_argument(f"--{name}", type=int, default=default)
