@@ -108,7 +108,7 @@ def test_scales_of_ranges_are_quotients() -> None:
 )
 def test_ranges_of_what_is_not_negative_begin_at_zero(before: str, limits: tuple[float, float], is_searched: bool) -> None:
     lines = (f"r = {before}", "y, scale, z = DynamicQuantizeLinear (r)", "a = Cast <to = 1> (y)", "b = Cast <to = 1> (z)")
-    numbers = {name: np.float32(value).reshape(()) for name, value in (("zero", 0), ("six", 6), ("one", 1), ("below", -1))}
+    numbers = {name: np.array(value, np.float32) for name, value in (("zero", 0), ("six", 6), ("one", 1), ("below", -1))}
     session = InferenceSession(model("\n".join(lines), {"x": (3, 40)}, numbers, ("a", "scale", "b")))
     assert ("= min(" in session.explain(full=True)) is is_searched
     random, function = np.random.default_rng(1), operator("DynamicQuantizeLinear", 21)
