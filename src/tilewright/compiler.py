@@ -50,6 +50,7 @@ from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
 from tilewright.graph.rewrites.index_changes.integers_in_order import IntegersInOrder
 from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import with_orders
+from tilewright.graph.rewrites.index_changes.share_blocks import ShareBlocks
 from tilewright.graph.rewrites.index_changes.single_columns import SingleColumns
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
 from tilewright.graph.rewrites.integer_products import IntegerProducts
@@ -269,6 +270,7 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
         FlattenTensors(ends),
         FoldIndexMaps(reorders_constants=True),
         DeadCode(),
+        ShareBlocks(),  # after FlattenTensors, which has made pixels one dimension
     )
     return rewrite(graph, steps)
 

@@ -12,6 +12,11 @@ from tests.codegen.test_convolution_algorithms import VALUES, graph_of, wanted
 from tests.codegen.test_convolutions import EPS, Floats, normal, run
 from tests.support.algorithms import forced
 from tests.support.guarded import in_child
+from tests.support.onnx_operators import operator
+from tilewright import compiler
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.types import Graph
+from tilewright.machine import Machine
 from tilewright.plan.algorithms import row_blocks
 
 CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
@@ -44,3 +49,37 @@ def test_row_blocks(name: str) -> None:
     if x.size:
         x.flat[np.random.default_rng(0).choice(x.size, 6, replace=False)] = VALUES
         in_child(check, x, normal(*filters), options, 24, False)
+
+
+def behind(x: Floats, w: Floats, options: dict[str, Any]) -> Graph:
+    """The convolution, its bias and a relu, and filters of one tap with relu behind them."""
+    builder = Builder("pair")
+    image = builder.input("x", x.shape, "float32")
+    y = operator("Conv", 21, **options).lower(builder, image, builder.constant(w), builder.constant(bias(w)))
+    points = operator("Conv", 21).lower(builder, builder.map("relu", y), builder.constant(POINTS), builder.constant(bias(POINTS)))
+    return builder.graph((builder.map("relu", points).name,))
+
+
+def bias(w: Floats) -> Floats:
+    return np.linspace(-1, 1, w.shape[0], dtype=np.float32)
+
+
+POINTS = normal(7, 20, 1, 1)
+
+
+def check_pair(x: Floats, w: Floats, options: dict[str, Any]) -> None:
+    """The results of the pair, computed as one chain."""
+    exact, size = wanted(x, w, options)
+    expected, _ = wanted(exact, POINTS.astype(np.float64), {})
+    error, _ = wanted(size + 1, np.abs(POINTS).astype(np.float64), {})
+    with patch.object(row_blocks, "LEAST_PIXELS", 24), forced(row_blocks.ALGORITHM.name):
+        graph = behind(x, w, options)
+        plans = compiler.plan(graph, Machine.detect(), fuse=True).plans
+        found = run(graph, [x])
+    assert any({"conv", "conv_2"} <= {operator.name for operator in plan.chain.operators} for plan in plans)
+    assert np.all(np.abs(found - expected) <= (8 + w[0].size + POINTS.shape[1]) * EPS * (error + 1))
+
+
+def test_a_product_behind_walks_the_blocks() -> None:
+    """Blocks of copies, of sums and of what reads these are one chain."""
+    in_child(check_pair, normal(1, 5, 33, 21), normal(20, 5, 3, 3), {"strides": (2, 2), "pads": (1, 1, 0, 1)})

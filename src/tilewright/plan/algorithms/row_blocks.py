@@ -8,6 +8,7 @@ both. Elsewhere whole windows are copied, as in im2col.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, floordiv, mod
@@ -47,18 +48,24 @@ def applies(problem: Problem) -> bool:
 
 
 def _blocks(problem: Problem) -> _Blocks | None:
-    """The blocks: as large as a copy may be where neighbours share rows, else as small as they fill micro kernels."""
+    """The blocks: as large as a copy may be where neighbours share rows, else as small as they fill micro kernels, or smaller if
+    a cache would not hold the copy."""
     sliding = sliding_product(problem)
     if sliding is None or len(sliding.slides) < 2 or sliding.slides[0].tap is None or not sliding.roles.filters:
         return None
     roles = sliding.roles
     rows, columns = points(roles.outputs[:1]), points(roles.outputs[1:])
-    usable = [count for count in range(1, rows) if rows % count == 0 and count * columns >= LEAST_PIXELS]
+    divisors = [count for count in range(1, rows) if rows % count == 0]
+    usable = [count for count in divisors if count * columns >= LEAST_PIXELS]
     if not usable:
         return None
-    capacity = problem.machine.levels[min(1, len(problem.machine.levels) - 1)].size_bytes * COPY_SHARE
-    fitting = [count for count in usable if _copied_bytes(sliding, count) <= capacity]
-    block_rows = max(fitting, default=usable[0]) if windows_by_columns.applies(problem) else usable[0]
+    cache_bytes = problem.machine.levels[min(1, len(problem.machine.levels) - 1)].size_bytes
+    copied = partial(_copied_bytes if windows_by_columns.applies(problem) else _window_bytes, sliding)
+    fitting = [count for count in divisors if copied(count) <= COPY_SHARE * cache_bytes]
+    if windows_by_columns.applies(problem):
+        block_rows = max((count for count in fitting if count in usable), default=usable[0])
+    else:
+        block_rows = usable[0] if not fitting or copied(usable[0]) <= cache_bytes else max(fitting)
     return _Blocks(
         sliding, roles.axis("block", rows // block_rows), roles.axis("r", block_rows), roles.axis("p", block_rows * columns)
     )
@@ -70,6 +77,12 @@ def _copied_bytes(sliding: SlidingProduct, block_rows: int) -> int:
     seen = block_rows - points(roles.outputs[:1]) + sliding.slides[0].seen
     depth = points((*roles.group, *depth_axes(sliding)))
     return depth * seen * points(roles.outputs[1:]) * element_bytes(roles.problem.result.dtype)
+
+
+def _window_bytes(sliding: SlidingProduct, block_rows: int) -> int:
+    """The copy of a block of whole windows."""
+    roles = sliding.roles
+    return points((*roles.group, *roles.reduced, *roles.outputs[1:])) * block_rows * element_bytes(roles.problem.result.dtype)
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from tilewright.codegen import names
+from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import index_text
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
@@ -18,7 +20,7 @@ from tilewright.kernels.helpers import Helper
 
 WINDOWS = """\
 TW_INLINE tw_vec tw_load_every_other(const float *p) {
-  tw_vec even = TW_SHUFFLE_TWO(tw_load(p), tw_load_part(p + TW_LANES, TW_LANES - 1), @EVEN@);
+  tw_vec even = TW_SHUFFLE_TWO(tw_load(p), tw_load(p + TW_LANES - 1), @EVEN_THEN_ODD@); /* reads no element behind the last */
   TW_KEEP(even); /* GCC 12 would shuffle where the vector is used, and keep two vectors until then */
   return even;
 }
@@ -171,31 +173,68 @@ def _short_windows(dtype: str, lanes: int) -> Helper:
 
 def windows(lanes: int) -> Helper:
     """The functions that load windows, in vectors of so many lanes."""
-    text = WINDOWS.replace("@EVEN@", ", ".join(str(2 * lane) for lane in range(lanes)))
+    even = [2 * lane for lane in range(lanes)]
+    text = WINDOWS.replace("@EVEN@", ", ".join(map(str, even)))
+    text = text.replace("@EVEN_THEN_ODD@", ", ".join(str(lane + (lane >= lanes)) for lane in even))
     return Helper("tw_load_between", text, traced=Helper("tw_load_between", TRACED))
 
 
 def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, position: Callable[[str], str]) -> list[str]:
     """The statements that define `load_<read>` from an affine read; `position` is that of the first lane along an axis."""
-    constraints = operand.guard.constraints if operand.guard is not None else ()
+    return [
+        *_bounds(("first", "last"), read, operand, lanes, vector, position),
+        f"const tw_vec {_assigned(read, operand, vector, position)}",
+    ]
+
+
+def lines_inside(read: int, operand: Gather, vector: str, position: Callable[[str], str]) -> list[str]:
+    """As `guarded_lines`, of a whole vector behind `span_inside`: all lanes are real but near the ends of a row."""
+    offset = names.axis_offset(vector)
+    return [
+        f"tw_vec load_{read};",
+        f"if ({offset} >= inside_{read} && {offset} + TW_LANES <= outside_{read})",
+        f"  {_assigned(read, operand, vector, position, ('0', 'TW_LANES'))}",
+        "else {",
+        *indent(_bounds(("first", "last"), read, operand, "TW_LANES", vector, position)),
+        f"  {_assigned(read, operand, vector, position)}",
+        "}",
+    ]
+
+
+def span_inside(read: int, operand: Gather, vector: str, size: str, position: Callable[[str], str]) -> list[str]:
+    """The statements before a loop over vectors that say from which element up to which all are real: `inside_<read>` and
+    `outside_<read>`. `position` is that of the first element of the loop."""
+    return _bounds(("inside", "outside"), read, operand, size, vector, position)
+
+
+def _assigned(
+    read: int, operand: Gather, vector: str | None, position: Callable[[str], str], span: tuple[str, str] | None = None
+) -> str:
+    """The assignment of a vector of whose lanes those of a span are real."""
+    first, last = span or (f"first_{read}", f"last_{read}")
     step = add(*(multiply(index.coefficient(vector or ""), stride) for index, stride in _dims(operand)))
     place = add(operand.offset, *(multiply(f"({index_text(index, position)})", stride) for index, stride in _dims(operand)))
+    pointer, of = f"{operand.buffer} + {to_c(place)}", suffix(operand.dtype)
+    if step == 1 and span is not None:
+        return f"load_{read} = tw_load{of}({pointer});"
+    otherwise = literal_text(operand.guard.otherwise) if operand.guard is not None else "0.0f"
+    call = f"tw_load_between{of}({pointer}" if step == 1 else f"tw_load_strided_between{of}({pointer}, {to_c(step)}"
+    return f"load_{read} = {call}, {first}, {last}, {otherwise});"
+
+
+def _bounds(
+    called: tuple[str, str], read: int, operand: Gather, size: str, vector: str | None, position: Callable[[str], str]
+) -> list[str]:
+    """The first and the end, by these names, of the elements that are real, of so many from a position on."""
+    constraints = operand.guard.constraints if operand.guard is not None else ()
     fixed = [constraint for constraint in constraints if not constraint.coefficient(vector or "")]
     starts = [_start(c, c.coefficient(vector or ""), position) for c in constraints if c.coefficient(vector or "") > 0]
     stops = [_stop(c, -c.coefficient(vector or ""), position) for c in constraints if c.coefficient(vector or "") < 0]
-    first, last = _folded("tw_max", ["0", *starts]), _folded("tw_min", [lanes, *stops])
+    first, last = _folded("tw_max", ["0", *starts]), _folded("tw_min", [size, *stops])
     if fixed:
         condition = " && ".join(f"({index_text(constraint, position)}) >= 0" for constraint in fixed)
         last = f"{condition} ? {last} : 0"
-    otherwise = literal_text(operand.guard.otherwise) if operand.guard is not None else "0.0f"
-    pointer = f"{operand.buffer} + {to_c(place)}"
-    of = suffix(operand.dtype)
-    call = f"tw_load_between{of}({pointer}" if step == 1 else f"tw_load_strided_between{of}({pointer}, {to_c(step)}"
-    return [
-        f"const long first_{read} = {first};",
-        f"const long last_{read} = {last};",
-        f"const tw_vec load_{read} = {call}, first_{read}, last_{read}, {otherwise});",
-    ]
+    return [f"const long {called[0]}_{read} = {first};", f"const long {called[1]}_{read} = {last};"]
 
 
 def is_guarded_window(operand: Gather) -> bool:

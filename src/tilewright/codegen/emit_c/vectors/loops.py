@@ -13,7 +13,7 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.channel_sums import emit_channel_sum, sums_channels
-from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, windows
+from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, span_inside, windows
 from tilewright.codegen.emit_c.vectors.packed_sums import emit_packed_sum, packed_helpers, unpacks
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams, windows_of
@@ -27,6 +27,9 @@ from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.lane_functions import lane_functions
 from tilewright.kernels.functions.reports import OF_VECTORS, reports
 from tilewright.kernels.helpers import Helper
+
+MOST_LANES = 16
+"""Of vectors of float32, of any dialect."""
 
 
 def emit_vector_loops(loops: VectorLoops) -> Lines:
@@ -84,7 +87,7 @@ class _Emitter(RowPasses):
         reduction = self.loops.operator.reduction
         if reduction is None:
             rows = row_lines(self.loops.reads, vector, self.address, self.first_position)
-            around, body = self.by_rows(around, lambda row: [*rows, *row.over(vector, row.map_body)])
+            around, body = self.by_rows(around, lambda row: [*rows, *row.over_windows(vector)])
         elif vector in self.reduced:
             around, body = self.by_rows(around, lambda row: row.row_body(reduction, lanes_are_reduced=True, part=False))
         else:
@@ -109,6 +112,26 @@ class _Emitter(RowPasses):
         if sizes is None or any(known % ROW_UNROLL for known in sizes):
             lines += [f"for (; {index} < {size}; {index}++) {{", *indent(body(self)), "}"]
         return left, ["{", *indent(lines), "}"]
+
+    def over_windows(self, vector: str | None) -> Lines:
+        """The loop over the vectors of a map, behind what is found once about windows of which some lanes are not real."""
+        if vector is None:
+            return self.over(vector, self.map_body)
+        guarded = {
+            read: operand
+            for read, operand in enumerate(self.loops.reads)
+            if isinstance(operand, Gather) and operand.guard is not None and is_guarded_window(operand)
+        }
+        size, start = to_c(self.ranges[vector].size), to_c(self.ranges[vector].start)
+
+        def position(axis: str) -> str:
+            return start if axis == vector else self.first_position(axis)
+
+        before = [line for read, operand in guarded.items() for line in span_inside(read, operand, vector, size, position)]
+        is_long = isinstance(self.ranges[vector].size, int) and int(size) >= MOST_LANES
+        is_in_place = any(read.buffer == self.loops.write.buffer for read in self.loops.reads)
+        inside = replace(self, spans=frozenset(guarded))
+        return self.over(vector, inside.map_body, before=before, repeats=bool(guarded) and is_long and not is_in_place)
 
     def map_body(self, part: bool) -> Lines:
         """One vector of a map."""

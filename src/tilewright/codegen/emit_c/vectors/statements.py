@@ -13,7 +13,7 @@ from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.gathers import gather_lines
 from tilewright.codegen.emit_c.lookups import is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
 from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
-from tilewright.codegen.emit_c.vectors.guarded_windows import guarded_lines, is_guarded_window
+from tilewright.codegen.emit_c.vectors.guarded_windows import guarded_lines, is_guarded_window, lines_inside
 from tilewright.codegen.emit_c.vectors.row_expressions import fall, long_functions
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
@@ -48,6 +48,8 @@ class VectorStatements:
     """Vectors between the loop's position and what is emitted, in unrolled loops."""
     rows: str = ""
     """The axis of which `TW_ROWS` rows are emitted together, each statement for all of them."""
+    spans: frozenset[int] = frozenset()
+    """The reads of guarded windows of which is known before the loop over vectors where all lanes are real."""
 
     @property
     def reduced(self) -> tuple[str, ...]:
@@ -76,22 +78,29 @@ class VectorStatements:
         several: Lines | None = None,
         span: Span | None = None,
         *,
+        before: Lines | None = None,
         has_rest: bool = True,
+        repeats: bool = False,
     ) -> Lines:
         """A loop by whole vectors, then the rest; `body(part)` gives its lines, `several` those for as many vectors as there are
         accumulators.
 
-        `span` says where the loop begins and ends, if not with the axis. Without `has_rest` only whole vectors are between.
+        `span` says where the loop begins and ends, if not with the axis; `before` are lines in front of it. Without `has_rest`
+        only whole vectors are between. With `repeats`, of an axis of a vector and more, the rest is the last whole vector, of
+        which some lanes were computed before.
         """
         if axis is None:
             return ["{", "  const long lanes = 1;", *indent(body(True)), "}"]
         index, (start, end) = names.axis_offset(axis), span or ("0", to_c(self.ranges[axis].size))
-        whole = ["{", f"  long {index} = {start};"]
+        whole = ["{", *indent(before or []), f"  long {index} = {start};"]
         for step, lines in ((f"{self.loops.vectors.accumulators} * TW_LANES", several or []), ("TW_LANES", body(False))):
             if lines:
                 whole += [f"  for (; {index} + {step} <= {end}; {index} += {step}) {{", *indent(indent(lines)), "  }"]
         if not has_rest:
             return [*whole, "}"]
+        if repeats:
+            last = [f"  if ({index} < {end}) {{", f"    {index} = {end} - TW_LANES;", *indent(indent(body(False))), "  }"]
+            return [*whole, *last, "}"]
         rest = [f"  if ({index} < {end}) {{", f"    const long lanes = {end} - {index};"]
         rest += [*indent(indent(body(True))), "  }"]
         return [*whole, *rest, "}"]
@@ -109,6 +118,8 @@ class VectorStatements:
             return self.define(f"load_{read}", self.load(operand, part))
         if operand.lookups:
             return self.looked_up(read, operand, part)
+        if read in self.spans and not part and (vector := self.loops.vector_axis) is not None:
+            return lines_inside(read, operand, vector, self.first_position)
         if is_guarded_window(operand):
             return guarded_lines(read, operand, "lanes" if part else "TW_LANES", self.loops.vector_axis, self.first_position)
         return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position)

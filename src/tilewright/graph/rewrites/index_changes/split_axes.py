@@ -32,7 +32,7 @@ def _split(operator: Operator) -> Operator:
         return operator
     divisions = _divisions(operator)
     for name, divisor in sorted(set(_candidates(operator))):
-        split = _with_digits(operator, name, divisor)
+        split = with_digits(operator, name, divisor)
         if _divisions(split) < divisions:
             return _split(split)
     return operator
@@ -55,8 +55,9 @@ def _candidates(operator: Operator) -> Iterator[tuple[str, int]]:
                         yield str(atom.dividend), atom.divisor
 
 
-def _with_digits(operator: Operator, name: str, divisor: int) -> Operator:
-    """The operator with two axes in place of one: its quotient by a divisor, and its remainder."""
+def with_digits(operator: Operator, name: str, divisor: int) -> Operator:
+    """The operator with two axes in place of one, whose extent is known: its quotient by a divisor, which keeps the name, and its
+    remainder."""
     extent = operator.axis(name).extent
     assert isinstance(extent, int)
     taken = {axis.name for axis in operator.axes}
