@@ -21,6 +21,7 @@ from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Graph, 
 from tilewright.graph.verifier import verify
 
 CHANNELS = 3
+SHARED = ShareBlocks(least_elements=1)
 
 
 def product(builder: Builder, read: Access, weights: Tensor, written: tuple[Index, ...], **extents: int) -> Tensor:
@@ -78,7 +79,7 @@ def results(graph: Graph) -> np.ndarray[Any, Any]:
 
 def check(before: Graph) -> Graph:
     """The graph with shared blocks, after comparing its results."""
-    after = ShareBlocks().run(before)
+    after = SHARED.run(before)
     verify(after, before)
     np.testing.assert_array_equal(results(after), results(before), strict=True)
     return after
@@ -113,12 +114,12 @@ def test_tensors_with_two_readers_and_results_of_the_graph_stay() -> None:
     before = graph(3, 2, 4)
     between, result = (operator.write.tensor for operator in before.operators)
     assert unlike(before)
-    assert ShareBlocks().run(replace(before, outputs=(between,), operators=before.operators[:1])).tensor(between).shape == (3, 24)
-    assert ShareBlocks().run(replace(before, outputs=(result, between))) == replace(before, outputs=(result, between))
+    assert SHARED.run(replace(before, outputs=(between,), operators=before.operators[:1])).tensor(between).shape == (3, 24)
+    assert SHARED.run(replace(before, outputs=(result, between))) == replace(before, outputs=(result, between))
     second = replace(before.operators[1], name="again", write=Access("again", before.operators[1].write.indices))
     tensors = (*before.tensors, replace(before.tensor(result), name="again"))
     twice = replace(before, operators=(*before.operators, second), tensors=tensors, outputs=(result, "again"))
-    assert ShareBlocks().run(twice) == twice
+    assert SHARED.run(twice) == twice
 
 
 @pytest.mark.parametrize("axis", ["h", "w"])
@@ -137,3 +138,8 @@ def test_a_product_alone_and_maps_alone_stay() -> None:
     tensor = builder.map("negative", first(builder, 3, 8))
     assert not unlike(builder.graph([tensor.name]))
     assert prod(builder.graph([tensor.name]).tensor(tensor.name).shape) == 72
+
+
+def test_small_blocks_are_left_to_their_writer() -> None:
+    assert ShareBlocks().run(graph(3, 2, 4)) == graph(3, 2, 4)
+    assert ShareBlocks().run(graph(3, 8, 8)) != graph(3, 8, 8)

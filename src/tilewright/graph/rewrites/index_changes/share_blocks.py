@@ -34,12 +34,15 @@ class ShareBlocks:
     its index, in other tensors too that only these operators meet. Results keep their shapes.
     """
 
+    least_elements: int = 64
+    """Of a block. Results of Winograd's tiles are blocks of 2 or 4, for which a reader would give up long rows of pixels."""
     name: str = "share-blocks"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with the blocks of every such product shared."""
         for operator in graph.operators:
-            if (blocks := _written(operator)) is not None:
+            blocks = _written(operator)
+            if blocks is not None and blocks.elements >= self.least_elements:
                 graph = _shared(graph, blocks)
         return graph
 
