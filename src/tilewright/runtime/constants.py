@@ -136,6 +136,8 @@ def _of_constant(pack: Pack, signature: Signature, constant: int, source: Array)
         yield from ((number, array) for number, array in found.items() if array is not None)
         return
     dense = np.require(source, dtype_named(signature.constants[constant].dtype), ("C", "A"))
+    if dense is not source:
+        release_pages(source)
     for number, slot in wanted:
         packed = allocate(slot.size_bytes)
         pack(number, dense.ctypes.data, packed.ctypes.data)
@@ -155,7 +157,8 @@ def release_pages(source: Array) -> None:
     start = np.frombuffer(owner, np.uint8).ctypes.data
     first = -(-(source.ctypes.data - start) // mmap.PAGESIZE) * mmap.PAGESIZE
     last = (source.ctypes.data + source.nbytes - start) // mmap.PAGESIZE * mmap.PAGESIZE
-    if source.flags.c_contiguous and last > first:
+    is_one_piece = source.flags.c_contiguous or source.flags.f_contiguous
+    if is_one_piece and last > first:
         owner.madvise(mmap.MADV_DONTNEED, first, last - first)
 
 
