@@ -114,15 +114,20 @@ class Fed(ModelCase):
     feeds: dict[str, Array] = {}  # noqa: RUF012
 
 
+def fed(path: Path, feeds: dict[str, Array]) -> Fed:
+    """The file as a case of a benchmark, with these operands."""
+    case = Fed(path)
+    object.__setattr__(case, "feeds", feeds)
+    return case
+
+
 def contenders(source: Path, path: Path, feeds: dict[str, Array], options: argparse.Namespace) -> Iterator[Contender]:
     """Ours on the quantised model and on float32, and the peers on the quantised one."""
     yield own(TILEWRIGHT, path, feeds, options.threads)
     yield own(OWN_FLOAT, source, feeds, options.threads)
     for name in options.peers:
-        case = Fed(path)
-        object.__setattr__(case, "feeds", feeds)
         try:
-            yield from OF_FILES.peers[name].prepare(case, options.threads)
+            yield from OF_FILES.peers[name].prepare(fed(path, feeds), options.threads)
         except Exception as problem:
             print(f"  {name} refuses {path.name}: {str(problem).splitlines()[0][:120]}", flush=True)
 
