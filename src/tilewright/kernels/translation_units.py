@@ -122,10 +122,10 @@ def used_definitions(prelude: str, text: str) -> list[str]:
     kept: set[int] = set()
     wanted = set(WORD.findall(text)).union(*(definition.words for definition in found if not definition.names))
     while wanted:
-        fresh = [definition for name in wanted for definition in by_name.get(name, ()) if id(definition) not in kept]
-        kept.update(map(id, fresh))
-        wanted = {word for definition in fresh for word in definition.words}
-    return [definition.text for definition in found if id(definition) in kept or not definition.names]
+        fresh = {place for name in wanted for place in by_name.get(name, ())} - kept
+        kept |= fresh
+        wanted = {word for place in fresh for word in found[place].words}
+    return [definition.text for place, definition in enumerate(found) if place in kept or not definition.names]
 
 
 def used_prelude(prelude: str, text: str) -> str:
@@ -143,12 +143,12 @@ def definitions(prelude: str) -> tuple[Definition, ...]:
 
 
 @lru_cache(maxsize=32)
-def _by_name(prelude: str) -> dict[str, list[Definition]]:
-    """The same by what they define."""
-    named: dict[str, list[Definition]] = {}
-    for definition in definitions(prelude):
+def _by_name(prelude: str) -> dict[str, list[int]]:
+    """The places of definitions by what they define. Not these themselves: threads that ask at once may get equal ones each."""
+    named: dict[str, list[int]] = {}
+    for place, definition in enumerate(definitions(prelude)):
         for name in definition.names:
-            named.setdefault(name, []).append(definition)
+            named.setdefault(name, []).append(place)
     return named
 
 
