@@ -14,12 +14,14 @@ import numpy as np
 from tilewright.errors import TilewrightError
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Constant, Graph, SymbolicExtent, Tensor
+from tilewright.plan.element_types import SHORT_INTEGERS
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime.arrays import Array, dtype_named
-from tilewright.tune.pipeline.drawing import drawn
+from tilewright.tune.pipeline.drawing import drawn, drawn_factors
 
 DRAWN = ("float32", "bool")
-"""Types of inputs that can be drawn: whole numbers may be positions, which have a range."""
+"""Types of inputs that can be drawn: whole numbers may be positions, which have a range, unless products alone read them."""
+RESULTS = ("float32", "int32")
 SEED = 20240229
 
 
@@ -56,18 +58,20 @@ class ChainCase:
 
     @cached_property
     def inputs(self) -> tuple[Array, ...]:
-        """Standard normal numbers over the square root of the last extent, and truth values; the same in every run."""
+        """Standard normal numbers over the square root of the last extent, truth values, and integers; the same in every run."""
         source = np.random.default_rng(SEED)
         return tuple(_drawn(source, self.graph.tensor(name)) for name in self.graph.inputs)
 
     @cached_property
     def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The result in float64, by the meaning of the graph in NumPy."""
+        """The result in float64, by the meaning of the graph in NumPy; sums of integers wrap there as kernels' do."""
         given = dict(zip(self.graph.inputs, self.inputs, strict=True))
-        return evaluate(self.graph, given, dtype="float64")[self.graph.outputs[0]]
+        return evaluate(self.graph, given, dtype="float64")[self.graph.outputs[0]].astype(np.float64, copy=False)
 
     def error(self, result: Array) -> float:
-        """The largest difference to the reference, relative to its largest magnitude; infinite for NaN."""
+        """The largest difference to the reference, relative to its largest magnitude; infinite for NaN and wrong integers."""
+        if result.dtype.kind in "iu":
+            return 0.0 if np.array_equal(result, self.reference) else float("inf")
         if not np.isfinite(result).all():
             return float("inf")
         largest = float(np.abs(self.reference).max(initial=0.0))
@@ -102,10 +106,16 @@ def _why_not(chain: Chain) -> str:
         return "it has extents that are known at run time only; plans are measured at one size"
     given = [chain.tensor(name) for name in chain.inputs if name not in chain.constants]
     for tensor in given:
-        if tensor.dtype not in DRAWN:
-            return f"it reads {tensor.name}, which is {tensor.dtype}: numbers of other types than float32 are not drawn"
+        if not _can_be_drawn(chain, tensor):
+            return f"it reads {tensor.name}, which is {tensor.dtype}: only float32 and factors of integer products are drawn"
     result = chain.tensor(chain.output)
-    return f"its result {result.name} is {result.dtype}, not float32" if result.dtype != "float32" else ""
+    return f"its result {result.name} is {result.dtype}, not float32 or int32" if result.dtype not in RESULTS else ""
+
+
+def _can_be_drawn(chain: Chain, tensor: Tensor) -> bool:
+    """Whether any numbers may stand in the place of an operand: it holds no positions."""
+    is_factor = all(reader.is_contraction() for reader in chain.consumers(tensor.name))
+    return tensor.dtype in DRAWN or (tensor.dtype in SHORT_INTEGERS and is_factor)
 
 
 def _graph_of(chain: Chain, whole: Graph) -> Graph:
@@ -120,10 +130,12 @@ def _constant(chain: Chain, name: str, known: Constant | None, source: np.random
     if known is not None and known.has_values:
         return known
     tensor = chain.tensor(name)
-    if tensor.dtype not in DRAWN:
+    if not _can_be_drawn(chain, tensor):
         raise NotTunable(chain.name, f"the values of its constant {name}, which is {tensor.dtype}, are not known here")
     return Constant(_drawn(source, tensor))
 
 
 def _drawn(source: np.random.Generator, tensor: Tensor) -> Array:
+    if tensor.dtype in SHORT_INTEGERS:
+        return drawn_factors(source, tensor)
     return drawn(source, tensor.shape, dtype_named(tensor.dtype))

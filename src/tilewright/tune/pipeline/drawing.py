@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph.types import Extent
-from tilewright.runtime.arrays import Array
+from tilewright.graph.types import Extent, Tensor
+from tilewright.runtime.arrays import Array, dtype_named
 
 FLOATS = ("float16", "bfloat16", "float32", "float64")
 
@@ -25,3 +25,16 @@ def drawn(source: np.random.Generator, shape: Iterable[Extent], dtype: np.dtype[
         return np.zeros(known, dtype)
     values = source.standard_normal(known, np.float32) / np.float32(np.sqrt(max(1, *known[-1:])))
     return values.astype(dtype, copy=False)
+
+
+def drawn_factors(source: np.random.Generator, tensor: Tensor) -> Array:
+    """Integers of at most 16 bits that products read: of the whole range of their type, or within what is known of their size.
+
+    Any two together stay below what is known of two neighbours, so that kernels are exact that were proved to be.
+    Raises `TypeError` for extents that are not known.
+    """
+    limits, known = np.iinfo(tensor.dtype), tensor.magnitudes
+    most = limits.max - limits.min if known is None else min((known.largest, *(pair // 2 for pair in known.pairs)))
+    lowest, highest = max(limits.min, -most), min(limits.max, most)
+    shape = tuple(int(extent) for extent in tensor.shape)  # type: ignore[arg-type]
+    return source.integers(lowest, highest, shape, dtype_named(tensor.dtype), endpoint=True)

@@ -7,18 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import numpy as np
-
 from tilewright import __version__, compiler
 from tilewright.backends import loading
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.arrays import Array
-from tilewright.runtime.results import new_result
 from tilewright.runtime.tuning.commit import commit
 from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.pipeline.first_calls import returns
-from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, fastest
+from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, fastest, result_of, spoil
 from tilewright.tune.timing.pairs import Verdict
 
 HOPELESS = 3.0
@@ -102,7 +99,7 @@ def measure_pairs(
     loaded: list[list[Runnable]] = []  # all stay, so that every series lies on other pages
 
     def series(plans: Sequence[Plan], budget_s: float) -> Verdict | None:
-        result = new_result(case.reference.shape, np.dtype(np.float32))
+        result = result_of(whole, case)
         loaded.append([_runnable(case, whole.with_plan(at, plan), threads, result) for plan in (own, *plans)])
         reference, *candidates = loaded[-1]
         right = [number for number, candidate in enumerate(candidates) if _is_right(case, candidate)]
@@ -125,6 +122,6 @@ def _runnable(case: Problem, model: ModelPlan, threads: int | None, result: Arra
 
 
 def _is_right(case: Problem, runnable: Runnable) -> bool:
-    runnable.result.fill(np.nan)
+    spoil(runnable.result)
     runnable()
     return case.error(runnable.result) <= TOLERANCE

@@ -103,8 +103,8 @@ def context_for(plan: Plan) -> CostContext:
 
 
 def kernels_for(machine: Machine) -> tuple[MicroKernel, ...]:
-    """The micro kernels that the machine can run."""
-    return registry.for_machine(machine)
+    """The micro kernels that the machine can run, of all element types."""
+    return registry.for_machine(machine, element_types=None)
 
 
 def product(a: Any, b: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.arrays import Count
-from tilewright.plan.decisions.micro_kernel import can_compute
+from tilewright.plan.decisions.micro_kernel import can_compute, fitting
 from tilewright.plan.loop_orders import storage_below
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.operands.packing_cost import may_stay
@@ -40,11 +40,15 @@ def steps(space: Space, point: Point) -> Iterator[Step]:
 
 
 def kernel_steps(space_with: Callable[[Kernels], Space], point: Point, known: Mapping[str, MicroKernel]) -> Iterator[Step]:
-    """Every other kernel of the same vectors, for one operator at a time, tiles moved to its nearest multiples."""
+    """Every other kernel of the same vectors, for one operator at a time, tiles moved to its nearest multiples.
+
+    Only of the operands' element types, and such that cannot saturate there (`plan.decisions.exact_kernels`).
+    """
     context = space_with(point.kernels).context
     for name, own in point.kernels:
-        for other in known.values():
-            fits = can_compute(other, context.chain.operator(name), context.roles[name])
+        operator, roles = context.chain.operator(name), context.roles[name]
+        for other in fitting(context.chain, operator, roles, known.values()):
+            fits = can_compute(other, operator, roles)
             if fits and other.name != own and other.vector_bits == known[own].vector_bits:
                 kernels = tuple((one, other.name if one == name else kernel) for one, kernel in point.kernels)
                 yield f"{name} on {other.name}", with_kernels(space_with(kernels), point, kernels)

@@ -18,6 +18,7 @@ from tilewright.codegen.emit_c.library import chains_and_entry, emit_file
 from tilewright.codegen.program import Program, c_file, lower_program
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.executable import Executable, load
 from tilewright.runtime.measurement import NativeMeasurer
@@ -95,7 +96,7 @@ def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnabl
 def compiled_models(case: Problem, plans: Sequence[ModelPlan], directory: Path) -> list[Runnable]:
     """As `compiled`, of plans that may have several chains each."""
     groups = [plans[i : i + PLANS_PER_LIBRARY] for i in range(0, len(plans), PLANS_PER_LIBRARY)]
-    result = new_result(case.reference.shape, np.dtype(np.float32))
+    result = result_of(plans[0], case)
     with ThreadPoolExecutor(COMPILERS) as pool:
         libraries = pool.map(lambda pair: _library(pair[1], directory / f"{pair[0]}.so"), enumerate(groups))
         loaded = [one for library in libraries for one in library]
@@ -108,11 +109,28 @@ def read_by(executable: backend.Runnable, model: ModelPlan) -> tuple[np.ndarray[
     return tuple(values[slot.name].array for slot in executable.signature.inputs[len(model.graph.inputs) :])
 
 
+def result_of(model: ModelPlan, case: Problem) -> Array:
+    """Memory for the result, of the element type that the graph gives it."""
+    (name,) = model.graph.outputs
+    return new_result(case.reference.shape, dtype_named(model.graph.tensor(name).dtype))
+
+
+def spoil(result: Array) -> None:
+    """Fill a result with what a plan that does not write it would be found out by: NaN, of integers the least.
+
+    >>> result = np.zeros(2, np.int32)
+    >>> spoil(result)
+    >>> result.tolist()
+    [-2147483648, -2147483648]
+    """
+    result.fill(np.iinfo(result.dtype).min if result.dtype.kind in "iu" else np.nan)
+
+
 def wrong(case: Problem, runnables: Sequence[Runnable]) -> dict[int, float]:
     """The relative errors of those whose result is not the reference, by position; each is called once."""
     errors = {}
     for i, runnable in enumerate(runnables):
-        runnable.result.fill(np.nan)
+        spoil(runnable.result)
         runnable()
         errors[i] = case.error(runnable.result)
     return {i: error for i, error in errors.items() if error > TOLERANCE}
