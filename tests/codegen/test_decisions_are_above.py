@@ -28,6 +28,7 @@ LEFT = {
     "MOST_PIECES",
     "MOST_BLOCKS",
     "MOST_RESTS",
+    "MOST_LANES",
     "DIGITS",
     "MOST_REMEMBERED",
     "NAME_DIGITS",
