@@ -60,9 +60,10 @@ def _blocks(problem: Problem) -> _Blocks | None:
     if not usable:
         return None
     cache_bytes = problem.machine.levels[min(1, len(problem.machine.levels) - 1)].size_bytes
-    copied = partial(_copied_bytes if windows_by_columns.applies(problem) else _window_bytes, sliding)
+    shares_rows = windows_by_columns.applies(problem)
+    copied = partial(_copied_bytes if shares_rows else _window_bytes, sliding)
     fitting = [count for count in divisors if copied(count) <= COPY_SHARE * cache_bytes]
-    if windows_by_columns.applies(problem):
+    if shares_rows:
         block_rows = max((count for count in fitting if count in usable), default=usable[0])
     else:
         block_rows = usable[0] if not fitting or copied(usable[0]) <= cache_bytes else max(fitting)
