@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from tilewright.graph.scalar import Point
-from tilewright.graph.types import Operator, planned_extent
+from tilewright.graph.types import SUM, Operator, largest_extent, planned_extent
 from tilewright.kernels.registry import registered
 from tilewright.plan.decisions.exact_kernels import operand_bounds
 from tilewright.plan.execution import KernelCalls, Vectors
@@ -13,6 +14,13 @@ from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import Plan
 from tilewright.report import units
+
+_MOST_STEPS = (2**31 - 1) // 255**2
+"""Products of bytes less zero points whose sum int32 always holds."""
+_WRAPPING = (
+    f"sums of more than {_MOST_STEPS} products of bytes may wrap in 32 bits, which ONNX lets MatMulInteger and ConvInteger do; "
+    "of operators that scale their sums weights exclude it"
+)
 
 
 def execution_lines(plan: Plan) -> Iterator[str]:
@@ -25,6 +33,7 @@ def execution_lines(plan: Plan) -> Iterator[str]:
     for operator in plan.operators:
         yield from (f"{operator.operator}: {text}" for text in _calls(operator.calls))
     yield from _exact(plan)
+    yield from (f"{operator.name}: {_WRAPPING}" for operator in plan.chain.operators if _may_wrap(operator))
     yield from (f"{operator.name}: {_sums(plan)}" for operator in plan.chain.operators if _is_long_sum(plan, operator))
     yield from _vectors(plan)
     yield from _nests(plan)
@@ -58,6 +67,12 @@ def _exact(plan: Plan) -> Iterator[str]:
         bounds = operand_bounds(plan.chain, plan.chain.operator(part.operator), part.roles)
         worst, limit = kernel.saturation.worst_sum(*bounds), kernel.saturation.limit
         yield f"{part.operator}: two neighbouring products are at most {worst} by the weights, and saturate beyond {limit} only"
+
+
+def _may_wrap(operator: Operator) -> bool:
+    """Whether an operator sums more products of integers in int32 than are always within it."""
+    steps = prod(largest_extent(axis.extent) for axis in operator.reduction_axes())
+    return operator.reduction == SUM and len(operator.reads) > 1 and operator.accumulator == "int32" and steps > _MOST_STEPS
 
 
 def _sums(plan: Plan) -> str:

@@ -1,4 +1,4 @@
-"""Matrix products of integers less their zero points, summed in 32 bits: one operator."""
+"""Matrix products of integers less their zero points, summed in 32 bits, or in 64: one operator."""
 
 from __future__ import annotations
 
@@ -16,9 +16,16 @@ from tilewright.graph.types import Access, Operator, Tensor
 
 
 def integer_matmul(
-    left: Tensor, right: Tensor, left_zero: Tensor | None = None, right_zero: Tensor | None = None, *, name: str, result: str
+    left: Tensor,
+    right: Tensor,
+    left_zero: Tensor | None = None,
+    right_zero: Tensor | None = None,
+    *,
+    name: str,
+    result: str,
+    dtype: str = "int32",
 ) -> tuple[Operator, Tensor]:
-    """`(left - left_zero) @ (right - right_zero)` in int32, which wraps. Zero points broadcast to their operand.
+    """`(left - left_zero) @ (right - right_zero)` in int32, which wraps, or int64. Zero points broadcast to their operand.
 
     They are the same along the dimension that is summed: numbers, columns of numbers (..., m, 1) for the rows of `left`, or rows
     of numbers (..., 1, n) for the columns of `right`. Raises `ShapeError` for others, and as `matmul` does.
@@ -35,7 +42,7 @@ def integer_matmul(
         if zero is not None:
             reads.append(_zero_read(operator, tensor, operator.reads[place], zero))
     body = apply("multiply", *factors)
-    return replace(operator, reads=tuple(reads), body=body, accumulator="int32"), replace(output, dtype="int32")
+    return replace(operator, reads=tuple(reads), body=body, accumulator=dtype), replace(output, dtype=dtype)
 
 
 def numpy_reference(left: Any, right: Any, left_zero: Any = 0, right_zero: Any = 0) -> Any:

@@ -1,4 +1,4 @@
-"""Convolution of integers less their zero points, summed in 32 bits: one operator.
+"""Convolution of integers less their zero points, summed in 32 bits, or in 64: one operator.
 
     y[n, g M + m, o] = sum of (x[n, g C + c, o * stride + k * dilation - begin] - x_zero) * (w[g M + m, c, k] - w_zero[g M + m])
 
@@ -38,9 +38,11 @@ def integer_convolution(
     *,
     name: str,
     result: str,
+    dtype: str = "int32",
 ) -> tuple[Operator, Tensor]:
-    """The sums in int32, which wrap. `x_zero` is one number, `w_zero` one or one for every filter; `outside` is that of `x_zero`.
+    """The sums in int32, which wraps, or int64.
 
+    `x_zero` is one number, `w_zero` one or one for every filter; `outside` is that of `x_zero`.
     Raises `ShapeError` for zero points of other shapes.
 
     >>> window = Window((5,), (3,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
@@ -59,7 +61,7 @@ def integer_convolution(
         factors.append(Load(place) if zero is None else apply("subtract", Load(place), Load(len(reads))))
         reads += [] if zero is None else [zero]
     body = apply("multiply", *factors)
-    return replace(operator, reads=tuple(reads), body=body, accumulator="int32"), replace(output, dtype="int32")
+    return replace(operator, reads=tuple(reads), body=body, accumulator=dtype), replace(output, dtype=dtype)
 
 
 def _zero_read(zero: Tensor | None, filters: object, tensor: Tensor, read: Access) -> Access | None:
@@ -82,6 +84,7 @@ def padded_integer_convolution(
     group: int,
     x_zero: Tensor | None = None,
     w_zero: Tensor | None = None,
+    dtype: str = "int32",
 ) -> Tensor:
     """The same, of an image that is padded as its windows say: zero points that are known as 0 are left out.
 
@@ -94,9 +97,9 @@ def padded_integer_convolution(
     zeros = tuple(None if zero is None or is_known_as_0(builder, zero) else zero for zero in (x_zero, w_zero))
     outside = _known(builder, zeros[0])
     if isinstance(window, Window) and outside is not None:
-        return builder.record(integer_convolution, x, w, window, group, *zeros, outside, kind="conv")
+        return builder.record(integer_convolution, x, w, window, group, *zeros, outside, kind="conv", dtype=dtype)
     image, inside = _padded(builder, x, window, zeros[0], outside)
-    return builder.record(integer_convolution, image, w, inside, group, *zeros, kind="conv")
+    return builder.record(integer_convolution, image, w, inside, group, *zeros, kind="conv", dtype=dtype)
 
 
 def is_known_as_0(builder: Builder, zero: Tensor) -> bool:

@@ -1,6 +1,6 @@
 """MatMulIntegerToFloat and DynamicQuantizeMatMul: products of 8-bit numbers as what they stand for, in float32.
 
-Source: onnxruntime's ContribOperators.md. Sums are exact (int32, which wraps); float32 rounds three times: the sum,
+Source: onnxruntime's ContribOperators.md. Sums are exact, however long; float32 rounds three times: the sum,
 its product with both scales, and that with the bias. onnxruntime may multiply in another order;
 results are then apart by some units in the last place.
 """
@@ -15,7 +15,7 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT, check_operand
 from tilewright.frontend.onnx.operators.quantization.dynamic_quantize_linear import DynamicQuantizeLinear
-from tilewright.frontend.onnx.operators.quantization.integer_matmul import MatMulInteger
+from tilewright.frontend.onnx.operators.quantization.integer_matmul import exact_matmul, lowered_exact_matmul
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import shape_text
@@ -33,7 +33,7 @@ class MatMulIntegerToFloat:
     ) -> Any:
         check_operand(_WHERE, "A", a.dtype, a_scale, a_zero_point)
         _check_right(_WHERE, b, b_scale, b_zero_point, bias)
-        sums = MatMulInteger().reference(a, b, a_zero_point, b_zero_point)
+        sums = exact_matmul(a, b, a_zero_point, b_zero_point)
         scaled = sums.astype(np.float32) * (a_scale * b_scale)
         return np.asarray(scaled if bias is None else scaled + bias, np.float32)
 
@@ -64,7 +64,7 @@ class DynamicQuantizeMatMul:
     def reference(self, a: Any, b: Any, b_scale: Any, b_zero_point: Any = None, bias: Any = None) -> Any:
         _check_right(_DYNAMIC, b, b_scale, b_zero_point, bias)
         steps, a_scale, a_zero_point = DynamicQuantizeLinear().reference(a)
-        sums = MatMulInteger().reference(steps, b, a_zero_point, b_zero_point)
+        sums = exact_matmul(steps, b, a_zero_point, b_zero_point)
         scaled = sums.astype(np.float32) * (a_scale * b_scale)
         return np.asarray(scaled if bias is None else scaled + bias, np.float32)
 
@@ -103,7 +103,7 @@ def _lowered(
     zeros: tuple[Tensor | None, Tensor | None],
     bias: Tensor | None,
 ) -> Tensor:
-    sums = MatMulInteger().lower(builder, a, b, *zeros)
+    sums = lowered_exact_matmul(builder, a, b, *zeros)
     factors = [builder.reshape(scale, ()) if scale.shape == (1,) else scale for scale in scales]
     scaled = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
     if bias is None:

@@ -1,6 +1,6 @@
 """QGemm: the matrix product of quantised numbers with a bias, quantised again or in float32.
 
-Source: onnxruntime's ContribOperators.md. Sums and the bias are exact (int32, which wraps). They are multiplied by one float32
+Source: onnxruntime's ContribOperators.md. Sums with the bias are exact, however long. They are multiplied by one float32
 factor, as in onnxruntime; that factor has the roundings of alpha and the scales in it, so that results that lie halfway between
 two steps but for these may be one step apart.
 """
@@ -8,6 +8,7 @@ two steps but for these may be one step apart.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ import numpy as np
 from tilewright.errors import InvalidModel, ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT, check_operand
-from tilewright.frontend.onnx.operators.quantization.integer_matmul import MatMulInteger
+from tilewright.frontend.onnx.operators.quantization.exact_sums import Operand, largest_sum, with_bias
+from tilewright.frontend.onnx.operators.quantization.integer_matmul import exact_matmul, lowered_exact_matmul
 from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
@@ -50,7 +52,7 @@ class QGemm:
         y_zero_point: Any = None,
     ) -> Any:
         self._check((a, a_scale, a_zero_point), (b, b_scale, b_zero_point), c, (y_scale, y_zero_point))
-        sums = MatMulInteger().reference(a.T if self.transA else a, b.T if self.transB else b, a_zero_point, b_zero_point)
+        sums = exact_matmul(a.T if self.transA else a, b.T if self.transB else b, a_zero_point, b_zero_point)
         sums = sums if c is None else sums + c
         factor = np.float32(self.alpha) * a_scale * b_scale
         if y_scale is None:
@@ -73,8 +75,9 @@ class QGemm:
         """A product of bytes, and maps that add, scale and round."""
         self._check((a, a_scale, a_zero_point), (b, b_scale, b_zero_point), c, (y_scale, y_zero_point), builder)
         left, right = (builder.transpose(x, (1, 0)) if moves else x for x, moves in ((a, self.transA), (b, self.transB)))
-        sums = MatMulInteger().lower(builder, left, right, a_zero_point, b_zero_point)
-        sums = sums if c is None else builder.map("add", sums, c)
+        largest = self._largest(builder, (a, a_zero_point), (b, b_zero_point))
+        sums = lowered_exact_matmul(builder, left, right, a_zero_point, b_zero_point, largest)
+        sums = sums if c is None else with_bias(builder, sums, largest, c, c)
         scales = [builder.reshape(x, ()) if x.shape == (1,) else x for x in (a_scale, b_scale, y_scale) if x is not None]
         operands = (sums, *scales)
         factor: Scalar = apply("multiply", apply("multiply", Literal(float(np.float32(self.alpha))), Load(1)), Load(2))
@@ -83,6 +86,11 @@ class QGemm:
         if y_zero_point is None:
             return builder.body(steps, *operands, dtype="float32", kind="scale")
         return lowered_quantized(builder, steps, operands, builder.reshape(y_zero_point, ()), y_zero_point.dtype)
+
+    def _largest(self, builder: Builder, left: Operand, right: Operand) -> float:
+        """An upper bound on the magnitude of the sums."""
+        summed, steps = (1, 0) if self.transB else (0, 1), right[0].shape[1 if self.transB else 0]
+        return largest_sum(builder, left, right, steps, summed[:1], summed[1]) if isinstance(steps, int) else inf
 
     def _check(self, left: Any, right: Any, c: Any, result: Any, builder: Builder | None = None) -> None:
         """Raise `InvalidModel` or `ShapeError` for operands that do not fit together."""

@@ -1,4 +1,7 @@
-"""ConvInteger and QLinearConv: convolutions of integers less their zero points, summed in 32 bits."""
+"""ConvInteger and QLinearConv: convolutions of integers less their zero points.
+
+ConvInteger sums in int32, which wraps, as ONNX lets it; sums of QLinearConv, which are scaled, never wrap.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
+from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, largest_sum, with_bias
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
@@ -43,13 +47,15 @@ class ConvInteger(Convolution):
         sums = self.whole_sums(builder, x, w, x_zero, w_zero)
         return self.lowered_integers(builder, x, w, x_zero, w_zero) if sums is None else builder.cast(sums, "int32")
 
-    def lowered_integers(self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None) -> Tensor:
-        """The sums in int32."""
+    def lowered_integers(
+        self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None, dtype: str = "int32"
+    ) -> Tensor:
+        """The sums in int32 or int64."""
         if are_known(x.shape[2:]):
             window: Window | PaddedWindow = self.window(x.shape, w.shape)
         else:
             window = self.padded_windows(x.shape[2:], self._kernel(x.shape, w.shape), "ConvInteger")
-        return padded_integer_convolution(builder, x, w, window, self.group, x_zero, w_zero)
+        return padded_integer_convolution(builder, x, w, window, self.group, x_zero, w_zero, dtype)
 
     def whole_sums(
         self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None, bias: float = 0.0
@@ -83,7 +89,7 @@ class QLinearConv(Convolution):
         b: Any = None,
     ) -> Any:
         _check_zeros(x, x_zero, w, w_zero)
-        sums = self.sums(_centred(x, x_zero, 1), _centred(w, w_zero, w.shape[0]))
+        sums = self.sums(*(each.astype(np.float64) for each in (_centred(x, x_zero, 1), _centred(w, w_zero, w.shape[0]))))
         shape = (-1,) + (1,) * (x.ndim - 2)
         sums = sums if b is None else sums + np.reshape(b, shape)
         scale = np.asarray(x_scale, np.float32) * np.asarray(w_scale, np.float32) / np.asarray(y_scale, np.float32)
@@ -102,7 +108,7 @@ class QLinearConv(Convolution):
         y_zero: Tensor,
         b: Tensor | None = None,
     ) -> Tensor:
-        """The sums with the bias in int32, and maps that scale and round them in float32.
+        """The sums with the bias in integers, and maps that scale and round them in float32.
 
         Factors of filters are a vector: micro tiles load operands whose columns are a last dimension.
         """
@@ -119,17 +125,19 @@ class QLinearConv(Convolution):
         return lowered_quantized(builder, steps, operands, _by_filter(builder, y_zero, x), y_zero.dtype)
 
     def _lowered_sums(self, builder: Builder, x: Tensor, x_zero: Tensor, w: Tensor, w_zero: Tensor, b: Tensor | None) -> Tensor:
-        """The sums with the bias: in int32, or those of filters of one channel in float32 where that is exact.
+        """The sums with the bias: in int32, in int64 where that may not hold them, or those of filters of one channel in float32.
 
-        Rounding such sums changes nothing, and keeps passes from moving factors into the filters.
+        The last where that is exact. Rounding such sums changes nothing, and keeps passes from moving factors into the filters.
         """
         integers = ConvInteger(**asdict(self))
         sums = integers.whole_sums(builder, x, w, x_zero, w_zero, _largest(builder, b))
-        if sums is None:
-            sums = integers.lowered_integers(builder, x, w, x_zero, w_zero)
-        if b is None:
-            return sums
-        return builder.map("add", sums, builder.cast(_by_filter(builder, b, x), sums.dtype))
+        if sums is not None:
+            return sums if b is None else builder.map("add", sums, builder.cast(_by_filter(builder, b, x), sums.dtype))
+        steps = prod(extent for extent in w.shape[1:] if isinstance(extent, int))
+        largest = largest_sum(builder, (x, x_zero), (w, w_zero), steps, tuple(range(1, len(w.shape))), 0)
+        dtype = "int32" if largest <= LARGEST else "int64"
+        sums = integers.lowered_integers(builder, x, w, x_zero, w_zero, dtype)
+        return sums if b is None else with_bias(builder, sums, largest, b, _by_filter(builder, b, x))
 
 
 def are_exact_in_float32(taps: Sequence[int], bias: float) -> bool:

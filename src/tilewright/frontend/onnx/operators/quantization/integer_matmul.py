@@ -1,16 +1,19 @@
 """MatMulInteger and QLinearMatMul: products of 8-bit numbers from which zero points are subtracted.
 
-Source: the ONNX operator schemas. Sums are those of int32, which wrap.
+Source: the ONNX operator schemas. MatMulInteger sums in int32, which wraps, as ONNX lets it; what is scaled behind never wraps
+(`exact_matmul`, `lowered_exact_matmul`).
 """
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, are_at_most, largest_factor, largest_sum
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
@@ -33,8 +36,39 @@ class MatMulInteger:
     ) -> Tensor:
         """A product with its zero points as one operator, whose sums are of 32 bits."""
         _check_zeros(a, a_zero_point, b, b_zero_point)
-        zeros = _lowered_zero(builder, a_zero_point, a, of_rows=True), _lowered_zero(builder, b_zero_point, b, of_rows=False)
+        return builder.record(integer_matmul, a, b, *_lowered_zeros(builder, a, b, a_zero_point, b_zero_point), kind="matmul")
+
+
+def exact_matmul(a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None) -> Any:
+    """MatMulInteger in int64. Products are those of float64, which holds every sum of less than 2^37 steps."""
+    _check_zeros(a, a_zero_point, b, b_zero_point)
+    left, right = _centred_rows(a, a_zero_point), _centred_columns(b, b_zero_point)
+    return np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64)
+
+
+def lowered_exact_matmul(
+    builder: Builder,
+    a: Tensor,
+    b: Tensor,
+    a_zero_point: Tensor | None = None,
+    b_zero_point: Tensor | None = None,
+    largest: float | None = None,
+) -> Tensor:
+    """The same in int32 where that holds every sum; else its parts, which int32 holds, added in int64.
+
+    `largest` bounds the magnitude of the sums, where that is known better than from `b`. Run-time numbers of steps that may be
+    too many are summed in int64. Raises `Undecided` where they may be few, too.
+    """
+    _check_zeros(a, a_zero_point, b, b_zero_point)
+    zeros, steps = _lowered_zeros(builder, a, b, a_zero_point, b_zero_point), a.shape[-1]
+    most = LARGEST // (largest_factor(builder, (a, a_zero_point)) * largest_factor(builder, (b, b_zero_point)))
+    largest = _largest(builder, a, b, a_zero_point, b_zero_point) if largest is None else largest
+    if largest <= LARGEST or are_at_most(steps, most):
         return builder.record(integer_matmul, a, b, *zeros, kind="matmul")
+    if not isinstance(steps, int):
+        return builder.record(integer_matmul, a, b, *zeros, kind="matmul", dtype="int64")
+    parts = [_part(builder, a, b, zeros, slice(start, start + most)) for start in range(0, steps, most)]
+    return builder.body(apply("add", *map(Load, range(len(parts)))), *parts, dtype="int64", kind="parts")
 
 
 class QLinearMatMul:
@@ -51,7 +85,7 @@ class QLinearMatMul:
         y_scale: Any,
         y_zero_point: Any,
     ) -> Any:
-        products = MatMulInteger().reference(a, b, a_zero_point, b_zero_point)
+        products = exact_matmul(a, b, a_zero_point, b_zero_point)
         a_factor, b_factor, y_factor = (widened(factor) for factor in (_rows(a_scale, a), b_scale, _rows(y_scale, a)))
         return quantized(products * (a_factor * b_factor / y_factor), _rows(y_zero_point, a))
 
@@ -67,13 +101,13 @@ class QLinearMatMul:
         y_scale: Tensor,
         y_zero_point: Tensor,
     ) -> Tensor:
-        """A contraction of int32 numbers, and maps that scale and round its results."""
+        """A contraction of integers, and maps that scale and round its results."""
         scales = (a_scale, b_scale, y_scale)
         for scale, what in zip(scales, "aby", strict=True):
             check_scale(builder, scale, what, divides=scale is y_scale)
         if y_zero_point.dtype not in SMALL or any(scale.dtype == "float64" for scale in scales):
             raise UnsupportedOperation(f"QLinearMatMul with scales of float64, or to {y_zero_point.dtype}, has no lowering")
-        products = MatMulInteger().lower(builder, a, b, a_zero_point, b_zero_point)
+        products = lowered_exact_matmul(builder, a, b, a_zero_point, b_zero_point)
         of_rows = {"a": a_scale, "y": y_scale, "zero": y_zero_point}
         numbers = {name: _lowered_parameter(builder, each, a, of_rows=True) for name, each in of_rows.items()}
         numbers["b"] = _lowered_parameter(builder, b_scale, b, of_rows=False)
@@ -102,6 +136,27 @@ def _centred_rows(x: Any, zero: Any) -> Any:
 
 def _centred_columns(x: Any, zero: Any) -> Any:
     return x.astype(np.int32) if zero is None else x.astype(np.int32) - zero.astype(np.int32)
+
+
+def _largest(builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None) -> float:
+    """An upper bound on the magnitude of what a product of bytes sums; infinite for a run-time number of steps."""
+    steps, summed = a.shape[-1], -2 if len(b.shape) > 1 else -1
+    if not isinstance(steps, int):
+        return inf
+    return largest_sum(builder, (a, a_zero_point), (b, b_zero_point), steps, (summed,), -1)
+
+
+def _part(builder: Builder, a: Tensor, b: Tensor, zeros: tuple[Tensor | None, Tensor | None], steps: slice) -> Tensor:
+    """The product over some steps, in int32."""
+    rows = builder.slice(a, (..., steps))
+    columns = builder.slice(b, (..., steps, slice(None)) if len(b.shape) > 1 else (steps,))
+    return builder.record(integer_matmul, rows, columns, *zeros, kind="matmul")
+
+
+def _lowered_zeros(
+    builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None
+) -> tuple[Tensor | None, Tensor | None]:
+    return _lowered_zero(builder, a_zero_point, a, of_rows=True), _lowered_zero(builder, b_zero_point, b, of_rows=False)
 
 
 def _lowered_zero(builder: Builder, zero: Tensor | None, x: Tensor, *, of_rows: bool) -> Tensor | None:
