@@ -49,9 +49,9 @@ def largest_sum(builder: Builder, left: Operand, right: Operand, steps: int, sum
     `summed` are the dimensions of `right` that are summed, `along` is that with a zero point each, where it has a vector of them.
 
     >>> builder = Builder("f")
-    >>> x, w = builder.input("x", (2, 40000), "uint8"), builder.constant(np.ones((40000, 3), np.int8))
-    >>> [largest_sum(builder, (x, None), (right, None), 40000, (0,), 1) for right in (w, x)]
-    [10200000, 2601000000]
+    >>> x, w = builder.input("x", (2, 70000), "uint8"), builder.constant(np.ones((70000, 3), np.int8))
+    >>> [largest_sum(builder, (x, None), (right, None), 70000, (0,), 1) for right in (w, x)]
+    [17850000, 4551750000]
     """
     factor, (tensor, zero) = largest_factor(builder, left), right
     most = factor * largest_factor(builder, right) * steps
