@@ -23,7 +23,7 @@ def test_every_benchmark_has_peers() -> None:
     assert set(benchmarks.MLP.peers) >= {"onnxruntime", "openvino", "torch", "torch-avx512"}
     assert set(benchmarks.CONVOLUTIONS.peers) >= {"im2col+openblas", "onnxruntime", "openvino", "torch", "torch.compile"}
     assert set(benchmarks.CONV_CHAINS.peers) >= {"onnxruntime", "openvino", "torch", "torch.compile"}
-    assert set(benchmarks.INT8.peers) >= {"onnxruntime", "openvino", "torch"}
+    assert set(benchmarks.INT8.peers) >= {"fbgemm", "mkl", "mkl-avx512", "onednn", "onnxruntime", "openvino", "torch"}
     assert set(benchmarks.MODELS.peers) >= {"onnxruntime", "openvino"}
 
 

@@ -23,10 +23,14 @@ def test_the_table_has_rates_shares_peers_and_means() -> None:
     head = next(line for line in text.splitlines() if line.startswith("case"))
     assert head.split() == [
         *("case", "peak", "floor", "ours", "GOP/s", "share", "read"),
-        *("tilewright", "session", "tilewright", "float32", "onnxruntime", "best", "peer", "peer/ours"),
+        *("tilewright", "session", "tilewright", "float32", "onnxruntime", "onnxruntime", "QGemm"),
+        *("best", "peer", "peer/ours", "required", "verdict"),
     ]
     assert "M = 1: " in text
     assert "M = 4: " in text
+    assert "75% of peak or 85% of a read, 0.97x" in text
+    assert "(1.08 required: " in text
+    assert "tilewright float32/ours: at least " in text
     assert not report.wrong()
     exact = [timing for result in report.results for timing in result.timings if not timing.contender.endswith("float32")]
     assert all(timing.error == 0 for timing in exact)

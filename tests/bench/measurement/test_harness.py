@@ -9,6 +9,8 @@ from tests.support.bench_cases import ATTENTIONS, TINY
 from tests.support.hand_results import PRODUCTS, case, timing
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.chains import ChainCase
+from tilewright_bench.cases.int8 import Int8Case, saturated_product
+from tilewright_bench.cases.int8_shapes import Int8Shape
 from tilewright_bench.cases.required import Required
 from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, Contender, Peer
 from tilewright_bench.measurement.harness import CaseResult, Timing, measure
@@ -49,6 +51,25 @@ def test_wrong_contenders_are_checked_out_before_anything_is_timed() -> None:
     assert result.timing("wrong").seconds is None
     assert result.timing("wrong").error == pytest.approx(0.01)
     assert calls == ["wrong"]
+
+
+def test_peers_that_saturate_are_timed_but_are_not_the_best() -> None:
+    tested = Int8Case(Int8Shape(2, 3, 4), weight_bits=8)
+    a, b = (operand.astype(int) for operand in tested.operands)
+    saturated = saturated_product(a, b) - 128 * b.sum(0)
+    assert tested.error(saturated) > 0.01
+
+    def made(name: str, result: Any, seconds: float) -> Peer[Int8Case]:
+        contender = Contender(name, lambda: None, lambda: result, remote_turn=lambda: seconds)
+        return Peer(name, (), lambda case, threads: [contender], "")
+
+    results = {"right": (tested.reference, 2), "quick": (saturated, 1), "wrong": (tested.reference * 1.01, 1)}
+    results |= {TILEWRIGHT: (tested.reference, 1), f"{TILEWRIGHT} fast": (saturated, 1)}
+    peers = [made(name, *figures) for name, figures in results.items()]
+    result = measure(tested, peers, threads=1, rounds=1, rates=RoundRates())
+    assert result.best_peer() == result.timing("right")
+    assert result.best_saturating_peer() == result.timing("quick")
+    assert [timing.contender for timing in result.timings if timing.seconds is None] == ["wrong", f"{TILEWRIGHT} fast"]
 
 
 def test_a_peer_that_fails_takes_no_part_and_says_why() -> None:

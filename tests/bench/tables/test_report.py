@@ -30,5 +30,6 @@ def test_the_document_holds_every_timing() -> None:
         "to_own": 1.6,
         "failure": "",
         "note": "",
+        "saturates": False,
     }
     assert document["results"][2]["timings"][2]["error"] is None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
@@ -57,6 +57,15 @@ class Case(Protocol):
 
     def error(self, result: np.ndarray[Any, Any]) -> float:
         """The largest difference to the reference, relative to its largest magnitude; infinite for another shape or NaN."""
+        ...
+
+
+@runtime_checkable
+class MaySaturate(Protocol):
+    """A case whose products libraries add up in 16 bits with saturation, where a CPU has nothing better (`vpmaddubsw`)."""
+
+    def saturated_error(self, result: np.ndarray[Any, Any]) -> float:
+        """As `error`, to what such sums give."""
         ...
 
 

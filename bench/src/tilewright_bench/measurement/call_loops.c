@@ -39,6 +39,22 @@ EXPORT long loop_mkl_compute(long count, mkl_compute *f, long m, long n, long k,
   return 0;
 }
 
+/* MKL's integer products, c = (a + offset_a) b, and their packed forms, which differ in how b is given. Bytes and 16-bit numbers
+   among the arguments are passed as 32-bit ones, whose low bits they are: so x86-64 passes them. */
+typedef void mkl_integers(int layout, int transpose_a, int form_b, int offset_kind, int m, int n, int k, float alpha,
+                          const void *a, int lda, int offset_a, const void *b, int ldb, int offset_b, float beta, int *c,
+                          int ldc, const int *offset_c);
+
+enum { FIXED_OFFSET = 173 };
+
+EXPORT long loop_mkl_integers(long count, mkl_integers *f, int form_b, int m, int n, int k, const void *a, const void *b,
+                              int *c, int offset_a) {
+  int none = 0;
+  for (long i = 0; i < count; i++)
+    f(ROW_MAJOR, NO_TRANSPOSE, form_b, FIXED_OFFSET, m, n, k, 1.0f, a, k, offset_a, b, n, 0, 0.0f, c, n, &none);
+  return 0;
+}
+
 /* oneDNN's sgemm. */
 typedef int dnnl_sgemm(char transpose_a, char transpose_b, long m, long n, long k, float alpha, const float *a, long lda,
                        const float *b, long ldb, float beta, float *c, long ldc);

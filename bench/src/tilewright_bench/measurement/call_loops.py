@@ -41,6 +41,14 @@ def mkl_compute(function: Any, a: FloatArray, packed_b: FloatArray, c: FloatArra
     return _product("loop_mkl_compute", function, a, packed_b, c)
 
 
+def mkl_integers(function: Any, form: int, a: Any, b: Any, c: Any, zero: int) -> Loop:
+    """MKL's `cblas_gemm_s8u8s32` or `cblas_gemm_s16s16s32`, or their `..._compute` with b packed: `form` says how b is given."""
+    extents = [ctypes.c_int(extent) for extent in (*c.shape, a.shape[1])]
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in (a, b, c)]
+    run = call("loop_mkl_integers", ctypes.cast(function, ctypes.c_void_p), form, *extents, *pointers, ctypes.c_int(-zero))
+    return lambda count: (run(count), a, b, c)[0]
+
+
 def dnnl_sgemm(function: Any, a: FloatArray, b: FloatArray, c: FloatArray) -> Loop:
     """oneDNN's `dnnl_sgemm`."""
     return _product("loop_dnnl_sgemm", function, a, b, c)

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from tilewright.tune.timing.turns import seconds_per_call
-from tilewright_bench.cases.case import Case
+from tilewright_bench.cases.case import TOLERANCE, Case
 
 TILEWRIGHT = "tilewright"
 PLAIN_READ = "plain-read"
@@ -31,6 +31,8 @@ class Contender:
     """Seconds per execution in a turn, where a worker measures them."""
     note: str = ""
     """How it computes the case, for the report."""
+    tolerance: float = TOLERANCE
+    """The error up to which its result is right: more than the usual one where it rounds its result to fewer bits."""
 
     def seconds(self) -> float:
         """Per execution, in a turn."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 
 from tilewright.tune.timing.rates import Rates
 from tilewright.tune.timing.rounds import Round, interleaved
-from tilewright_bench.cases.case import TOLERANCE
+from tilewright_bench.cases.case import MaySaturate
 from tilewright_bench.cases.required import Required
 from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, CaseT, Contender, Peer
 
@@ -35,6 +35,8 @@ class Timing:
     failure: str = ""
     note: str = ""
     """How the contender computes the case."""
+    saturates: bool = False
+    """Whether its result is that of sums that saturate in 16 bits: wrong, but timed, since it is what the library does."""
 
     @property
     def is_tilewright(self) -> bool:
@@ -82,8 +84,15 @@ class CaseResult:
     def best_peer(self) -> Timing | None:
         """The fastest right contender apart from Tilewright and the plain read."""
         others = [timing for timing in self.timings if timing.contender != PLAIN_READ and not timing.is_tilewright]
-        peers = [timing for timing in others if timing.seconds is not None]
-        return min(peers, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
+        return _fastest([timing for timing in others if timing.seconds is not None and not timing.saturates])
+
+    def best_saturating_peer(self) -> Timing | None:
+        """The fastest of those whose sums saturate; None where none does."""
+        return _fastest([timing for timing in self.timings if timing.saturates])
+
+
+def _fastest(timings: Sequence[Timing]) -> Timing | None:
+    return min(timings, key=lambda timing: timing.to_own or timing.seconds or 0.0, default=None)
 
 
 def memory_bound(flops: int, moved_bytes: int, peak_flops_per_s: float, bandwidth_bytes_per_s: float) -> bool:
@@ -101,7 +110,8 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
     running = [entry for entry in prepared if isinstance(entry, Contender)]
     failed = [entry for entry in prepared if isinstance(entry, Timing)]
     errors = {contender: case.error(contender.result()) for contender in running}
-    right = [contender for contender in running if errors[contender] <= TOLERANCE]
+    saturating = {contender for contender in running if errors[contender] > contender.tolerance and _saturates(case, contender)}
+    right = [contender for contender in running if errors[contender] <= contender.tolerance or contender in saturating]
     level = rates.level_of(case.moved_bytes)
     before = rates.bandwidth_bytes_per_s(level)
     turns = interleaved(
@@ -118,7 +128,9 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
         else rates.peak_flops_per_s()
     )
     work = _Work(case.flops / threads, case.moved_bytes / (bandwidth * threads))
-    timings = [_timing(contender, error, turns, work) for contender, error in errors.items()]
+    timings = [
+        replace(_timing(contender, error, turns, work), saturates=contender in saturating) for contender, error in errors.items()
+    ]
     return CaseResult(
         case.name,
         case.table,
@@ -132,6 +144,13 @@ def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: 
         case.required,
         case.even,
     )
+
+
+def _saturates(case: object, contender: Contender) -> bool:
+    """Whether a peer's wrong result is explained by saturation; ours never is."""
+    if contender.name.partition(" ")[0] == TILEWRIGHT or not isinstance(case, MaySaturate):
+        return False
+    return case.saturated_error(contender.result()) <= contender.tolerance
 
 
 @dataclass(frozen=True, slots=True)

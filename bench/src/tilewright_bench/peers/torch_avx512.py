@@ -36,8 +36,13 @@ def prepare(stock: Peer[CaseT], case: CaseT, threads: int) -> Iterator[Contender
 
 
 def matters() -> bool:
-    """Whether MKL leaves out AVX-512 although the CPU has it."""
-    if platform.machine() != "x86_64" or installed("torch") is None:
+    """Whether PyTorch's MKL leaves out AVX-512 although the CPU has it."""
+    return installed("torch") is not None and lacks_avx512()
+
+
+def lacks_avx512() -> bool:
+    """Whether an MKL that is told nothing leaves out AVX-512 although the CPU has it."""
+    if platform.machine() != "x86_64":
         return False
     cpu = cpuinfo.read(Path("/"), platform.machine())
     return cpu.vendor != "GenuineIntel" and "avx512f" in cpu.features

@@ -27,5 +27,5 @@ PEER = Peer(
     prepare,
     "the direct primitive on the caller's arrays, NCHW in and out",
     prepacked_note="reordered ahead as the primitive asks",
-    hint="pip install onednn-cpu-gomp (wheels for x86-64; it needs the libgomp.so.1 of the system)",
+    hint=onednn_library.HINT,
 )

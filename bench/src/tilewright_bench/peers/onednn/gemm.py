@@ -31,5 +31,5 @@ PEER = Peer(
     prepare,
     "primitive and sgemm on the caller's arrays; squares: in a loop in C",
     prepacked_note="in the order that the primitive asks for",
-    hint="pip install onednn-cpu-gomp (wheels for x86-64; it needs the libgomp.so.1 of the system)",
+    hint=onednn_library.HINT,
 )

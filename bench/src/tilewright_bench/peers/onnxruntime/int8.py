@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from tilewright_bench.cases.int8 import Int8Case
+from tilewright_bench.cases.int8 import ZERO, Int8Case
 from tilewright_bench.measurement.contender import Contender, Peer
+from tilewright_bench.peers.onnxruntime.session import CONTRIB, Model, contender
 
 
 def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:
@@ -23,6 +25,23 @@ def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:
     binding.bind_ortvalue_input("a", onnxruntime.OrtValue.ortvalue_from_numpy(case.operands[0]))
     binding.bind_ortvalue_output("c", out)
     yield Contender("onnxruntime", lambda: session.run_with_iobinding(binding), out.numpy)
+    yield contender("onnxruntime QGemm", _qgemm(case), threads)
 
 
-PEER = Peer("onnxruntime", ("onnxruntime", "onnx"), prepare, "MatMulInteger; input and output bound; the session packs weights")
+def _qgemm(case: Int8Case) -> Model:
+    """All scales are one, the result is float32."""
+    from onnx import helper
+
+    a, b = case.operands
+    numbers: dict[str, np.ndarray[Any, Any]] = {"b": b, "one": np.array(1, np.float32)}
+    numbers |= {"zero": np.array(ZERO, np.uint8), "none": np.array(0, np.int8)}
+    node = helper.make_node("QGemm", ["a", "one", "zero", "b", "one", "none"], ["out"], domain=CONTRIB)
+    return Model([node], {"a": a}, numbers, case.result_shape)
+
+
+PEER = Peer(
+    "onnxruntime",
+    ("onnxruntime", "onnx"),
+    prepare,
+    "MatMulInteger, and QGemm with a result in float32; input and output bound; the session packs weights",
+)
