@@ -50,12 +50,12 @@ def computed(op_type: str, values: Mapping[str, Any], result: str, constants: tu
     return found
 
 
-@pytest.mark.parametrize("steps", [-1, 0], ids=["int32", "beyond"])
+@pytest.mark.parametrize("steps", [-1, 0, 70_000], ids=["int32", "beyond", "far beyond"])
 @pytest.mark.parametrize("types", list(EXTREMES))
 def test_scaled_sums_do_not_wrap(types: str, steps: int) -> None:
     left, left_type, right, right_type, first = EXTREMES[types]
     depth = first + steps
-    assert (abs(left * right * depth) > LARGEST) == (steps == 0)
+    assert (abs(left * right * depth) > LARGEST) == (steps >= 0)
     values = {"a": np.full((2, depth), left, left_type), "b": np.full((depth, 3), right, right_type)}
     found = computed("MatMulIntegerToFloat", values | {"a_scale": TINY, "b_scale": ONE}, "float", domain=DOMAIN)
     np.testing.assert_array_equal(found, np.full((2, 3), np.float32(left * right * depth) * TINY))

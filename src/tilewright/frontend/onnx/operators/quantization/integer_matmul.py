@@ -19,7 +19,7 @@ from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, low
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Load, apply
+from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 
@@ -68,7 +68,10 @@ def lowered_exact_matmul(
     if not isinstance(steps, int):
         return builder.record(integer_matmul, a, b, *zeros, kind="matmul", dtype="int64")
     parts = [_part(builder, a, b, zeros, slice(start, start + most)) for start in range(0, steps, most)]
-    return builder.body(apply("add", *map(Load, range(len(parts)))), *parts, dtype="int64", kind="parts")
+    total: Scalar = Load(0)
+    for number in range(1, len(parts)):
+        total = apply("add", total, Load(number))
+    return builder.body(total, *parts, dtype="int64", kind="parts")
 
 
 class QLinearMatMul:
