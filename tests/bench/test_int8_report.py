@@ -5,20 +5,29 @@ from __future__ import annotations
 import pytest
 
 from tilewright.cli.main import main
-from tilewright_bench.cases.int8 import int8_cases
-from tilewright_bench.cases.int8_shapes import QUICK, SHAPES
-from tilewright_bench.int8_report import int8_report
+from tilewright.errors import TilewrightError
+from tilewright_bench.cases.int8_shapes import SHAPES
+from tilewright_bench.int8_report import QUICK_NAMES, TABLES, chosen, int8_report
 from tilewright_bench.run import Settings
 
 
 def test_names_are_unique() -> None:
     names = [shape.name for shape in SHAPES]
     assert len(set(names)) == len(names) == 25
-    assert {shape.name for shape in QUICK} < set(names)
+
+
+def test_tables_have_the_cases_that_they_are_about() -> None:
+    of_bytes = [case for _, cases in chosen(tuple(TABLES), ("16x512x512", "64x512x512"), (7, 8)) for case in cases]
+    titles = [case.table.partition(" (")[0] for case in of_bytes]
+    assert titles == [*("u8 x s8 products",) * 6, *("f32 x s8 products",) * 2, *("s16 x s16 products",) * 2]
+    assert [str(case.required) for case in of_bytes if not case.prepacked] == ["1.40x", "None"]
+    with pytest.raises(TilewrightError, match="no case of 64x512x512 is in the tables unpacked"):
+        chosen(("unpacked",), ("64x512x512",), (7,))
 
 
 def test_the_table_has_rates_shares_peers_and_means() -> None:
-    report = int8_report(int8_cases(["1x512x512", "4x512x512"], (7,)), Settings(peers=("onnxruntime",), rounds=1))
+    cases = chosen(("prepacked",), ("1x512x512", "4x512x512"), (7,))
+    report = int8_report(cases, Settings(peers=("onnxruntime",), rounds=1))
     text = report.as_text()
     head = next(line for line in text.splitlines() if line.startswith("case"))
     assert head.split() == [
@@ -40,4 +49,7 @@ def test_the_quick_run_is_short(monkeypatch: pytest.MonkeyPatch, capsys: pytest.
     monkeypatch.setattr("tilewright_bench.command.restart_if_unfair", lambda threads: None)
     assert main(["bench", "int8", "--quick", "--weights", "7", "--peers", "onnxruntime"]) == 0
     text = capsys.readouterr().out
-    assert [line.split()[0] for line in text.splitlines() if "x512x512" in line] == [shape.name for shape in QUICK]
+    rows = [line.split()[0] for line in text.splitlines() if line.split("x")[0].isdigit()]
+    bytes_, words = QUICK_NAMES[:2], QUICK_NAMES[1]
+    assert rows == [*bytes_, bytes_[0], *bytes_, words, *QUICK_NAMES[2:] * 2]
+    assert "1.10x onnxruntime" in text

@@ -16,21 +16,20 @@ import click
 from tilewright.cli.parameters import choice, named_shapes
 from tilewright.errors import TilewrightError
 from tilewright.tune.shapes import TABLE_IV
-from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, GEMMS, INT8, MLP, MODELS
-from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, int8_shapes, mlp_shapes
+from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
+from tilewright_bench.cases import attention_shapes, conv_chain_shapes, conv_sets, mlp_shapes
 from tilewright_bench.cases.attention import attention_cases
 from tilewright_bench.cases.chains import chain_cases
 from tilewright_bench.cases.conv_chains import conv_chain_cases
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 from tilewright_bench.cases.gemm import gemm_cases
 from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1
-from tilewright_bench.cases.int8 import int8_cases
 from tilewright_bench.cases.mlp import mlp_cases
 from tilewright_bench.cases.model import ModelCase
 from tilewright_bench.conv_chain_report import conv_chain_report
 from tilewright_bench.conv_report import conv_report
 from tilewright_bench.environment import restart_if_unfair
-from tilewright_bench.int8_report import int8_report
+from tilewright_bench.int8_report import CASE_NAMES, QUICK_NAMES, TABLES, chosen, int8_report, peer_names
 from tilewright_bench.model_report import model_report
 from tilewright_bench.run import PACKINGS, Benchmark, Settings, measured
 from tilewright_bench.tables.report import Report
@@ -41,8 +40,6 @@ GEMM_NAMES = tuple(shape.name for shape in (*TABLE_1, *SQUARES))
 ATTENTION_NAMES = tuple(shape.name for shape in attention_shapes.SHAPES)
 MLP_NAMES = tuple(shape.name for shape in mlp_shapes.SHAPES)
 CONV_CHAIN_NAMES = tuple(shape.name for shape in conv_chain_shapes.SHAPES)
-INT8_NAMES = tuple(shape.name for shape in int8_shapes.SHAPES)
-QUICK_INT8_NAMES = tuple(shape.name for shape in int8_shapes.QUICK)
 
 
 def names_of(known: tuple[str, ...]) -> Callable[[click.Context, click.Parameter, str | None], tuple[str, ...] | None]:
@@ -102,7 +99,11 @@ def _packings(command: Any) -> Any:
 
 def _common(benchmark: Benchmark[Any]) -> Callable[[Any], Any]:
     """The options of every benchmark."""
-    peers = tuple(benchmark.peers)
+    return _with_peers(tuple(benchmark.peers))
+
+
+def _with_peers(peers: tuple[str, ...]) -> Callable[[Any], Any]:
+    """The same, with these peers to choose from."""
     options = (
         click.option(
             "--peers", callback=names_of(peers), metavar="NAMES", help=f"Of {', '.join(peers)}; by default those installed."
@@ -243,16 +244,22 @@ def conv_chains(json_file: str | None, **options: Any) -> None:
 @bench.command()
 @click.option(
     "--cases",
-    callback=names_of(INT8_NAMES),
+    callback=names_of(CASE_NAMES),
     metavar="MxNxK,...",
-    help=f"Which products; by default all: {', '.join(INT8_NAMES)}.",
+    help=f"Which products, in the tables that have them; by default all: {', '.join(CASE_NAMES)}.",
 )
-@click.option("--quick", is_flag=True, help=f"Three rounds; without --cases only {', '.join(QUICK_INT8_NAMES)}.")
-@click.option("--weights", type=click.Choice(("7", "8", "both")), default="both", help="Bits of the weights; by default both.")
-@_common(INT8)
+@click.option(
+    "--tables", callback=names_of(tuple(TABLES)), metavar="NAME,...", help=f"Which tables; by default all: {', '.join(TABLES)}."
+)
+@click.option("--quick", is_flag=True, help=f"Three rounds; without --cases only {', '.join(QUICK_NAMES)}.")
+@click.option(
+    "--weights", type=click.Choice(("7", "8", "both")), default="both", help="Bits of bytes as weights; by default both."
+)
+@_with_peers(peer_names())
 def int8(json_file: str | None, **options: Any) -> None:
-    """Products of unsigned by signed bytes with constant weights: time, GOP/s, share of the peak of the vector units' byte
-    products, ratio to the best peer."""
+    """Products of integers with constant weights: bytes (beside peers that pack weights ahead, and at every call), floats that
+    are quantised in the call, 16-bit integers, and weights of 4 bits. Time, GOP/s, share of the measured peak, ratio to the best
+    peer, and whether what is asked is reached."""
     _publish("int8", measured_int8(**options), json_file)
 
 
@@ -308,12 +315,14 @@ def measured_conv_chains(cases: tuple[str, ...] | None, **settings: Any) -> Repo
     return conv_chain_report(conv_chain_cases(cases or CONV_CHAIN_NAMES), _settings(**settings))
 
 
-def measured_int8(cases: tuple[str, ...] | None, quick: bool, weights: str, **settings: Any) -> Report:
-    """The same for products of bytes."""
+def measured_int8(
+    cases: tuple[str, ...] | None, tables: tuple[str, ...] | None, quick: bool, weights: str, **settings: Any
+) -> Report:
+    """The same for products of integers."""
     restart_if_unfair(settings["threads"])
-    names, rounds = (QUICK_INT8_NAMES, {"repeats": 3}) if quick else (INT8_NAMES, {})
+    names, rounds = (QUICK_NAMES, {"repeats": 3}) if quick else (CASE_NAMES, {})
     bits = (7, 8) if weights == "both" else (int(weights),)
-    return int8_report(int8_cases(cases or names, bits), _settings(**(settings | rounds)))
+    return int8_report(chosen(tables or tuple(TABLES), cases or names, bits), _settings(**(settings | rounds)))
 
 
 def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:

@@ -62,7 +62,11 @@ class NativeMeasurer:
 
     def element_types(self) -> tuple[str, ...]:
         known = ("float32", "float64", "float16", "bfloat16", "int8")
-        return tuple(dtype for dtype in known if hasattr(self.library, f"peak_{dtype}"))
+        return tuple(dtype for dtype in known if self.has_peak(dtype))
+
+    def has_peak(self, dtype: str) -> bool:
+        """Whether there is a loop for products of that type; of some that is so although no calibration measures them."""
+        return hasattr(self.library, f"peak_{dtype}")
 
     def peak_flops_per_s(self, dtype: str, seconds: float) -> float:
         run = self.peak_loop(dtype)

@@ -14,14 +14,18 @@ from tilewright_bench.cases.case import TOLERANCE
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.conv_chain_shapes import ConvChain
 from tilewright_bench.cases.conv_chains import ConvChainCase
+from tilewright_bench.cases.dynamic_int8 import DynamicCase
 from tilewright_bench.cases.gemm import GemmCase
 from tilewright_bench.cases.gemm_shapes import GemmShape
 from tilewright_bench.cases.int8 import Int8Case
 from tilewright_bench.cases.int8_shapes import Int8Shape
+from tilewright_bench.cases.int16 import Int16Case
 from tilewright_bench.cases.mlp import MlpCase
 from tilewright_bench.cases.mlp_shapes import MlpShape
+from tilewright_bench.cases.nbits import NbitsCase
 from tilewright_bench.measurement import call_loops
 from tilewright_bench.measurement.contender import Peer
+from tilewright_bench.run import Benchmark
 
 COMPILED = "torch.compile"
 """Takes Inductor seconds; what it compiles is what is called eagerly beside it."""
@@ -82,6 +86,27 @@ def test_contenders_of_products_of_bytes_compute_what_the_reference_says(peer: P
 @pytest.mark.parametrize("name", ["mkl", "onednn"])
 def test_peers_of_unpacked_products_of_bytes_compute_what_the_reference_says(name: str) -> None:
     _check(benchmarks.peers_of("int8-unpacked")[name], Int8Case(Int8Shape(7, 48, 70), 7, prepacked=False))
+
+
+SMALL = Int8Shape(3, 40, 64)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "case"),
+    [
+        (benchmarks.INT8_DYNAMIC, DynamicCase(SMALL)),
+        (benchmarks.INT16, Int16Case(SMALL)),
+        (benchmarks.NBITS_AS_FLOATS, NbitsCase(SMALL, 0)),
+        (benchmarks.NBITS_AS_BYTES, NbitsCase(SMALL, 4)),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_contenders_of_other_products_compute_what_the_reference_says(benchmark: Benchmark[Any], case: Any) -> None:
+    """A result of another scale is none of them."""
+    assert case.error(case.reference * 1.2) > TOLERANCE
+    for peer in (benchmark.tilewright, *benchmark.peers.values()):
+        if not peer.missing() and peer.name != "mkl-avx512":
+            _check(peer, case)
 
 
 @pytest.mark.parametrize("name", ATTENTIONS)

@@ -1,4 +1,4 @@
-"""The sizes of the products of bytes that `tilewright bench int8` measures."""
+"""The sizes of the products of integers that `tilewright bench int8` measures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ WEIGHTS = ((512, 512), (1024, 1024), (2048, 512), (4096, 1024), (768, 3072))
 
 @dataclass(frozen=True, slots=True)
 class Int8Shape:
-    """(m, k) bytes x (k, n) bytes to (m, n) integers of 32 bits; all extents in elements."""
+    """(m, k) x (k, n) to (m, n); all extents in elements. Bytes are counted for bytes, and results of 32 bits."""
 
     m: int
     n: int
@@ -37,11 +37,11 @@ class Int8Shape:
         return self.m * self.k + self.k * self.n + 4 * self.m * self.n
 
 
+FEW_ROWS = 16
+"""Of unpacked calls at most, of 16-bit products at least."""
+DECODER_ROWS, DECODER_WEIGHTS = (1, 4, 16), ((2048, 2048), (5632, 2048), (2048, 5632))
+"""(n, k) of a small Llama's layers."""
 SHAPES = tuple(Int8Shape(m, n, k) for m in ROWS for n, k in WEIGHTS)
-QUICK = tuple(Int8Shape(m, *WEIGHTS[0]) for m in (1, 64))
+DECODER_SHAPES = tuple(Int8Shape(m, n, k) for m in DECODER_ROWS for n, k in DECODER_WEIGHTS)
+QUICK = (*(Int8Shape(m, *WEIGHTS[0]) for m in (1, 64)), DECODER_SHAPES[0])
 """Enough to see that everybody takes part."""
-
-
-def int8_shape(name: str) -> Int8Shape:
-    """The product of that name; `KeyError` if there is none."""
-    return {shape.name: shape for shape in SHAPES}[name]

@@ -12,13 +12,14 @@ ODD_POINTS = 0.05
 @dataclass(frozen=True, slots=True)
 class Required:
     """The least shares of the peak and of the bandwidth, both or (`either`) one of them; the least ratio of the best peer's time
-    to ours, and the least geometric mean (`mean`) of these ratios over a table."""
+    to ours, or of the library `peer`'s, and the least geometric mean (`mean`) of ratios to the best peers over a table."""
 
     share: float = 0.0
     read_share: float = 0.0
     ratio: float = 0.0
     either: bool = False
     mean: float = 0.0
+    peer: str = ""
 
     def __str__(self) -> str:
         """For a cell of a table.
@@ -31,7 +32,7 @@ class Required:
         shares = [f"{self.share:.0%} of peak"] if self.share else []
         shares += [f"{self.read_share:.0%} of a read"] if self.read_share else []
         parts = [" or ".join(shares)] if self.either else shares
-        parts += [f"{self.ratio:.2f}x"] if self.ratio else []
+        parts += [f"{self.ratio:.2f}x {self.peer}".rstrip()] if self.ratio else []
         return ", ".join(parts) or "-"
 
 
@@ -55,4 +56,4 @@ def missed(required: Required, share: float | None, read_share: float | None, ra
     if not required.either or len(shares) == 2:
         yield from shares
     if ratio is not None and ratio < required.ratio:
-        yield f"{ratio:.3f} of the best peer's speed ({required.ratio:.2f} wanted)"
+        yield f"{ratio:.3f} of {required.peer or 'the best peer'}'s speed ({required.ratio:.2f} wanted)"

@@ -81,9 +81,10 @@ class CaseResult:
         """The timing of that contender, None where it did not take part."""
         return next((timing for timing in self.timings if timing.contender == contender), None)
 
-    def best_peer(self) -> Timing | None:
-        """The fastest right contender apart from Tilewright and the plain read."""
+    def best_peer(self, library: str = "") -> Timing | None:
+        """The fastest right contender apart from Tilewright and the plain read; of those of one library (the first word)."""
         others = [timing for timing in self.timings if timing.contender != PLAIN_READ and not timing.is_tilewright]
+        others = [timing for timing in others if library in ("", timing.contender.partition(" ")[0])]
         return _fastest([timing for timing in others if timing.seconds is not None and not timing.saturates])
 
     def best_saturating_peer(self) -> Timing | None:

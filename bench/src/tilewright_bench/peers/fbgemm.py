@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewright_bench.cases.case import TOLERANCE
+from tilewright_bench.cases.dynamic_int8 import SCALE, DynamicCase
 from tilewright_bench.cases.int8 import ZERO, Int8Case
 from tilewright_bench.measurement.contender import Contender, Peer
 
@@ -21,7 +23,7 @@ def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:
     import torch
 
     a, b = case.operands
-    packed, quantised = _packed(b, threads), _quantised(a, ZERO)
+    packed, quantised = _packed(b, 1.0, threads), _quantised(a, 1.0, ZERO)
     step = float(np.abs(case.reference).max()) / (ZERO - 1)
     yield _contender(
         "fbgemm linear",
@@ -31,7 +33,17 @@ def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:
     )
 
 
-def _packed(b: Any, threads: int) -> Any:
+def dynamic(case: DynamicCase, threads: int) -> Iterator[Contender]:
+    """The layer finds the scale and the zero point of its input in the call; of 256 values, as weights of 7 bits allow."""
+    import torch
+
+    a, packed = torch.from_numpy(case.operands[0]), _packed(case.operands[1], SCALE, threads)
+    yield _contender(
+        "fbgemm linear_dynamic", lambda: torch.ops.quantized.linear_dynamic(a, packed, False), lambda result: result.numpy()
+    )
+
+
+def _packed(b: Any, scale: float, threads: int) -> Any:
     """Weights (k, n) as a linear layer of this engine wants them. Raises `RuntimeError` where this PyTorch has no FBGEMM."""
     import torch
 
@@ -39,19 +51,19 @@ def _packed(b: Any, threads: int) -> Any:
     if ENGINE not in torch.backends.quantized.supported_engines:
         raise RuntimeError("this PyTorch was built without FBGEMM")
     torch.backends.quantized.engine = ENGINE
-    return torch.ops.quantized.linear_prepack(_quantised(b.T.copy(), 0), None)
+    return torch.ops.quantized.linear_prepack(_quantised(b.T.copy(), scale, 0), None)
 
 
-def _quantised(array: Any, zero: int) -> Any:
-    """Bytes as a tensor of PyTorch's quantised types, of scale one; these types are deprecated, of which it warns."""
+def _quantised(array: Any, scale: float, zero: int) -> Any:
+    """Bytes as a tensor of PyTorch's quantised types; these types are deprecated, of which it warns."""
     import torch
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return torch._make_per_tensor_quantized_tensor(torch.from_numpy(array), 1.0, zero)
+        return torch._make_per_tensor_quantized_tensor(torch.from_numpy(array), scale, zero)
 
 
-def _contender(name: str, layer: Callable[[], Any], numbers: Callable[[Any], Any], tolerance: float) -> Contender:
+def _contender(name: str, layer: Callable[[], Any], numbers: Callable[[Any], Any], tolerance: float = TOLERANCE) -> Contender:
     import torch
 
     last = list[Any]()
@@ -69,5 +81,11 @@ PEERS: dict[str, Peer[Any]] = {
         ("torch",),
         prepare,
         "quantized.linear of PyTorch with its engine fbgemm: prepacked weights, a new result, which is rounded to bytes",
-    )
+    ),
+    "int8-dynamic": Peer(
+        "fbgemm",
+        ("torch",),
+        dynamic,
+        "quantized.linear_dynamic of PyTorch with its engine fbgemm: prepacked weights, a new result",
+    ),
 }

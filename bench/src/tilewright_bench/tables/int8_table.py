@@ -64,7 +64,10 @@ def _verdict(result: CaseResult, ours: Timing | None) -> str:
     required = result.required or NOTHING
     if required == NOTHING or ours is None:
         return "-"
-    return "miss" if any(missed(required, ours.share, ours.read_share, ratio(result))) else "pass"
+    factor = ratio(result, required.peer)
+    if any(missed(required, ours.share, ours.read_share, factor)):
+        return "miss"
+    return "no peer" if required.ratio and factor is None else "pass"
 
 
 def _summary(results: Sequence[CaseResult]) -> Iterator[str]:

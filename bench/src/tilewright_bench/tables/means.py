@@ -8,9 +8,9 @@ from math import exp, log
 from tilewright_bench.measurement.harness import CaseResult
 
 
-def ratio(result: CaseResult) -> float | None:
-    """The best peer's time over ours: above 1 we are faster. None without a peer."""
-    best = result.best_peer()
+def ratio(result: CaseResult, library: str = "") -> float | None:
+    """The time of the best peer, or of the best contender of a library, over ours: above 1 we are faster. None without one."""
+    best = result.best_peer(library)
     return None if best is None else best.to_own
 
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from tilewright import compiler
-from tilewright.backends import loading
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.types import Graph
-from tilewright.runtime import calibration
 from tilewright_bench.cases.int8 import ZERO, Int8Case
 from tilewright_bench.measurement import call_loops
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
+from tilewright_bench.tilewright_contender import loops
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -25,11 +22,14 @@ def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:
     """Weights are packed before anything is measured."""
     a, b = case.operands
     runs = call_loops.executions(case.flops)
-    result, run = _loop(_bytes(case), a, np.empty(case.result_shape, np.int32), threads)
-    yield Contender(TILEWRIGHT, lambda: run(runs), lambda: result, runs, note="the kernel, in a loop in C")
-    yield from _session(case, threads)
+    result, floats = (np.empty(case.result_shape, dtype) for dtype in (np.int32, np.float32))
+    run = loops.of_graph(_bytes(case), a, result, threads)
+    yield Contender(TILEWRIGHT, lambda: run(runs), lambda: result, runs, note=loops.IN_A_LOOP)
+    yield loops.session(case, threads)
+    if not case.prepacked:
+        return
     centred = a.astype(np.float32) - np.float32(ZERO)
-    floats, run_floats = _loop(_floats(case, b.astype(np.float32)), centred, np.empty(case.result_shape, np.float32), threads)
+    run_floats = loops.of_graph(_floats(case, b.astype(np.float32)), centred, floats, threads)
     yield Contender(
         f"{TILEWRIGHT} float32", lambda: run_floats(runs), lambda: floats, runs, note="centred floats, in a loop in C"
     )
@@ -49,27 +49,6 @@ def _floats(case: Int8Case, b: Array) -> Graph:
     builder = Builder("product")
     a = builder.input("a", case.operands[0].shape, "float32")
     return builder.graph((builder.matmul(a, builder.constant(b, "b")).name,))
-
-
-def _loop(graph: Graph, a: Array, out: Array, threads: int) -> tuple[Array, Callable[[int], None]]:
-    """Where the result lies, and what computes it so many times."""
-    plan = compiler.plan(graph, calibration.ensure())
-    given = replace(plan.graph, constants=plan.given)
-    executable, constants = loading.load(compiler.generate(plan), given, plan.machine, threads=threads)
-    return out, lambda count: executable.run_repeatedly(count, (a, *constants), (out,))
-
-
-def _session(case: Int8Case, threads: int) -> Iterator[Contender]:
-    """Called from Python, input and output bound."""
-    import tilewright.onnx as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
-    session = ort.InferenceSession(case.model, options)
-    binding, out = session.io_binding(), ort.OrtValue.ortvalue_from_shape_and_type(case.result_shape, np.int32)
-    binding.bind_ortvalue_input("a", ort.OrtValue.ortvalue_from_numpy(case.operands[0]))
-    binding.bind_ortvalue_output("c", out)
-    yield Contender(f"{TILEWRIGHT} session", lambda: session.run_with_iobinding(binding), out.numpy)
 
 
 PEER = Peer(

@@ -99,6 +99,26 @@ DOT_PEAK(bfloat16, 2)
 #endif
 
 #if defined(__AVX512VNNI__)
+#define DOT_TEXT "vpdpwssd %2, %1, %0"
+DOT_PEAK(int16, 2)
+#undef DOT_TEXT
+#elif defined(__AVXVNNI__)
+#define DOT_TEXT "%{vex%} vpdpwssd %2, %1, %0"
+DOT_PEAK(int16, 2)
+#undef DOT_TEXT
+#elif defined(__AVX512BW__) || (defined(__AVX2__) && !defined(__AVX512F__))
+/* Without dot products: neighbouring products, and the addition. */
+#undef DOT_STEP
+#define DOT_STEP(i)                                                                                                    \
+  {                                                                                                                    \
+    vector pairs;                                                                                                      \
+    __asm__("vpmaddwd %3, %2, %1\n\tvpaddd %1, %0, %0" : "+" REGISTER(a##i), "=&" REGISTER(pairs)                      \
+            : REGISTER(x), REGISTER(y));                                                                               \
+  }
+DOT_PEAK(int16, 2)
+#endif
+
+#if defined(__AVX512VNNI__)
 #define DOT_TEXT "vpdpbusd %2, %1, %0"
 DOT_PEAK(int8, 4)
 #elif defined(__AVXVNNI__)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from tilewright_bench.cases.int8 import ZERO, Int8Case
+from tilewright_bench.cases.int16 import Int16Case
 from tilewright_bench.measurement import call_loops, worker
 from tilewright_bench.measurement.contender import CaseT, Contender, Peer, always
 from tilewright_bench.peers.mkl import library as mkl_library
 
 NAME = "mkl"
-NOTE = "cblas_gemm_s8u8s32 in a loop in C, in a process of its own"
+NOTE = "cblas_gemm_s8u8s32 and cblas_gemm_s16s16s32 in a loop in C, in a process of its own"
 Variables = tuple[tuple[str, str], ...]
 """Of an environment, with their values."""
 
@@ -22,6 +23,11 @@ Variables = tuple[tuple[str, str], ...]
 def bytes_in_worker(case: Int8Case, threads: int) -> Iterator[Contender]:
     """The number of threads was set in the environment of the worker."""
     yield _contender(*case.operands, case.prepacked, case.flops, ZERO)
+
+
+def words_in_worker(case: Int16Case, threads: int) -> Iterator[Contender]:
+    """The same of 16-bit integers."""
+    yield _contender(*case.operands, case.prepacked, case.flops)
 
 
 def _contender(a: Any, b: Any, prepacked: bool, flops: int, zero: int = 0) -> Contender:
@@ -37,7 +43,9 @@ def peer(name: str, variables: Variables, note: str, matters: Callable[[], bool]
         remote = partial(_remote, prepare, name, variables)
         return Peer(name, (mkl_library.PACKAGE,), remote, note, packed, mkl_library.HINT, matters)
 
-    return {"int8": made(bytes_in_worker, "by cblas_gemm_s8u8s32_pack"), "int8-unpacked": made(bytes_in_worker)}
+    packed = "packed ahead, for cblas_gemm_..._compute"
+    of_bytes, of_words = made(bytes_in_worker, packed), made(words_in_worker, packed)
+    return {"int8": of_bytes, "int8-unpacked": made(bytes_in_worker), "int16": of_words}
 
 
 def _remote(

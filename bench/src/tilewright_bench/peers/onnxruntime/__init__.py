@@ -14,5 +14,5 @@ PEERS: dict[str, Peer[Any]] = {
     "model": model.PEER,
     "conv": conv.PEER,
     "conv-chains": conv_chains.PEER,
-    "int8": int8.PEER,
+    **int8.PEERS,
 }
