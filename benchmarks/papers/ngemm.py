@@ -3,9 +3,14 @@
     python -m benchmarks.papers.ngemm [--depths 64,128,...] [--m 16] [--n 64] [--rounds 40]
 
 Conventional kernels (section 2.1) add the lanes of a vector up at the end of every element, by horizontal adds or by shuffles;
-those of NGEMM hold an element of the result in each lane. Equation 2: the ratio of the latencies is
+those of NGEMM hold an element of the result in each lane. With w = 32 bytes in a vector an element of the result takes
 
-    1 + c3 log2(w) / l,   l = K / w,   w = 32 bytes in a vector
+    conventional: K / w c2 + c1 log2(w),   NGEMM: K / w c2
+
+Equation 1 is their ratio. c2 is fitted to the times of NGEMM over all K, then c1 to those of a conventional kernel, both by least
+squares of relative errors. Equation 2 is the same as
+
+    1 + c3 log2(w) / l,   l = K / w
 
 with one constant, c3, which is fitted to all measured ratios by least squares. Kernels take turns; the best time of each counts.
 Needs AVX2 and GCC.
@@ -19,6 +24,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -53,6 +59,53 @@ def inner_layout(b: Array) -> Array:
     """(k, n) as 16 columns at a time, 4 steps of 8 columns side by side (section 3.1.1: h = 4, v = 8)."""
     k, n = b.shape
     return np.ascontiguousarray(b.reshape(k // 4, 4, n // 16, 2, 8).transpose(2, 0, 3, 4, 1))
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Equation 1: the seconds of an element of the result, from those of a vector of steps and of reducing a vector."""
+
+    vector_s: float
+    """c2, of phases 1 and 2 on w bytes."""
+    reduction_s: float
+    """c1, of a halving of a vector's lanes in phase 3."""
+
+    def conventional(self, depth: int) -> float:
+        """Numerator of Equation 1.
+
+        >>> Latency(vector_s=3.0, reduction_s=0.5).conventional(64)
+        8.5
+        """
+        return self.ngemm(depth) + self.reduction_s * log2(WIDTH)
+
+    def ngemm(self, depth: int) -> float:
+        """Denominator of Equation 1."""
+        return depth / WIDTH * self.vector_s
+
+    def ratio(self, depth: int) -> float:
+        """Equation 1."""
+        return self.conventional(depth) / self.ngemm(depth)
+
+
+def fitted_latency(depths: Sequence[int], conventional_s: Sequence[float], ngemm_s: Sequence[float]) -> Latency:
+    """Equation 1's constants from measured seconds of one element of the result.
+
+    >>> exact = Latency(vector_s=3.0, reduction_s=0.5)
+    >>> fitted_latency([64, 128], [exact.conventional(64), exact.conventional(128)], [exact.ngemm(64), exact.ngemm(128)]) == exact
+    True
+    """
+    vectors = np.array(depths) / WIDTH
+    vector_s = _least_squares(vectors, np.asarray(ngemm_s), np.asarray(ngemm_s))
+    reductions = np.full(len(depths), log2(WIDTH))
+    return Latency(
+        vector_s, _least_squares(reductions, np.asarray(conventional_s) - vectors * vector_s, np.asarray(conventional_s))
+    )
+
+
+def _least_squares(factors: Array, values: Array, scales: Array) -> float:
+    """x for which factors x is nearest to the values, of whose differences each is relative to a scale."""
+    slopes = factors / scales
+    return float(slopes @ (values / scales) / (slopes @ slopes))
 
 
 def expected_ratio(depth: int, constant: float) -> float:
@@ -111,6 +164,25 @@ def table(depths: Sequence[int], times: Sequence[dict[str, float]], operations: 
     return [*columns([head, *rows], right=range(len(head))), *lines]
 
 
+def latency_table(depths: Sequence[int], times: Sequence[dict[str, float]], elements: int) -> list[str]:
+    """Measured nanoseconds of an element of the result, beside both latencies of Equation 1 and their ratio."""
+    of_element = {name: [one[name] / elements for one in times] for name in (*CONVENTIONAL, NGEMM)}
+    models = {name: fitted_latency(depths, of_element[name], of_element[NGEMM]) for name in CONVENTIONAL}
+    head, rows = ["K", f"{NGEMM} ns", "K/w c2"], []
+    head += [part for name in CONVENTIONAL for part in (f"{name} ns", "K/w c2 + c1 log2(w)", "Equation 1")]
+    for number, depth in enumerate(depths):
+        row = [of_element[NGEMM][number], models[CONVENTIONAL[0]].ngemm(depth)]
+        cells = [str(depth), *(f"{1e9 * seconds:.2f}" for seconds in row)]
+        for name, model in models.items():
+            cells += [f"{1e9 * seconds:.2f}" for seconds in (of_element[name][number], model.conventional(depth))]
+            cells.append(f"{model.ratio(depth):.2f}")
+        rows.append(cells)
+    constants = [
+        f"{name}: c1 = {1e9 * model.reduction_s:.3f} ns, c2 = {1e9 * model.vector_s:.3f} ns" for name, model in models.items()
+    ]
+    return ["Of an element of the result:", *columns([head, *rows], right=range(len(head))), *constants]
+
+
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -125,6 +197,7 @@ def main() -> None:
         times = [measured(library, chosen.m, chosen.n, depth, chosen.rounds) for depth in depths]
     print(f"{chosen.m} x {chosen.n} products of K steps, u8 by s8, one thread, 4 x 2 vectors of registers")
     print("\n".join(table(depths, times, [2 * chosen.m * chosen.n * depth for depth in depths])))
+    print("\n".join(["", *latency_table(depths, times, chosen.m * chosen.n)]))
 
 
 if __name__ == "__main__":

@@ -33,3 +33,14 @@ def test_the_table_prints_measured_ratios_beside_those_of_equation_2() -> None:
     lines = ngemm.table([64, 128], times, [1_000_000, 2_000_000])
     assert lines[1].split() == ["64", "500.0", "333.3", "1000.0", "2.00", "2.00", "3.00", "3.00"]
     assert "horizontal_adds: c3 = 0.400, at least 1.50 for K <= 128 (1.28 wanted)" in lines
+
+
+def test_the_table_of_latencies_prints_both_sides_of_equation_1() -> None:
+    models = {"horizontal_adds": ngemm.Latency(2e-9, 0.4e-9), "shuffles": ngemm.Latency(2e-9, 0.2e-9)}
+    times = [
+        {name: 10 * model.conventional(depth) for name, model in models.items()} | {"ngemm": 10 * models["shuffles"].ngemm(depth)}
+        for depth in (64, 128)
+    ]
+    lines = ngemm.latency_table([64, 128], times, 10)
+    assert lines[2].split() == ["64", "4.00", "4.00", "6.00", "6.00", "1.50", "5.00", "5.00", "1.25"]
+    assert lines[-2:] == ["horizontal_adds: c1 = 0.400 ns, c2 = 2.000 ns", "shuffles: c1 = 0.200 ns, c2 = 2.000 ns"]
