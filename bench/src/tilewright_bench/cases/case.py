@@ -65,16 +65,29 @@ class MaySaturate(Protocol):
     """A case whose products libraries add up in 16 bits with saturation, where a CPU has nothing better (`vpmaddubsw`)."""
 
     def saturated_error(self, result: np.ndarray[Any, Any]) -> float:
-        """As `error`, to what such sums give."""
+        """As `error`, to what such sums give, relative to the largest right result."""
         ...
 
 
 def aligned(shape: tuple[int, ...]) -> FloatArray:
     """Uninitialised memory that begins at a multiple of 64 bytes."""
-    size_bytes = 4 * int(np.prod(shape))
+    memory: FloatArray = aligned_of(shape, np.dtype(np.float32))
+    return memory
+
+
+def aligned_of(shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    """The same for elements of any type."""
+    size_bytes = dtype.itemsize * int(np.prod(shape))
     room = np.empty(size_bytes + LINE_BYTES, np.uint8)
     skipped = -room.ctypes.data % LINE_BYTES
-    return room[skipped : skipped + size_bytes].view(np.float32).reshape(shape)
+    return room[skipped : skipped + size_bytes].view(dtype).reshape(shape)
+
+
+def integers(shape: tuple[int, int], lowest: int, highest: int, dtype: type, generator: np.random.Generator) -> Any:
+    """Evenly distributed numbers, both ends included, in such memory."""
+    array = aligned_of(shape, np.dtype(dtype))
+    array[:] = generator.integers(lowest, highest, shape, dtype, endpoint=True)
+    return array
 
 
 def normal(shape: tuple[int, ...], scale: float, generator: np.random.Generator) -> FloatArray:

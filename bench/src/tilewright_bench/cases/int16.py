@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright_bench.cases.case import SEED, DoubleArray, relative_error
+from tilewright_bench.cases.case import SEED, DoubleArray, integers, relative_error
 from tilewright_bench.cases.onnx_model import CONTRIB, one_node
 from tilewright_bench.cases.product_case import ProductCase
 from tilewright_bench.cases.required import Required
@@ -47,7 +47,7 @@ class Int16Case(ProductCase):
         generator, limit = np.random.default_rng(SEED), int(np.sqrt((SUM_LIMIT - 1) / self.shape.k))
         limit = min(limit, np.iinfo(np.int16).max)
         shapes = (self.shape.m, self.shape.k), (self.shape.k, self.shape.n)
-        a, b = (generator.integers(-limit, limit, shape, np.int16, endpoint=True) for shape in shapes)
+        a, b = (integers(shape, -limit, limit, np.int16, generator) for shape in shapes)
         return a, b
 
     @cached_property

@@ -14,8 +14,8 @@ from tilewright_bench.cases.int8 import ZERO, Int8Case
 from tilewright_bench.measurement.contender import Contender, Peer
 
 ENGINE = "fbgemm"
-HALF_A_STEP = 0.7 / 127
-"""Of a result that is rounded to 8 bits, over its largest magnitude; somewhat more, as saturated sums have a smaller one."""
+HALF_A_STEP = 0.51 / 127
+"""Of a result that is rounded to 8 bits, over its largest magnitude."""
 
 
 def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:

@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.types import Graph
+from tilewright_bench.cases.case import aligned_of
 from tilewright_bench.cases.int8 import ZERO, Int8Case
 from tilewright_bench.measurement import call_loops
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender, Peer
@@ -22,7 +23,7 @@ def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:
     """Weights are packed before anything is measured."""
     a, b = case.operands
     runs = call_loops.executions(case.flops)
-    result, floats = (np.empty(case.result_shape, dtype) for dtype in (np.int32, np.float32))
+    result, floats = (aligned_of(case.result_shape, np.dtype(name)) for name in ("int32", "float32"))
     run = loops.of_graph(_bytes(case), a, result, threads)
     yield Contender(TILEWRIGHT, lambda: run(runs), lambda: result, runs, note=loops.IN_A_LOOP)
     yield loops.session(case, threads)

@@ -14,6 +14,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.types import Graph
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime import calibration
+from tilewright_bench.cases.case import aligned_of
 from tilewright_bench.cases.product_case import OneNodeCase
 from tilewright_bench.measurement import call_loops
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender
@@ -41,7 +42,7 @@ def of_model(case: OneNodeCase, threads: int) -> Contender:
     if len(plans) != 1:
         raise InternalError(f"a model of one node became {len(plans)} graphs")
     runs = call_loops.executions(case.flops)
-    out: Array = np.empty(case.result_shape, case.result_type)
+    out = aligned_of(case.result_shape, np.dtype(case.result_type))
     run = _of_plan(plans[0], case.operands[0], out, threads)
     return Contender(TILEWRIGHT, lambda: run(runs), lambda: out, runs, note=IN_A_LOOP)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
+from tilewright_bench.cases.case import aligned_of
 from tilewright_bench.cases.int16 import Int16Case
 from tilewright_bench.cases.product_case import OneNodeCase
 from tilewright_bench.measurement import call_loops
@@ -28,7 +29,7 @@ def words(case: Int16Case, threads: int) -> Iterator[Contender]:
     builder = Builder("product")
     left = builder.input("a", a.shape, "int16")
     c = builder.record(integer_matmul, left, builder.constant(b, "b"), None, None, kind="matmul")
-    runs, out = call_loops.executions(case.flops), np.empty(case.result_shape, np.int32)
+    runs, out = call_loops.executions(case.flops), aligned_of(case.result_shape, np.dtype(np.int32))
     run = loops.of_graph(builder.graph((c.name,)), a, out, threads)
     yield Contender(TILEWRIGHT, lambda: run(runs), lambda: out, runs, note=loops.IN_A_LOOP)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright_bench.cases.case import aligned_of
 from tilewright_bench.cases.int8 import ZERO, Int8Case
 from tilewright_bench.cases.int16 import Int16Case
 from tilewright_bench.measurement import call_loops, worker
@@ -31,7 +32,7 @@ def words_in_worker(case: Int16Case, threads: int) -> Iterator[Contender]:
 
 
 def _contender(a: Any, b: Any, prepacked: bool, flops: int, zero: int = 0) -> Contender:
-    runs, out = call_loops.executions(flops), np.empty((len(a), b.shape[1]), np.int32)
+    runs, out = call_loops.executions(flops), aligned_of((len(a), b.shape[1]), np.dtype(np.int32))
     run = mkl_library.product(a, b, out, prepacked=prepacked, zero=zero)
     return Contender(NAME, lambda: run(runs), lambda: out, runs)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from tilewright_bench.cases.case import aligned_of
 from tilewright_bench.cases.int8 import ZERO, Int8Case
 from tilewright_bench.measurement import call_loops
 from tilewright_bench.measurement.contender import Contender, Peer
@@ -18,7 +19,7 @@ def prepare(case: Int8Case, threads: int) -> Iterator[Contender]:
     runs, library = call_loops.executions(case.flops), onednn_library.load()
 
     def contender(name: str, *, prepacked: bool) -> Contender:
-        out = np.empty(case.result_shape, np.int32)
+        out = aligned_of(case.result_shape, np.dtype(np.int32))
         matmul = onednn_library.matmul(library, a, b, out, prepacked=prepacked, zero=ZERO)
         return Contender(name, lambda: matmul(runs), lambda: out, runs)
 
