@@ -260,7 +260,7 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
     `ends` are the inputs and results whose shapes stay.
     """
     steps = (
-        FoldIndexMaps(reorders_constants=True),  # as in REWRITES
+        FoldIndexMaps(reorders_constants=True, turns_bytes=True),  # as in REWRITES
         DeadCode(),
         FoldWrites(keeps_columns=True),  # an algorithm has chosen them
         FuseMaps(),  # before FlattenTensors, which may leave two maps with other axes for the same points
@@ -268,7 +268,7 @@ def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
         FinishWeightedSums(),  # as these
         IntegersInOrder(ends),  # before FlattenTensors, which may then take the dimensions of pixels for one
         FlattenTensors(ends),
-        FoldIndexMaps(reorders_constants=True),
+        FoldIndexMaps(reorders_constants=True, turns_bytes=True),
         DeadCode(),
         ShareBlocks(),  # after FlattenTensors, which has made pixels one dimension
     )

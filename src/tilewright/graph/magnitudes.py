@@ -42,6 +42,15 @@ class Magnitudes:
         """Of the same elements with dimensions in another order."""
         return replace(self, pairs=tuple(self.pairs[dimension] for dimension in order))
 
+    def copied(self, sources: Sequence[int | None]) -> Magnitudes:
+        """Of copies of elements, with zeros between them: neighbours along a dimension were neighbours along the one given for it,
+        or any two elements where that is None.
+
+        >>> Magnitudes(127, (128, 200)).copied((None, 0))
+        Magnitudes(largest=127, pairs=(254, 128))
+        """
+        return replace(self, pairs=tuple(self.pair(source) for source in sources))
+
     def joined(self, runs: Sequence[Sequence[int]]) -> Magnitudes:
         """Of the same elements with runs of dimensions as one each: neighbours along several may be any two."""
         return replace(self, pairs=tuple(self.pairs[run[0]] if len(run) == 1 else 2 * self.largest for run in runs))

@@ -174,6 +174,10 @@ class Operator:
         """Whether it is a sum of products of two reads: a convolution reads its image by a guard."""
         return len(self.reads) == 2 and self.reduction == SUM and self.body == PRODUCT
 
+    def sums_products(self) -> bool:
+        """Whether it is a sum of products, of whatever is read: of bytes less their zero points, too."""
+        return self.reduction == SUM and isinstance(self.body, Apply) and self.body.function == "multiply"
+
     def is_contraction(self) -> bool:
         """Whether it is a sum of products of two affine reads: what a matrix micro kernel can compute."""
         return self._is_contraction

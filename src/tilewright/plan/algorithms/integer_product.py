@@ -48,7 +48,7 @@ def applies(problem: Problem) -> bool:
     if not are_bytes(problem, found) or not all(access.is_affine() for access in (*operator.reads, operator.write)):
         return False
     types = [problem.tensors[factor.access.tensor].dtype for factor in found]
-    return operator.body != PRODUCT or types != wanted(operator, found)
+    return operator.body != PRODUCT or types != wanted(problem, found)
 
 
 def are_bytes(problem: Problem, found: Sequence[Factor]) -> bool:
@@ -86,7 +86,7 @@ def _factor(operator: Operator, part: Scalar) -> Factor | None:
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The product of operands that the micro kernel takes, their sums, and a map that puts them together."""
     found = factors(problem.operator)
-    changed = in_types(problem, builder, found, wanted(problem.operator, found))
+    changed = in_types(problem, builder, found, wanted(problem, found))
     products = builder.record(product_of, problem, changed, kind=problem.operator.kind)
     return put_together(problem, builder, products, changed)
 
@@ -106,9 +106,13 @@ def put_together(problem: Problem, builder: Builder, products: Tensor, changed: 
     return builder.record(corrected, problem, products, terms, kind="zero_points")
 
 
-def wanted(operator: Operator, found: Sequence[Factor]) -> list[str]:
-    """The element type that each factor has in the micro kernel, by its role there."""
-    roles = contraction_roles(plain_product(operator, found))
+def wanted(problem: Problem, found: Sequence[Factor]) -> list[str]:
+    """The element type that each factor has in the micro kernel: its own where they are a signed and an unsigned one, for which
+    there are kernels in both orders, else that of its role there."""
+    types = [problem.tensors[factor.access.tensor].dtype for factor in found]
+    if {*types} == {LEFT, RIGHT}:
+        return types
+    roles = contraction_roles(plain_product(problem.operator, found))
     return [LEFT if place == roles.left else RIGHT for place in range(2)]
 
 

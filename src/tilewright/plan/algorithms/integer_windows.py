@@ -68,7 +68,7 @@ def _plain(problem: Problem, found: Sequence[Factor]) -> Problem:
 
 def _types(plain: Problem) -> list[str]:
     """The element type of each factor."""
-    roles = roles_of(plain)
+    roles = roles_of(plain, least_outputs=1)
     image = roles is None or roles.image == plain.operator.reads[0]
     return [IMAGE, FILTERS] if image else [FILTERS, IMAGE]
 

@@ -18,6 +18,7 @@ from tilewright.plan.algorithms.product_roles import (
     Change,
     ProductRoles,
     extents,
+    is_moving,
     moved,
     number,
     plain,
@@ -36,7 +37,7 @@ Places = tuple[Access, tuple[Axis, ...], tuple[Axis, ...]]
 
 def applies(problem: Problem) -> bool:
     """Whether constant filters of bytes meet several channels of an image of bytes, all of them."""
-    roles = roles_of(problem)
+    roles = _roles(problem)
     if roles is None or roles.group or len(roles.filters) != 1 or not problem.is_constant(_weights(roles)):
         return False
     if not is_of_bytes(problem) or points(roles.outputs[-1:]) < LEAST_COLUMNS:
@@ -44,7 +45,17 @@ def applies(problem: Problem) -> bool:
     sliding = sliding_product(problem)
     if sliding is not None:
         return len(sliding.channels) == 1
-    return pointwise.applies(problem) and len(roles.reduced) == 1
+    return (_is_in_a_row(roles) or pointwise.applies(problem)) and len(roles.reduced) == 1
+
+
+def _roles(problem: Problem) -> ProductRoles | None:
+    """Of an image whose points may be one dimension already."""
+    return roles_of(problem, least_outputs=1)
+
+
+def _is_in_a_row(roles: ProductRoles) -> bool:
+    """Whether the points of the image are one dimension."""
+    return not is_moving(roles) and len(roles.outputs) == 1
 
 
 def is_of_bytes(problem: Problem) -> bool:
@@ -58,7 +69,7 @@ def copies_least(problem: Problem) -> bool:
     The other algorithms copy windows of bytes, in pieces of a row, or read neighbouring steps of a row from far apart. 64 filters
     of 3 x 3 x 64 at 56 x 56, one core of a Xeon with VNNI: 0.08 ms for the copy here, 0.6 for windows by columns.
     """
-    roles = roles_of(problem)
+    roles = _roles(problem)
     return applies(problem) and roles is not None and points(_channels(problem, roles)) >= MANY_CHANNELS
 
 
@@ -79,7 +90,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
 
 def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
     """As `expand`, of elements that are changed where they are copied."""
-    roles = roles_of(problem)
+    roles = _roles(problem)
     assert roles is not None
     image, rows, depths = _windows(problem, builder, of_image) or _points(builder, roles, of_image)
     filters = builder.record(of_filters(_filters), roles, (*depths, *roles.filters), kind="filters")
@@ -103,8 +114,8 @@ def _windows(problem: Problem, builder: Builder, change: Change) -> Places | Non
 
 def _points(builder: Builder, roles: ProductRoles, change: Change) -> Places:
     """All points of the image, as [batch, point, channel]."""
-    p = roles.column()
-    line = pointwise.image_in_a_row(builder, roles, p)
+    p = roles.outputs[0] if _is_in_a_row(roles) else roles.column()
+    line = roles.image if _is_in_a_row(roles) else pointwise.image_in_a_row(builder, roles, p)
     image = builder.record(change(_by_points), roles, line, p, kind="turn")
     return Access(image.name, (*plain(roles.batch), axis_index(p.name), *plain(roles.reduced))), (p,), roles.reduced
 

@@ -59,8 +59,8 @@ class ProductRoles:
         return self.axis("p", points(self.outputs))
 
 
-def roles_of(problem: Problem, *, any_outputs: bool = False) -> ProductRoles | None:
-    """The roles of the axes of an operator that moves windows over one of its operands, or has several outputs of one row.
+def roles_of(problem: Problem, *, any_outputs: bool = False, least_outputs: int = 2) -> ProductRoles | None:
+    """The roles of the axes of an operator that moves windows over one of its operands, or has so many axes of outputs.
 
     With `any_outputs` these may have extents known at run time: their numbers are unknown then, and so is how many there are.
     """
@@ -72,7 +72,7 @@ def roles_of(problem: Problem, *, any_outputs: bool = False) -> ProductRoles | N
     moving = [roles for roles in usable if is_moving(roles)]
     if moving:
         return moving[0] if len(moving) == 1 else None
-    return next((roles for roles in usable if len(roles.outputs) > 1), None)
+    return next((roles for roles in usable if len(roles.outputs) >= least_outputs), None)
 
 
 def is_moving(roles: ProductRoles) -> bool:
@@ -159,10 +159,18 @@ def moved(
     body: Scalar = MOVED,
 ) -> tuple[Operator, Tensor]:
     """A map that moves elements, or what a body makes of each, into a new tensor of the image's element type."""
-    dtype = roles.problem.tensors[read.tensor].dtype
-    accumulator = "float32" if dtype in BYTES else roles.problem.operator.accumulator
+    source = roles.problem.tensors[read.tensor]
+    accumulator = "float32" if source.dtype in BYTES else roles.problem.operator.accumulator
     operator = Operator(name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=accumulator)
-    return operator, Tensor(result, tuple(shape), dtype)
+    known = source.magnitudes if body == MOVED else None
+    magnitudes = known and known.copied([_source_dimension(read, index) for index in written])
+    return operator, Tensor(result, tuple(shape), source.dtype, magnitudes)
+
+
+def _source_dimension(read: Access, written: Index) -> int | None:
+    """The dimension of what is read along which neighbours lie that become neighbours along a dimension, if there is one."""
+    places = [place for place, index in enumerate(read.indices) if index.axes() & written.axes()]
+    return places[0] if len(places) == 1 and written.is_axis() and read.indices[places[0]] == written else None
 
 
 def unchanged(build: Build) -> Build:

@@ -11,6 +11,9 @@ from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator, planned_extent
 
 
+BYTES = frozenset(("int8", "uint8"))
+
+
 @dataclass(frozen=True, slots=True)
 class FoldIndexMaps:
     """A consumer of an index change reads the change's source itself, wherever the composed access stays affine and unguarded.
@@ -25,6 +28,8 @@ class FoldIndexMaps:
 
     reorders_constants: bool = False
     """Whether a change that puts constants into another order stays: it is made once, and what reads it is as fast as can be."""
+    turns_bytes: bool = False
+    """Whether a change stays that puts the steps of a product of bytes side by side: micro kernels read these in groups."""
     name: str = "fold-index-maps"
 
     def run(self, graph: Graph) -> Graph:
@@ -33,12 +38,24 @@ class FoldIndexMaps:
         changes: dict[str, Operator] = {}
         operators = []
         for operator in graph.operators:
-            folded = replace(operator, reads=tuple(_through(operator, access, changes) for access in operator.reads))
+            folded = replace(operator, reads=tuple(self._through(operator, access, changes, graph) for access in operator.reads))
             is_foldable = folded.is_index_change() and is_invertible(folded) and _keeps_type(folded, graph)
             if is_foldable and (folded.write.tensor not in made or _keeps_order(folded, graph)):
                 changes[folded.write.tensor] = folded
             operators.append(folded)
         return with_operators(graph, operators)
+
+    def _through(self, operator: Operator, access: Access, changes: dict[str, Operator], graph: Graph) -> Access:
+        through = _through(operator, access, changes)
+        is_turned = self.turns_bytes and _reads_groups(operator, access, graph) and not _reads_groups(operator, through, graph)
+        return access if is_turned else through
+
+
+def _reads_groups(operator: Operator, access: Access, graph: Graph) -> bool:
+    """Whether steps of a product of bytes are neighbours in the memory that is read."""
+    steps = frozenset(axis.name for axis in operator.reduction_axes())
+    is_product = operator.is_product_sum() and graph.tensor(access.tensor).dtype in BYTES
+    return is_product and not access.lookups and access.indices[-1].is_axis() and access.indices[-1].axes() <= steps
 
 
 def _keeps_type(operator: Operator, graph: Graph) -> bool:

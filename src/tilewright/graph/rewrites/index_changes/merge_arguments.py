@@ -67,9 +67,9 @@ def _merged_from(work: Work, position: int) -> tuple[frozenset[Joint], dict[int,
 
 
 def _columns(operator: Operator) -> Pair | None:
-    """The last two axes of a product's results, if an operand has them side by side, too."""
+    """The last two axes of a product's results, if an operand has them side by side, too. Factors may have zero points."""
     pair = _plain_pair(operator.write, len(operator.write.indices) - 2)
-    if pair is None or not operator.is_product_sum():
+    if pair is None or not operator.sums_products():
         return None
     reads = ((read, place) for read in operator.reads for place in range(len(read.indices) - 1))
     return pair if any(_plain_pair(read, place) == pair for read, place in reads) else None
