@@ -43,7 +43,7 @@ class Magnitudes:
         return replace(self, pairs=tuple(self.pairs[dimension] for dimension in order))
 
     def copied(self, sources: Sequence[int | None]) -> Magnitudes:
-        """Of copies of elements, with zeros between them: neighbours along a dimension were neighbours along the one given for it,
+        """Of copies of elements, with zeros between: neighbours along a dimension were neighbours along the one given for it,
         or any two elements where that is None.
 
         >>> Magnitudes(127, (128, 200)).copied((None, 0))

@@ -15,6 +15,7 @@ from tilewright.kernels.interleaved_product import Arithmetic, interleaved_produ
 from tilewright.kernels.other_types.u8s8 import U8S8
 from tilewright.kernels.other_types.u8s8_avx_vnni import AVX_VNNI as U8S8_AVX_VNNI
 from tilewright.kernels.other_types.u8s8_pairs import PAIRS as U8S8_PAIRS
+from tilewright.kernels.other_types.u8s8_pairs import PAIRS_OF_512 as U8S8_PAIRS_OF_512
 from tilewright.kernels.other_types.u8s8_vnni import VNNI as U8S8_VNNI
 
 
@@ -37,14 +38,17 @@ def exchanged(arithmetic: Arithmetic) -> Arithmetic:
 
 
 S8U8, VNNI, PAIRS = exchanged(U8S8), exchanged(U8S8_VNNI), exchanged(U8S8_PAIRS)
-AVX_VNNI = exchanged(U8S8_AVX_VNNI)
+AVX_VNNI, PAIRS_OF_512 = exchanged(U8S8_AVX_VNNI), exchanged(U8S8_PAIRS_OF_512)
 
 # Shares of the peak are those of the kernels with the other signs: the same instructions.
 KERNELS = (
     interleaved_product_kernel(AVX512, replace(S8U8, features=frozenset({"avx512bw"})), 10, 2, peak_share=1.14),
     interleaved_product_kernel(AVX2, S8U8, 3, 2, peak_share=0.80),
+    interleaved_product_kernel(AVX2, S8U8, 1, 8, peak_share=0.82),
+    interleaved_product_kernel(AVX512, PAIRS_OF_512, 8, 3, peak_share=1.75),
     interleaved_product_kernel(AVX2, PAIRS, 5, 2, peak_share=1.74),
     interleaved_product_kernel(AVX2, PAIRS, 3, 3, peak_share=1.67),
+    interleaved_product_kernel(AVX2, PAIRS, 1, 8, peak_share=1.62),
     interleaved_product_kernel(DIALECT, S8U8, 3, 2, peak_share=0.98),
     interleaved_product_kernel(AVX2, AVX_VNNI, 6, 2, peak_share=3.1),
     interleaved_product_kernel(AVX512, VNNI, 6, 4, peak_share=3.6),

@@ -10,7 +10,6 @@ from tilewright.graph.rewrites.fusion.compose import composed, consumer_position
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator, planned_extent
 
-
 BYTES = frozenset(("int8", "uint8"))
 
 
