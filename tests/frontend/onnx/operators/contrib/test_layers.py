@@ -10,8 +10,10 @@ import pytest
 from tests.frontend.onnx.operators.contrib.peers import DOMAIN, drawn, drawn_weights, three_results
 from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.frontend.onnx.operators.recurrent.unrolled import MOST_STEPS
 
 BATCH, STEPS, INPUTS, HEADS, WIDTH = 2, 7, 24, 3, 8
+LSTM_STEPS = 4
 
 
 def attention(dtype: str, mask: str = "none", *, by_columns: bool = False) -> dict[str, Any]:
@@ -64,7 +66,7 @@ def lstm(dtype: str, directions: int, *, by_columns: bool) -> dict[str, Any]:
     columns = 4 * WIDTH
     shape = (directions, columns) if by_columns else (directions,)
     values: dict[str, Any] = {
-        "x": random.standard_normal((STEPS, 1, INPUTS)).astype(np.float32),
+        "x": random.standard_normal((LSTM_STEPS, 1, INPUTS)).astype(np.float32),
         "w": drawn_weights(random, (directions, INPUTS, columns), dtype),
         "r": drawn_weights(random, (directions, WIDTH, columns), dtype),
         "b": random.standard_normal((directions, 2 * columns)).astype(np.float32),
@@ -76,15 +78,35 @@ def lstm(dtype: str, directions: int, *, by_columns: bool) -> dict[str, Any]:
     return values
 
 
-@pytest.mark.parametrize("by_columns", [False, True])
-@pytest.mark.parametrize("direction", ["forward", "bidirectional"])
-@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize(("dtype", "direction", "by_columns"), [("int8", "forward", True), ("uint8", "bidirectional", False)])
 def test_lstm(dtype: str, direction: str, by_columns: bool) -> None:
     values = lstm(dtype, 2 if direction == "bidirectional" else 1, by_columns=by_columns)
     constants = [name for name in values if name != "x"]
     attributes = {"direction": direction, "hidden_size": WIDTH}
-    peer, found, _ = three_results("DynamicQuantizeLSTM", values, "float", constants, is_compiled=False, **attributes)
+    peer, found, reference = three_results("DynamicQuantizeLSTM", values, "float", constants, **attributes)
     np.testing.assert_allclose(found, peer, atol=0.01)
+    np.testing.assert_allclose(found, reference, atol=0.01)
+
+
+def test_lstm_with_states_lengths_and_peepholes_that_calls_give() -> None:
+    random, values = np.random.default_rng(4), lstm("int8", 1, by_columns=True)
+    values["x"] = random.standard_normal((LSTM_STEPS, 2, INPUTS)).astype(np.float32)
+    values |= {name: random.standard_normal((1, 2, WIDTH)).astype(np.float32) for name in ("initial_h", "initial_c")}
+    values |= {
+        "p": random.standard_normal((1, 3 * WIDTH)).astype(np.float32),
+        "sequence_lens": np.array([2, LSTM_STEPS], np.int32),
+    }
+    _, found, reference = three_results("DynamicQuantizeLSTM", values, "float", has_peer=False, hidden_size=WIDTH)
+    np.testing.assert_allclose(found, reference, atol=0.01)
+
+
+def test_long_lstm_runs_as_numpy() -> None:
+    values = lstm("int8", 1, by_columns=False)
+    values["x"] = np.zeros((MOST_STEPS + 1, 1, INPUTS), np.float32)
+    constants = [name for name in values if name != "x"]
+    options = {"is_compiled": False, "has_peer": False, "hidden_size": WIDTH}
+    _, found, reference = three_results("DynamicQuantizeLSTM", values, "float", constants, **options)
+    np.testing.assert_array_equal(found, reference)
 
 
 WRONG = {

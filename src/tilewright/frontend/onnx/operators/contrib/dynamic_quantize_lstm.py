@@ -1,14 +1,15 @@
 """DynamicQuantizeLSTM: an LSTM whose weights are bytes, and whose inputs and hidden states are quantised by their ranges.
 
-Source: onnxruntime's ContribOperators.md. It runs as NumPy, as LSTM does. X is quantised to uint8 as a whole, a hidden state at
-every step over its batch. Products of bytes are exact in onnxruntime and sums of float32 here: hidden states that lie halfway
+Source: onnxruntime's ContribOperators.md. X is quantised to uint8 as a whole, a hidden state at every step over its batch.
+Products of bytes are exact where the layer is compiled, as in onnxruntime, and sums of float32 in NumPy: hidden states halfway
 between two steps but for that may be a step apart, which a later step sees. onnxruntime divides a batch among its threads, and
 then quantises the parts by their own ranges.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,16 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import BYTES, MICROSOFT
 from tilewright.frontend.onnx.operators.quantization.dynamic_quantize_linear import DynamicQuantizeLinear
+from tilewright.frontend.onnx.operators.quantization.integer_matmul import lowered_exact_matmul
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
 from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, State
 from tilewright.frontend.onnx.operators.recurrent.lstm import LSTM
+from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import times
+from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Tensor
 
 _WHERE = "DynamicQuantizeLSTM"
 
@@ -69,9 +76,75 @@ class DynamicQuantizeLSTM:
         r_scale: Any,
         r_zero: Any,
     ) -> Any:
-        attributes = {name: getattr(self, name) for name in self.__slots__}
         inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
-        return RoundedLSTM(**attributes).reference(_rounded(x), inputs, recurrent, b, sequence_lens, initial_h, initial_c, p)
+        return RoundedLSTM(**self._attributes()).reference(
+            _rounded(x), inputs, recurrent, b, sequence_lens, initial_h, initial_c, p
+        )
+
+    def lower(
+        self,
+        builder: Builder,
+        x: Tensor,
+        w: Tensor,
+        r: Tensor,
+        b: Tensor | None,
+        sequence_lens: Tensor | None,
+        initial_h: Tensor | None,
+        initial_c: Tensor | None,
+        p: Tensor | None,
+        w_scale: Tensor,
+        w_zero: Tensor,
+        r_scale: Tensor,
+        r_zero: Tensor,
+    ) -> tuple[Tensor, ...]:
+        """For every step two reductions for the range, a map that quantises, a product of bytes, and two maps."""
+        for name, weights, scale, zero in (("W", w, w_scale, w_zero), ("R", r, r_scale, r_zero)):
+            _check(name, weights, scale, zero, builder.known.get(scale.name))
+        of_w, of_r = QuantisedWeights(w, w_scale, w_zero), QuantisedWeights(r, r_scale, r_zero)
+        w_like, r_like = (replace(each, shape=(each.shape[0], each.shape[2], each.shape[1])) for each in (w, r))
+        parameters = Parameters(bias=b, states=(initial_h, initial_c), lengths=sequence_lens, peepholes=p)
+        products = partial(_products, builder, of_w, of_r)
+        return LSTM(**self._attributes()).lowered(builder, x, w_like, r_like, parameters, products)
+
+    def _attributes(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class QuantisedWeights:
+    """Bytes [directions, rows, columns], and their scales and zero points [directions] or [directions, columns]."""
+
+    numbers: Tensor
+    scales: Tensor
+    zeros: Tensor
+
+    def multiplied(self, builder: Builder, rows: Tensor, direction: int) -> Tensor:
+        """Rows of float32, quantised all together, times the weights of a direction."""
+        steps, scale, zero = DynamicQuantizeLinear().lower(builder, rows)
+        numbers, scales, zeros = (_of(builder, each, direction) for each in (self.numbers, self.scales, self.zeros))
+        sums = lowered_exact_matmul(builder, steps, numbers, zero, zeros)
+        body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
+        return builder.body(body, sums, scale, scales, dtype="float32", kind="scale")
+
+
+def _products(builder: Builder, w: QuantisedWeights, r: QuantisedWeights, steps: Tensor, direction: int) -> Products:
+    """The products of a direction. Those of states are of all gates at once, which an LSTM asks for."""
+    count, batch, inputs = steps.shape
+    product = w.multiplied(builder, builder.reshape(steps, (times(count, batch), inputs)), direction)
+    hidden = r.numbers.shape[1]
+    assert isinstance(hidden, int)
+
+    def of_state(state: Tensor, first: int, last: int) -> Tensor:
+        assert (first, last) == (0, LSTM.gates)
+        return r.multiplied(builder, state, direction)
+
+    return Products(builder.reshape(product, (count, batch, product.shape[-1])), of_state, hidden)
+
+
+def _of(builder: Builder, parameter: Tensor, direction: int) -> Tensor:
+    """What a direction has of a parameter, whose value stays known."""
+    known = builder.known.get(parameter.name)
+    return builder.slice(parameter, (direction,)) if known is None else builder.constant(known[direction], parameter.name)
 
 
 def _rounded(x: Any) -> Any:
@@ -82,19 +155,25 @@ def _rounded(x: Any) -> Any:
 
 def _weights(name: str, weights: Any, scale: Any, zero: Any) -> Any:
     """Weights in float32, as LSTM has them: [directions, 4 hidden, inputs]. Raises `InvalidModel` for wrong parameters."""
-    if weights.ndim != 3 or weights.dtype.name not in BYTES:
-        text = f"{name} is of {weights.dtype} and the shape {shape_text(weights.shape)}"
+    _check(name, weights, scale, zero, scale)
+    factors, zeros = (parameter.reshape(weights.shape[0], 1, -1).astype(np.float32) for parameter in (scale, zero))
+    return np.swapaxes((weights.astype(np.float32) - zeros) * factors, 1, 2)
+
+
+def _check(name: str, weights: Any, scale: Any, zero: Any, scale_values: Any) -> None:
+    """Raise `InvalidModel` for wrong parameters of weights, arrays or tensors; values of scales as far as they are known."""
+    if len(weights.shape) != 3 or np.dtype(weights.dtype).name not in BYTES:
+        text = f"{name} is of {np.dtype(weights.dtype).name} and the shape {shape_text(weights.shape)}"
         raise InvalidModel(text, where=_WHERE, why="weights are bytes with three dimensions")
     directions, _, columns = weights.shape
     for role, parameter in (("scale", scale), ("zero point", zero)):
-        if parameter.shape not in ((directions,), (directions, columns)):
+        if tuple(parameter.shape) not in ((directions,), (directions, columns)):
             text = f"the {role} of {name} has the shape {shape_text(parameter.shape)}"
             why = f"it is ({directions},) or ({directions}, {columns})"
             raise InvalidModel(text, where=_WHERE, why=why, hint="quantise the model again")
     check_zero_type(zero, weights, name, _WHERE)
-    check_scale_values(scale, name, divides=False, where=_WHERE)
-    factors, zeros = (parameter.reshape(directions, 1, -1).astype(np.float32) for parameter in (scale, zero))
-    return np.swapaxes((weights.astype(np.float32) - zeros) * factors, 1, 2)
+    if scale_values is not None:
+        check_scale_values(scale_values, name, divides=False, where=_WHERE)
 
 
 define("DynamicQuantizeLSTM", DynamicQuantizeLSTM, domain=MICROSOFT)

@@ -35,13 +35,18 @@ def activation_functions(
 
     Raises `UnsupportedOperation` for names that are unknown, or too few.
     """
+    left = iter(alphas), iter(betas)
+    chosen = activation_names(names, defaults, directions)
+    return [tuple([_function(name, *left) for name in of_one]) for of_one in chosen]
+
+
+def activation_names(names: Sequence[str], defaults: Sequence[str], directions: int) -> list[tuple[str, ...]]:
+    """The names of each direction's functions in lower case. Raises `UnsupportedOperation` as `activation_functions` does."""
     wanted = len(defaults) * directions
     chosen = [name.lower() for name in names or [*defaults] * directions][:wanted]
     if len(chosen) != wanted or not _FUNCTIONS.keys() >= {*chosen}:
         raise UnsupportedOperation(f"activations {list(names)}", why=f"{wanted} of {', '.join(_FUNCTIONS)} are wanted")
-    left = iter(alphas), iter(betas)
-    functions = [_function(name, *left) for name in chosen]
-    return [tuple(functions[start : start + len(defaults)]) for start in range(0, wanted, len(defaults))]
+    return [tuple(chosen[start : start + len(defaults)]) for start in range(0, wanted, len(defaults))]
 
 
 def _function(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:

@@ -9,12 +9,27 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.operators.recurrent.activations import Function, activation_functions
+from tilewright.frontend.onnx.operators.recurrent.activations import Function, activation_functions, activation_names
+from tilewright.frontend.onnx.operators.recurrent.unrolled import (
+    Parameters,
+    ProductsOf,
+    States,
+    Way,
+    check_steps,
+    functions_of,
+    products_of_floats,
+    unrolled,
+    way_of,
+)
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.scalar import Literal, Scalar, apply
+from tilewright.graph.types import Tensor
 
 State: TypeAlias = tuple[Any, ...]
 Cell: TypeAlias = Callable[[Any, State], State]
@@ -49,17 +64,41 @@ class RecurrentLayer(ABC):
 
     gates: ClassVar[int]
     default_activations: ClassVar[tuple[str, ...]]
+    adds_biases_apart: ClassVar[bool] = False
+    """Whether lowered steps add the recurrent bias themselves."""
 
     def reference(self, x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None) -> Any:
         return self.run(x, w, r, b, sequence_lens, (initial_h,))
+
+    def lower(
+        self,
+        builder: Builder,
+        x: Tensor,
+        w: Tensor,
+        r: Tensor,
+        b: Tensor | None = None,
+        sequence_lens: Tensor | None = None,
+        initial_h: Tensor | None = None,
+    ) -> tuple[Tensor, ...]:
+        """A few operators for every step."""
+        parameters = Parameters(bias=b, states=(initial_h,), lengths=sequence_lens)
+        return self.lowered(builder, x, w, r, parameters, partial(products_of_floats, builder, w, r))
 
     @abstractmethod
     def cell(self, way: Direction) -> Cell:
         """The step of the layer with the parameters of a direction."""
 
+    @abstractmethod
+    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+        """The same as operators of a graph: the next states from the projected inputs of every gate, and the states."""
+
     def clipped(self, x: Any) -> Any:
         """x between -clip and clip, or as it is."""
         return x if self.clip is None else np.clip(x, -self.clip, self.clip)
+
+    def lowered_clipped(self, x: Scalar) -> Scalar:
+        """The same of an expression."""
+        return x if self.clip is None else apply("minimum", apply("maximum", x, Literal(-self.clip)), Literal(self.clip))
 
     def run(self, x: Any, w: Any, r: Any, b: Any, lengths: Any, first: State, p: Any = None) -> tuple[Any, ...]:
         """The hidden states of all steps [steps, directions, batch, hidden], then the last states.
@@ -82,17 +121,16 @@ class RecurrentLayer(ABC):
 
     def _directions(self, x: Any, w: Any, r: Any, b: Any, p: Any, first: State) -> list[Direction]:
         """The parameters of each direction, in float32 or wider; missing ones are 0."""
-        if self.direction not in ("forward", "reverse", "bidirectional"):
-            raise UnsupportedOperation(f"direction {self.direction!r}", hint="choose forward, reverse or bidirectional")
-        count, gates = 2 if self.direction == "bidirectional" else 1, self.gates
+        count, gates = self._count(), self.gates
         functions = activation_functions(
             self.activations, self.activation_alpha, self.activation_beta, self.default_activations, count
         )
-        wide, hidden = np.result_type(x.dtype, np.float32), np.shape(r)[-1] if np.ndim(r) == 3 else 0
+        wide = np.result_type(x.dtype, np.float32)
         inputs, recurrent, biases, peepholes, *states = (
             np.zeros(shape, wide) if array is None else np.asarray(array, wide)
-            for array, shape in self._checked(x, w, r, b, p, first, count, hidden)
+            for array, shape in self._checked(x, w, r, b, p, first, count)
         )
+        hidden = recurrent.shape[-1]
         states = [np.swapaxes(state, 0, 1) if self.layout else state for state in states]
         return [
             Direction(
@@ -108,14 +146,54 @@ class RecurrentLayer(ABC):
             for number in range(count)
         ]
 
-    def _checked(
-        self, x: Any, w: Any, r: Any, b: Any, p: Any, first: State, count: int, hidden: int
-    ) -> list[tuple[Any, tuple[int, ...]]]:
-        """The parameters (W, R, B, P, first states) with their shapes. Raises `ShapeError` for an operand of another shape."""
-        batch = np.shape(x)[0 if self.layout else 1] if np.ndim(x) == 3 else 0
-        inputs = np.shape(w)[-1] if np.ndim(w) else 0
-        wanted: list[tuple[str, Any, tuple[int, ...]]] = [
-            ("X", x, (*np.shape(x)[:2], inputs) if np.ndim(w) else ()),
+    def lowered(
+        self, builder: Builder, x: Tensor, w: Tensor, r: Tensor, parameters: Parameters, products: ProductsOf
+    ) -> tuple[Tensor, ...]:
+        """What `run` gives, of float32 and a known, moderate number of steps; raises `UnsupportedOperation` for others.
+
+        `products` are those of a direction with its weights, which `w` and `r` have the shapes of.
+        """
+        where, count = type(self).__name__, self._count()
+        self._checked(x, w, r, parameters.bias, parameters.peepholes, parameters.states, count)
+        names = activation_names(self.activations, self.default_activations, count)
+        functions = [functions_of(of_one, where) for of_one in names]
+        steps = builder.transpose(x, (1, 0, 2)) if self.layout else x
+        check_steps(steps, where)
+        ways = [
+            way_of(
+                builder,
+                products(steps, number),
+                parameters,
+                number,
+                functions=functions[number],
+                is_reverse=self.direction == "reverse" or number == 1,
+                adds_biases_apart=self.adds_biases_apart,
+                is_batch_first=bool(self.layout),
+            )
+            for number in range(count)
+        ]
+        results = unrolled(builder, ways, self.gates, parameters.lengths, partial(self.lowered_step, builder))
+        if not self.layout:
+            return results
+        return builder.transpose(results[0], (2, 0, 1, 3)), *(builder.transpose(last, (1, 0, 2)) for last in results[1:])
+
+    def _count(self) -> int:
+        """The number of directions. Raises `UnsupportedOperation` for an unknown one."""
+        if self.direction not in ("forward", "reverse", "bidirectional"):
+            raise UnsupportedOperation(f"direction {self.direction!r}", hint="choose forward, reverse or bidirectional")
+        return 2 if self.direction == "bidirectional" else 1
+
+    def _checked(self, x: Any, w: Any, r: Any, b: Any, p: Any, first: Any, count: int) -> list[tuple[Any, tuple[Any, ...]]]:
+        """The parameters (W, R, B, P, first states), arrays or tensors, with their shapes.
+
+        Raises `ShapeError` for an operand of another shape.
+        """
+        of_x, of_w, of_r = tuple(x.shape), tuple(w.shape), tuple(r.shape)
+        hidden = of_r[-1] if len(of_r) == 3 else 0
+        batch = of_x[0 if self.layout else 1] if len(of_x) == 3 else 0
+        inputs = of_w[-1] if of_w else 0
+        wanted: list[tuple[str, Any, tuple[Any, ...]]] = [
+            ("X", x, (*of_x[:2], inputs) if of_w else ()),
             ("W", w, (count, self.gates * hidden, inputs)),
             ("R", r, (count, self.gates * hidden, hidden)),
             ("B", b, (count, 2 * self.gates * hidden)),
@@ -123,8 +201,8 @@ class RecurrentLayer(ABC):
             *(("an initial state", state, (batch, count, hidden) if self.layout else (count, batch, hidden)) for state in first),
         ]
         for name, array, shape in wanted:
-            if array is not None and (np.shape(array) != shape or not shape):
-                raise ShapeError(f"{name} of shape {np.shape(array)} instead of {shape}", where=type(self).__name__)
+            if array is not None and (tuple(array.shape) != shape or not shape):
+                raise ShapeError(f"{name} of shape {tuple(array.shape)} instead of {shape}", where=type(self).__name__)
         return [(array, shape) for _, array, shape in wanted[1:]]
 
 

@@ -5,13 +5,27 @@ Source: F. A. Gers, J. Schmidhuber, "Recurrent Nets that Time and Count" (IJCNN 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, RecurrentLayer, State
+from tilewright.frontend.onnx.operators.recurrent.unrolled import (
+    Operands,
+    Parameters,
+    States,
+    Way,
+    parts,
+    products_of_floats,
+    total,
+)
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.scalar import Literal, Scalar, apply
+from tilewright.graph.types import Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +49,41 @@ class LSTM(RecurrentLayer):
         p: Any = None,
     ) -> Any:
         return self.run(x, w, r, b, sequence_lens, (initial_h, initial_c), p)
+
+    def lower(
+        self,
+        builder: Builder,
+        x: Tensor,
+        w: Tensor,
+        r: Tensor,
+        b: Tensor | None = None,
+        sequence_lens: Tensor | None = None,
+        initial_h: Tensor | None = None,
+        initial_c: Tensor | None = None,
+        p: Tensor | None = None,
+    ) -> tuple[Tensor, ...]:
+        """A product and two maps for every step."""
+        parameters = Parameters(bias=b, states=(initial_h, initial_c), lengths=sequence_lens, peepholes=p)
+        return self.lowered(builder, x, w, r, parameters, partial(products_of_floats, builder, w, r))
+
+    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+        hidden, memory = states
+        (f, g, h), products = way.functions, parts(builder, way.multiply(hidden, 0, 4), 4)
+
+        def gate(operands: Operands, number: int, remembered: Tensor | None) -> Scalar:
+            terms = [operands(projected[number]), operands(products[number])]
+            if remembered is not None and way.peepholes:
+                terms.append(apply("multiply", operands(way.peepholes[number]), operands(remembered)))
+            return self.lowered_clipped(total(terms))
+
+        of_memory, of_hidden = Operands(), Operands()
+        enter = f(gate(of_memory, 0, memory))
+        keep = apply("subtract", Literal(1.0), enter) if self.input_forget else f(gate(of_memory, 2, memory))
+        entering = apply("multiply", enter, g(gate(of_memory, 3, None)))
+        kept = apply("multiply", keep, of_memory(memory))
+        new = of_memory.computed(builder, apply("add", kept, entering), "memory")
+        shown = apply("multiply", f(gate(of_hidden, 1, new)), h(of_hidden(new)))
+        return of_hidden.computed(builder, shown, "hidden"), new
 
     def cell(self, way: Direction) -> Cell:
         peep_i, peep_o, peep_f = np.split(way.peepholes, 3)

@@ -1,0 +1,215 @@
+"""Recurrent layers as graphs: a few operators for every step, behind one product of all inputs with their weights.
+
+Graphs have no loop over time, so that sequences of a known, moderate length are written out. Products of all steps are one
+kernel; the maps behind them differ in where they read projected inputs (docs/decisions/0087-recurrent-layers-are-unrolled.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.errors import UnsupportedOperation
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.elementwise import broadcast
+from tilewright.graph.extents import times
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.types import Extent, Tensor
+
+MOST_STEPS = 64
+"""Steps that are written out: planning and compiling take some time for each."""
+
+Function: TypeAlias = Callable[[Scalar], Scalar]
+States: TypeAlias = tuple[Tensor, ...]
+
+FUNCTIONS: dict[str, Function] = {
+    "relu": lambda x: apply("maximum", x, Literal(0.0)),
+    "sigmoid": lambda x: apply("sigmoid", x),
+    "tanh": lambda x: apply("tanh", x),
+}
+"""Activation functions with an expression here, by name."""
+
+
+Product: TypeAlias = Callable[[Tensor, int, int], Tensor]
+"""Of a state (batch, hidden) with the recurrent weights of some gates (first, last): (batch, gates * hidden)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parameters:
+    """What a layer has besides its weights, as ONNX gives it; `states` are the first ones."""
+
+    bias: Tensor | None
+    states: tuple[Tensor | None, ...]
+    lengths: Tensor | None
+    peepholes: Tensor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Products:
+    """Of a direction: all inputs times their weights (steps, batch, gates * hidden), and the product with recurrent weights."""
+
+    of_inputs: Tensor
+    of_state: Product
+    hidden: int
+
+
+ProductsOf: TypeAlias = Callable[[Tensor, int], Products]
+"""Of the steps (steps, batch, inputs) and the number of a direction."""
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A direction: its inputs, products with its recurrent weights, and what else its steps read.
+
+    `projected` (steps, batch, gates * hidden) are the inputs times their weights, with biases; `multiply` gives the product of a
+    state (batch, hidden) with the columns of some gates (first, last), without one. `bias` (gates * hidden) is the recurrent one
+    where it is not in `projected`.
+    """
+
+    projected: Tensor
+    multiply: Product
+    bias: Tensor | None
+    peepholes: tuple[Tensor, ...]
+    functions: tuple[Function, ...]
+    states: States
+    is_reverse: bool
+
+
+Step: TypeAlias = Callable[[Way, Sequence[Tensor], States], States]
+"""The next states from the projected inputs of a step, a tensor (batch, hidden) for every gate, and the states."""
+
+
+class Operands:
+    """The tensors of an expression, in the order in which they are met."""
+
+    def __init__(self) -> None:
+        self.tensors: list[Tensor] = []
+
+    def __call__(self, tensor: Tensor) -> Scalar:
+        """The element of a tensor."""
+        if tensor not in self.tensors:
+            self.tensors.append(tensor)
+        return Load(self.tensors.index(tensor))
+
+    def computed(self, builder: Builder, body: Scalar, kind: str) -> Tensor:
+        """An expression of them at every point."""
+        return builder.body(body, *self.tensors, kind=kind)
+
+
+def total(terms: Sequence[Scalar]) -> Scalar:
+    """The sum of one or more expressions, from the first to the last."""
+    return reduce(partial(apply, "add"), terms)
+
+
+def check_steps(steps: Tensor, where: str) -> None:
+    """Raise `UnsupportedOperation` for other types than float32, and for steps that are too many or counted at run time."""
+    if steps.dtype != "float32":
+        raise UnsupportedOperation(f"{where} of {steps.dtype} has no lowering")
+    count = steps.shape[0]
+    if not isinstance(count, int) or not 1 <= count <= MOST_STEPS:
+        why = f"compiled graphs have no loop over time: up to {MOST_STEPS} steps are written out"
+        raise UnsupportedOperation(f"{where} of {count} steps has no lowering", why=why)
+
+
+def functions_of(names: Sequence[str], where: str) -> tuple[Function, ...]:
+    """Activation functions by their names in lower case. Raises `UnsupportedOperation` for those without an expression."""
+    if not FUNCTIONS.keys() >= set(names):
+        raise UnsupportedOperation(f"{where} with the activations {', '.join(names)} has no lowering")
+    return tuple(FUNCTIONS[name] for name in names)
+
+
+def parts(builder: Builder, x: Tensor, count: int) -> list[Tensor]:
+    """The last dimension in so many equal parts."""
+    extent = x.shape[-1]
+    assert isinstance(extent, int)
+    size = extent // count
+    return [builder.slice(x, (..., slice(number * size, (number + 1) * size))) for number in range(count)]
+
+
+def products_of_floats(builder: Builder, w: Tensor, r: Tensor, steps: Tensor, number: int) -> Products:
+    """The products of a direction with W [directions, gates * hidden, inputs] and R [directions, gates * hidden, hidden]."""
+    hidden = r.shape[-1]
+    assert isinstance(hidden, int)
+
+    def of_state(state: Tensor, first: int, last: int) -> Tensor:
+        weights = builder.slice(r, (number, slice(first * hidden, last * hidden)))
+        return builder.matmul(state, builder.transpose(weights, (1, 0)))
+
+    count, batch, inputs = steps.shape
+    rows = builder.reshape(steps, (times(count, batch), inputs))
+    of_inputs = builder.matmul(rows, builder.transpose(builder.slice(w, (number,)), (1, 0)))
+    return Products(builder.reshape(of_inputs, (count, batch, of_inputs.shape[-1])), of_state, hidden)
+
+
+def way_of(
+    builder: Builder,
+    products: Products,
+    parameters: Parameters,
+    number: int,
+    *,
+    functions: tuple[Function, ...],
+    is_reverse: bool,
+    adds_biases_apart: bool,
+    is_batch_first: bool,
+) -> Way:
+    """A direction with its biases, peepholes and first states: 0 where they are left out."""
+    projected, bias = products.of_inputs, None
+    if parameters.bias is not None:
+        of_inputs, bias = parts(builder, builder.slice(parameters.bias, (number,)), 2)
+        if not adds_biases_apart:
+            of_inputs, bias = builder.map("add", of_inputs, bias), None
+        projected = builder.map("add", projected, of_inputs)
+    peepholes = parameters.peepholes
+    peeps = [] if peepholes is None else parts(builder, builder.slice(peepholes, (number,)), 3)
+    shape, place = (projected.shape[1], products.hidden), (slice(None), number) if is_batch_first else (number,)
+    states = [_zeros(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states]
+    return Way(projected, products.of_state, bias, tuple(peeps), functions, tuple(states), is_reverse)
+
+
+def _zeros(builder: Builder, shape: tuple[Extent, int]) -> Tensor:
+    zeros = builder.constant(np.zeros((1, shape[1]), np.float32), "zeros")
+    return zeros if shape[0] == 1 else builder.record(broadcast, zeros, shape, kind="broadcast")
+
+
+def unrolled(builder: Builder, ways: Sequence[Way], gates: int, lengths: Tensor | None, step: Step) -> tuple[Tensor, ...]:
+    """The hidden states of all steps (steps, directions, batch, hidden), and the last states (directions, batch, hidden).
+
+    Behind the end of a sequence, if `lengths` (batch,) are given, hidden states are 0, and no state changes.
+    """
+    counts = None if lengths is None else builder.reshape(builder.cast(lengths, "float32"), (lengths.shape[0], 1))
+    walked = [_walked(builder, way, gates, counts, step) for way in ways]
+    hidden = [states for together in zip(*(states for states, _ in walked), strict=True) for states in together]
+    (steps, *_), state = ways[0].projected.shape, ways[0].states[0].shape
+    stacked = [_stacked(builder, list(states)) for states in zip(*(last for _, last in walked), strict=True)]
+    return builder.reshape(_stacked(builder, hidden), (steps, len(ways), *state)), *stacked
+
+
+def _walked(builder: Builder, way: Way, gates: int, counts: Tensor | None, step: Step) -> tuple[list[Tensor], States]:
+    """The hidden states of all steps in the order of time, and the last states."""
+    steps, states, hidden = way.projected.shape[0], way.states, dict[int, Tensor]()
+    assert isinstance(steps, int)
+    for number in reversed(range(steps)) if way.is_reverse else range(steps):
+        projected = parts(builder, builder.slice(way.projected, (number,)), gates)
+        new = step(way, projected, states)
+        if counts is None:
+            states, hidden[number] = new, new[0]
+            continue
+        kept = [_where_inside(builder, number, counts, one, before) for one, before in zip(new, states, strict=True)]
+        states, hidden[number] = tuple(kept), _where_inside(builder, number, counts, new[0], 0.0)
+    return [hidden[number] for number in range(steps)], states
+
+
+def _where_inside(builder: Builder, number: int, counts: Tensor, inside: Tensor, outside: Tensor | float) -> Tensor:
+    is_inside = apply("less", Literal(float(number)), Load(0))
+    return builder.body(apply("where", is_inside, Load(1), Load(2)), counts, inside, outside, kind="within")
+
+
+def _stacked(builder: Builder, tensors: list[Tensor]) -> Tensor:
+    """Tensors behind each other along a new first dimension."""
+    rows = [builder.reshape(tensor, (1, *tensor.shape)) for tensor in tensors]
+    return rows[0] if len(rows) == 1 else builder.record(concatenate, rows, 0, kind="concat")

@@ -1,0 +1,114 @@
+"""Recurrent layers as graphs: steps that are written out give what the walk in NumPy gives; what cannot be written is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.frontend.onnx.operators.contrib.peers import node_model
+from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.onnx.operators.recurrent.gru import GRU
+from tilewright.frontend.onnx.operators.recurrent.layer import RecurrentLayer
+from tilewright.frontend.onnx.operators.recurrent.lstm import LSTM
+from tilewright.frontend.onnx.operators.recurrent.rnn import RNN
+from tilewright.frontend.onnx.operators.recurrent.unrolled import MOST_STEPS
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.interpreter import evaluate
+from tilewright.onnx import InferenceSession
+
+STEPS, BATCH, INPUTS, HIDDEN = 5, 3, 4, 6
+
+
+def operands(layer: RecurrentLayer, *, everything: bool = True, steps: int = STEPS, batch: int = BATCH) -> dict[str, Any]:
+    """Arrays by name in ONNX's order; without `everything` those that may be left out are."""
+    random, gates = np.random.default_rng(2), type(layer).gates
+    ways = 2 if layer.direction == "bidirectional" else 1
+    state = (batch, ways, HIDDEN) if layer.layout else (ways, batch, HIDDEN)
+    shapes: dict[str, Any] = {
+        "x": (batch, steps, INPUTS) if layer.layout else (steps, batch, INPUTS),
+        "w": (ways, gates * HIDDEN, INPUTS),
+        "r": (ways, gates * HIDDEN, HIDDEN),
+        "b": (ways, 2 * gates * HIDDEN) if everything else None,
+        "sequence_lens": None,
+        "initial_h": state if everything else None,
+    }
+    if isinstance(layer, LSTM):
+        shapes |= {"initial_c": state if everything else None, "p": (ways, 3 * HIDDEN) if everything else None}
+    values = {name: None if shape is None else random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+    if everything and batch == BATCH:
+        values["sequence_lens"] = np.array([steps, 2, 4], np.int32)
+    return values
+
+
+def lowered(layer: RecurrentLayer, values: dict[str, Any]) -> list[Any]:
+    """The results of a lowering by interpretation."""
+    builder = Builder("f")
+    tensors = {name: None if one is None else builder.input(name, one.shape, one.dtype.name) for name, one in values.items()}
+    results = layer.lower(builder, *tensors.values())
+    feeds = {tensor.name: values[name] for name, tensor in tensors.items() if tensor is not None}
+    found = evaluate(builder.graph([result.name for result in results]), feeds)
+    return [found[result.name] for result in results]
+
+
+def assert_same(layer: RecurrentLayer, values: dict[str, Any]) -> None:
+    expected = layer.reference(*values.values())
+    for one, other in zip(lowered(layer, values), expected, strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
+@pytest.mark.parametrize("layer_type", [RNN, GRU, LSTM])
+def test_steps_are_those_of_the_walk(layer_type: type[RecurrentLayer], direction: str) -> None:
+    """Biases, sequences of several lengths, first states and peepholes, and none of these."""
+    layer = layer_type(direction=direction)
+    for everything in (False, True):
+        assert_same(layer, operands(layer, everything=everything))
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        RNN(layout=1, direction="bidirectional"),
+        RNN(activations=["Relu"], clip=0.75),
+        GRU(linear_before_reset=1, layout=1, clip=0.5),
+        LSTM(input_forget=1, clip=0.5, layout=1, direction="bidirectional"),
+        LSTM(activations=["Sigmoid", "Relu", "Tanh"], direction="reverse"),
+    ],
+    ids=repr,
+)
+def test_attributes(layer: RecurrentLayer) -> None:
+    assert_same(layer, operands(layer))
+
+
+def test_products_of_an_lstm_are_one_kernel_for_all_steps() -> None:
+    """The first step, whose state is known as 0, and the product of all inputs have their own."""
+    layer = LSTM()
+    values = operands(layer, everything=False, steps=6, batch=1)
+    data = node_model("LSTM", values, "float", ("w", "r"), hidden_size=HIDDEN)
+    data.graph.node[0].domain = ""
+    session = InferenceSession(data.SerializeToString())
+    (found,) = session.run(None, {"x": values["x"]})
+    np.testing.assert_allclose(found, layer.reference(*values.values())[0], rtol=2e-5, atol=2e-6)
+    text = session.explain(full=True)
+    assert "run as NumPy" not in text
+    assert len([line for line in text.splitlines() if re.match(r" +\[\d+\]", line) and "matmul" in line]) <= 3
+
+
+def test_what_is_not_written_out_is_refused() -> None:
+    layer = LSTM()
+    long = operands(layer, steps=MOST_STEPS + 1, batch=1)
+    with pytest.raises(UnsupportedOperation, match=f"{MOST_STEPS + 1} steps has no lowering"):
+        lowered(layer, long)
+    with pytest.raises(UnsupportedOperation, match="affine"):
+        lowered(LSTM(activations=["Affine", "Tanh", "Tanh"]), operands(layer))
+    with pytest.raises(UnsupportedOperation, match="float64"):
+        lowered(layer, operands(layer) | {"x": np.zeros((STEPS, BATCH, INPUTS))})
+    builder, steps = Builder("f"), SymbolicExtent("steps", 1, 9, 4)
+    shapes = ((steps, 1, INPUTS), (1, 4 * HIDDEN, INPUTS), (1, 4 * HIDDEN, HIDDEN))
+    with pytest.raises(UnsupportedOperation, match="LSTM of steps steps"):
+        layer.lower(builder, *(builder.input(name, shape, "float32") for name, shape in zip("xwr", shapes, strict=True)))
