@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tests.frontend.onnx.operators.contrib.peers import node_model
-from tilewright.errors import UnsupportedOperation
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.operators.recurrent.gru import GRU
 from tilewright.frontend.onnx.operators.recurrent.layer import RecurrentLayer
 from tilewright.frontend.onnx.operators.recurrent.lstm import LSTM
@@ -99,8 +99,24 @@ def test_products_of_an_lstm_are_one_kernel_for_all_steps() -> None:
     assert len([line for line in text.splitlines() if re.match(r" +\[\d+\]", line) and "matmul" in line]) <= 3
 
 
+def test_batches_of_any_size_are_compiled() -> None:
+    layer = GRU(direction="bidirectional")
+    values = operands(layer, everything=False, steps=3, batch=2)
+    data = node_model("GRU", values, "float", ("w", "r"), hidden_size=HIDDEN, direction="bidirectional")
+    data.graph.node[0].domain = ""
+    data.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "batch"
+    session = InferenceSession(data.SerializeToString())
+    for batch in (1, 2):
+        (found,) = session.run(None, {"x": values["x"][:, :batch]})
+        expected = layer.reference(values["x"][:, :batch], values["w"], values["r"])[0]
+        np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6)
+    assert "run as NumPy" not in session.explain()
+
+
 def test_what_is_not_written_out_is_refused() -> None:
     layer = LSTM()
+    with pytest.raises(ShapeError, match="sequence_lens"):
+        lowered(layer, operands(layer) | {"sequence_lens": np.array([2], np.int32)})
     long = operands(layer, steps=MOST_STEPS + 1, batch=1)
     with pytest.raises(UnsupportedOperation, match=f"{MOST_STEPS + 1} steps has no lowering"):
         lowered(layer, long)

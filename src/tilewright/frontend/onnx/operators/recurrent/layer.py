@@ -108,9 +108,7 @@ class RecurrentLayer(ABC):
         steps = np.swapaxes(x, 0, 1) if self.layout and np.ndim(x) > 1 else x
         ways = self._directions(x, w, r, b, p, first)
         lengths = np.full(steps.shape[1], len(steps)) if lengths is None else np.asarray(lengths)
-        if lengths.shape != (steps.shape[1],):
-            message = f"sequence_lens of shape {lengths.shape} for {steps.shape[1]} sequences"
-            raise ShapeError(message, where=type(self).__name__)
+        _check_lengths(lengths, steps, type(self).__name__)
         walked = [_walk(steps, lengths, way, self.cell(way)) for way in ways]
         hidden = np.stack([states_of_steps for states_of_steps, _ in walked], axis=1)
         last = [np.stack(states) for states in zip(*(states for _, states in walked), strict=True)]
@@ -159,6 +157,7 @@ class RecurrentLayer(ABC):
         functions = [functions_of(of_one, where) for of_one in names]
         steps = builder.transpose(x, (1, 0, 2)) if self.layout else x
         check_steps(steps, where)
+        _check_lengths(parameters.lengths, steps, where)
         ways = [
             way_of(
                 builder,
@@ -204,6 +203,12 @@ class RecurrentLayer(ABC):
             if array is not None and (tuple(array.shape) != shape or not shape):
                 raise ShapeError(f"{name} of shape {tuple(array.shape)} instead of {shape}", where=type(self).__name__)
         return [(array, shape) for _, array, shape in wanted[1:]]
+
+
+def _check_lengths(lengths: Any, steps: Any, where: str) -> None:
+    """Raise `ShapeError` unless there is a length for every sequence; arrays or tensors."""
+    if lengths is not None and tuple(lengths.shape) != (steps.shape[1],):
+        raise ShapeError(f"sequence_lens of shape {tuple(lengths.shape)} for {steps.shape[1]} sequences", where=where)
 
 
 def _walk(steps: Any, lengths: Any, way: Direction, cell: Cell) -> tuple[Any, State]:
