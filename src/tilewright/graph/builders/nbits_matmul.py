@@ -8,6 +8,7 @@ or two: then the lower halves of a word are four steps of the sum, and its upper
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 from tilewright.errors import ShapeError
 from tilewright.graph.index import Index
@@ -111,17 +112,19 @@ def body_of_integers(per_byte: int, zero: Scalar) -> Scalar:
 
 
 def numbers_of_bytes(packed: Tensor, per_byte: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The numbers of bytes in float32: (..., bytes, `per_byte`), of two the lower half first.
+    """The numbers of bytes in float32: (..., bytes, `per_byte`), the lowest bits first.
 
     >>> numbers_of_bytes(Tensor("w", (8, 4, 16), "uint8"), 2, name="f", result="y")[1].shape
     (8, 4, 16, 2)
     """
     shape = (*packed.shape, per_byte)
     axes = tuple(Axis(f"d{place}", extent) for place, extent in enumerate(shape))
-    *places, half = (axis_index(axis.name) for axis in axes)
-    low, high = _halves(Load(0))
-    body = Load(0) if per_byte == 1 else apply("where", apply("equal", AxisValue(axes[-1].name), Literal(0.0)), low, high)
-    write = Access(result, (*places, half))
+    *places, part = (axis_index(axis.name) for axis in axes)
+    *first, body = _every_number(Load(0), per_byte)
+    for number in reversed(range(len(first))):
+        is_it = apply("equal", AxisValue(axes[-1].name), Literal(float(number)))
+        body = apply("where", is_it, first[number], body)
+    write = Access(result, (*places, part))
     return Operator(name, "numbers_of_bytes", axes, (Access(packed.name, tuple(places)),), write, body), Tensor(result, shape)
 
 
@@ -163,6 +166,14 @@ def _halves(byte: Scalar) -> tuple[Scalar, Scalar]:
     """The number in the lower half of a byte, and that in the upper one."""
     high = apply("floor", apply("multiply", byte, Literal(1 / 16)))
     return apply("subtract", byte, apply("multiply", high, Literal(16.0))), high
+
+
+def _every_number(byte: Scalar, per_byte: int) -> list[Scalar]:
+    """The numbers of a byte, the lowest bits first."""
+    size = 2.0 ** (8 // per_byte)
+    above = [byte, *(apply("floor", apply("multiply", byte, Literal(size**-n))) for n in range(1, per_byte))]
+    lower = [apply("subtract", own, apply("multiply", up, Literal(size))) for own, up in pairwise(above)]
+    return [*lower, above[-1]]
 
 
 def _sum(terms: list[Scalar]) -> Scalar:

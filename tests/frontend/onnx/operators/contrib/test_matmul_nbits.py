@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.frontend.onnx.operators.contrib.peers import DOMAIN, node_model, three_results
 from tests.support.onnx_operators import operator
-from tilewright.errors import InvalidModel
+from tilewright.errors import InvalidModel, PositionError
 from tilewright.onnx import InferenceSession
 
 FEW = settings(max_examples=8, deadline=None)
@@ -53,7 +53,7 @@ def assert_close(results: tuple[Any, Any, Any], values: dict[str, Any], toleranc
     st.integers(1, 150),
     st.integers(1, 70),
     st.sampled_from([16, 32, 64, 128, 256]),
-    st.sampled_from([4, 8]),
+    st.sampled_from([2, 4, 8]),
     st.sampled_from(ZEROS),
     st.booleans(),
     st.booleans(),
@@ -158,17 +158,48 @@ def test_rows_known_at_run_time_are_divided_where_the_way_changes() -> None:
     assert "nbits_matmul" in session.explain()
 
 
-def test_a_block_for_every_step_is_looked_up_by_the_reference() -> None:
-    values = operands((2,), 64, 8, 16, 4, "packed")
-    plain = operator("MatMulNBits", 1, DOMAIN, K=64, N=8, block_size=16)
-    expected = plain.reference(*values.values())
-    values["g_idx"] = (np.arange(64) // 16).astype(np.int32)
-    np.testing.assert_array_equal(plain.reference(*values.values()), expected)
-    data = node_model("MatMulNBits", values, "float", ("b", "scales"), K=64, N=8, block_size=16, bits=4).SerializeToString()
-    feeds = {name: value for name, value in values.items() if value is not None and name not in ("b", "scales")}
-    session = InferenceSession(data)
-    np.testing.assert_array_equal(session.run(None, feeds)[0], expected)
-    assert "run as NumPy" in session.explain()
+ORDERS = ("as they are", "full", "uneven")
+
+
+def blocks_of_steps(k: int, block: int, order: str) -> Any:
+    """A block for every step: blocks in their order, in any order with as many steps each as there is room, and any blocks."""
+    random, plain = np.random.default_rng(k), np.arange(k) // block
+    chosen = {"as they are": plain, "full": random.permutation(plain), "uneven": random.integers(0, -(-k // block), k)}
+    return chosen[order].astype(np.int32)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("bits", "zeros"), [(2, "none"), (2, "packed"), (4, "none"), (4, "floats"), (8, "packed")])
+def test_a_block_for_every_step(bits: int, zeros: str, order: str) -> None:
+    """Steps of full blocks are put in order, and rows read packed bytes; others are multiplied by floats. None is rounded."""
+    values = operands((2,), 150, 40, 32, bits, zeros)
+    values["g_idx"] = blocks_of_steps(150, 32, order)
+    attributes = {"K": 150, "N": 40, "block_size": 32, "bits": bits, "accuracy_level": 4}
+    has_peer = bits == 4 and zeros == "none"
+    constants = ("b", "scales", "zero_points", "g_idx")
+    present = [name for name in constants if values[name] is not None]
+    assert_close(three_results("MatMulNBits", values, "float", present, has_peer=has_peer, **attributes), values)
+    data = node_model("MatMulNBits", values, "float", present, **attributes).SerializeToString()
+    assert ("nbits_matmul" in InferenceSession(data).explain()) == (order != "uneven")
+
+
+@pytest.mark.parametrize("rows", [2, 40])
+def test_blocks_of_steps_that_a_call_gives(rows: int) -> None:
+    values = operands((rows,), 64, 24, 16, 4, "packed")
+    values["g_idx"] = blocks_of_steps(64, 16, "full")
+    attributes = {"K": 64, "N": 24, "block_size": 16, "bits": 4}
+    assert_close(three_results("MatMulNBits", values, "float", has_peer=False, **attributes), values)
+
+
+def test_a_block_that_there_is_not() -> None:
+    values = operands((2,), 64, 24, 16, 4, "none")
+    values["g_idx"] = np.full(64, 4, np.int32)
+    attributes = {"K": 64, "N": 24, "block_size": 16, "bits": 4}
+    for constants in (("b", "scales", "g_idx"), ("b", "scales")):
+        data = node_model("MatMulNBits", values, "float", constants, **attributes).SerializeToString()
+        feeds = {name: one for name, one in values.items() if one is not None and name not in constants}
+        with pytest.raises(PositionError):
+            InferenceSession(data).run(None, feeds)
 
 
 def test_halves() -> None:
@@ -182,7 +213,7 @@ def test_halves() -> None:
 
 
 WRONG = {
-    "bits": ({}, {"bits": 3}, "MatMulNBits of 3 bits", "4 and 8 bits"),
+    "bits": ({}, {"bits": 3}, "MatMulNBits of 3 bits", "2, 4 and 8 bits"),
     "block": ({}, {"block_size": 24}, "block_size is 24", "a power of two from 16 on"),
     "scales": ({"scales": np.ones(7, np.float32)}, {}, "scales has the shape (7,)", "(8, 4) or (32,)"),
     "zeros": ({"zero_points": np.zeros((8, 3), np.uint8)}, {}, "zero_points has the shape (8, 3)", "(8, 2) or (16,)"),

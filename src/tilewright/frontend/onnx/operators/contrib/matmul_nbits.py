@@ -1,9 +1,13 @@
-"""MatMulNBits: products with weights of 4 or 8 bits, in blocks along the summed dimension with a scale and a zero point each.
+"""MatMulNBits: products with weights of 2, 4 or 8 bits, in blocks along the summed dimension with a scale and a zero point each.
 
 Source: onnxruntime's ContribOperators.md. Weights are what they stand for, (number - zero point) times scale. `accuracy_level` is
 the least accuracy: at 4, rows are rounded to 8 bits in the blocks of the weights, by steps of 1/127 of a block's largest
 element, and products are sums of integers; at all others rows are float32. So an element is wrong by at most half a step at
 level 4, of at least 2^-126. A row with an infinity or NaN is NaN in all results there: nothing finite is made of it.
+
+With `g_idx`, which names the block of every step, rows are float32 at all levels, as in onnxruntime. Where it gives every block
+as many steps as there is room for, steps are put into the order of blocks: constant weights ahead, rows in a call. onnxruntime
+1.32 has no 8 bits with `g_idx`, and with 2 bits its results are far from its own formula there.
 """
 
 from __future__ import annotations
@@ -13,10 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import InvalidModel, Undecided, UnsupportedOperation
+from tilewright.errors import InvalidModel, Undecided
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.gather import gather
 from tilewright.graph.builders.nbits_matmul import (
     WORD_BYTES,
     PackedWeights,
@@ -27,6 +32,7 @@ from tilewright.graph.builders.nbits_matmul import (
 )
 from tilewright.graph.builders.pad import pad
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, times
+from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 
@@ -41,6 +47,7 @@ STEPS = 127.0
 LEAST_STEP = 2.0**-126
 """The least normal float32: quotients by smaller ones would not be those of steps."""
 
+_MIDDLE_OF_4 = 8.0
 _WHERE = "MatMulNBits"
 
 
@@ -60,11 +67,12 @@ class MatMulNBits:
 
     def reference(self, a: Any, b: Any, scales: Any, zero_points: Any = None, g_idx: Any = None, bias: Any = None) -> Any:
         self._check(a, b, scales, zero_points, g_idx, bias)
-        block = np.arange(self.K) // self.block_size if g_idx is None else g_idx
+        block = np.arange(self.K) // self.block_size if g_idx is None else self._checked_blocks(g_idx)
         numbers = self._numbers(b).reshape(self.N, -1)[:, : self.K].astype(np.float32)
         zeros = self._zeros(zero_points).astype(np.float32)[:, block]
         weights = (numbers - zeros) * scales.reshape(self.N, self._blocks).astype(np.float32)[:, block]
-        product = np.matmul(self._reference_rows(a.astype(np.float32)), weights.T)
+        rows = a.astype(np.float32)
+        product = np.matmul(self._reference_rows(rows) if self._is_rounded and g_idx is None else rows, weights.T)
         return (product if bias is None else product + bias.astype(np.float32)).astype(a.dtype)
 
     def lower(
@@ -79,36 +87,74 @@ class MatMulNBits:
     ) -> Tensor:
         """An operator that unpacks constant weights at every row, or a product with weights that are unpacked before."""
         self._check(a, b, scales, zero_points, g_idx, bias)
-        if g_idx is not None:
-            raise UnsupportedOperation(
-                "MatMulNBits with g_idx has no lowering", why="scales in another order than blocks are looked up at every step"
-            )
         rows = builder.reshape(builder.cast(a, "float32"), (times(*a.shape[:-1]), self.K))
-        parts = [part for part in (b, scales, zero_points) if part is not None]
-        are_known = all(part.name in builder.known for part in parts)
-        is_unpacked = are_known and (self._is_rounded or _is_few(rows.shape[0]))
-        multiply = self._by_unpacking if is_unpacked else self._by_floats
-        product = multiply(builder, rows, b, scales, zero_points)
+        if g_idx is None:
+            product = self._lowered(builder, rows, b, scales, zero_points)
+        else:
+            product = self._lowered_by_index(builder, rows, b, scales, zero_points, g_idx)
         product = product if bias is None else builder.map("add", product, builder.cast(bias, "float32"))
         return builder.cast(builder.reshape(product, (*a.shape[:-1], self.N)), a.dtype)
 
-    def _by_unpacking(self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
-        """The product where rows read the bytes of constant weights, in panels of columns."""
+    def _lowered(self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
+        """The product of rows (m, K) with weights whose blocks are in order."""
+        if _are_known(builder, b, scales, zero_points) and (self._is_rounded or _is_few(rows.shape[0])):
+            return self._by_unpacking(builder, rows, self._numbers(builder.known[b.name]), scales, zero_points, self._is_rounded)
+        weights = self._weights(builder, b, scales, zero_points, None)
+        return builder.einsum("mk,nk->mn", self._rounded_floats(builder, rows) if self._is_rounded else rows, weights)
+
+    def _lowered_by_index(
+        self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None, g_idx: Tensor
+    ) -> Tensor:
+        """The product where `g_idx` names the block of every step.
+
+        Few rows are put into the order of blocks where constant weights can be; else weights are float32 in their own order.
+        """
+        known = builder.known.get(g_idx.name)
+        order = None if known is None else self._order(self._checked_blocks(known))
+        if order is None or not _are_known(builder, b, scales, zero_points) or not _is_few(rows.shape[0]):
+            return builder.einsum("mk,nk->mn", rows, self._weights(builder, b, scales, zero_points, g_idx))
+        if not np.array_equal(order, np.arange(self.K)):
+            rows = builder.record(gather, rows, builder.constant(order, "order"), 1, kind="gather")
+        numbers = self._numbers(builder.known[b.name]).reshape(self.N, -1).copy()
+        numbers[:, : self.K] = numbers[:, order]
+        return self._by_unpacking(builder, rows, numbers, scales, zero_points, False)
+
+    def _order(self, blocks: Any) -> Any:
+        """The steps by their blocks; None where a block has another number of steps than it has room for."""
+        sizes = np.bincount(np.arange(self.K) // self.block_size, minlength=self._blocks)
+        is_full = np.array_equal(np.bincount(blocks, minlength=self._blocks), sizes)
+        return np.argsort(blocks, kind="stable") if is_full else None
+
+    def _checked_blocks(self, g_idx: Any) -> Any:
+        """The block of every step, not negative. Raises `PositionError` for one that there is not."""
+        blocks = g_idx[: self.K]
+        check_positions(blocks, self._blocks, _WHERE)
+        return blocks % self._blocks
+
+    def _by_unpacking(
+        self, builder: Builder, rows: Tensor, numbers: Any, scales: Tensor, zero_points: Tensor | None, is_rounded: bool
+    ) -> Tensor:
+        """The product where rows read the bytes of constant weights, in panels of columns.
+
+        Numbers of 2 bits are stored as those of 4, in the middle of these where they have no zero points.
+        """
+        if self.bits == 2 and zero_points is None:
+            numbers = numbers + np.uint8(_MIDDLE_OF_4 - self._middle)
         known, m, zeros = builder.known, rows.shape[0], None
         if zero_points is not None:
             zeros = builder.constant(_panels(self._zeros(known[zero_points.name])), zero_points.name)
         weights = PackedWeights(
-            numbers=builder.constant(self._words(known[b.name]), b.name),
+            numbers=builder.constant(self._words(numbers), "words"),
             scales=builder.constant(_panels(known[scales.name].reshape(self.N, self._blocks)), scales.name),
             zeros=zeros,
-            middle=self._middle,
+            middle=_MIDDLE_OF_4 if self.bits == 2 else self._middle,
             panels=-(-self.N // PANEL),
             blocks=self._blocks,
-            words=self.block_size * self.bits // 8 // WORD_BYTES,
+            words=self.block_size * self._stored_bits // 8 // WORD_BYTES,
             columns=PANEL,
         )
         blocks = self._in_blocks(builder, rows)
-        if self._is_rounded:
+        if is_rounded:
             product = builder.record(nbits_matmul_of_integers, self._rounded(builder, blocks), weights, kind="nbits_matmul")
         else:
             product = builder.record(nbits_matmul, blocks, weights, kind="nbits_matmul")
@@ -130,7 +176,7 @@ class MatMulNBits:
         is_finite = builder.map("less_equal", size, float(np.finfo(np.float32).max))
         numbers = builder.map("where", is_finite, numbers, 0.0)
         sums = builder.reduce("sum", numbers, (2,))
-        shares = builder.map("multiply", sums, 8 / (self.bits * self.block_size))
+        shares = builder.map("multiply", sums, 8 / (self._stored_bits * self.block_size))
         scales = builder.reshape(scales, sums.shape)
         return RoundedRows(numbers=builder.cast(numbers, "int8"), scales=scales, shares=shares)
 
@@ -144,9 +190,7 @@ class MatMulNBits:
         return flat if flat.shape[1] == self.K else builder.slice(flat, (slice(None), slice(0, self.K)))
 
     def _reference_rows(self, a: Any) -> Any:
-        """The rows that are multiplied: rounded where that is allowed."""
-        if not self._is_rounded:
-            return a
+        """What rounded rows stand for."""
         behind = [(0, 0)] * (a.ndim - 1) + [(0, self._blocks * self.block_size - self.K)]
         blocks = np.pad(a, behind).reshape(*a.shape[:-1], self._blocks, self.block_size)
         size = np.abs(blocks).max(axis=-1, keepdims=True)
@@ -159,29 +203,42 @@ class MatMulNBits:
     def _is_rounded(self) -> bool:
         return self.accuracy_level == ROUNDED
 
-    def _words(self, b: Any) -> Any:
-        """The bytes of weights in panels of words, [panels][blocks][words of a block][PANEL][4].
+    @property
+    def _stored_bits(self) -> int:
+        """Of a number in panels."""
+        return max(self.bits, 4)
+
+    def _words(self, numbers: Any) -> Any:
+        """The bytes of numbers (N, K) in panels of words, [panels][blocks][words of a block][PANEL][4].
 
         Of 4 bits, a word's lower halves are four steps of the sum, and its upper halves the next four.
         """
-        numbers = self._numbers(b).reshape(self.N, self._blocks, -1, 8 // self.bits, WORD_BYTES)
+        numbers = numbers.reshape(self.N, self._blocks, -1, 8 // self._stored_bits, WORD_BYTES)
         words = numbers[..., 0, :] if self.bits == 8 else numbers[..., 0, :] | numbers[..., 1, :] << 4
         return np.ascontiguousarray(_in_panels(words).transpose(0, 2, 3, 1, 4)).reshape(-1)
 
-    def _by_floats(self, builder: Builder, rows: Tensor, b: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
-        """The product with weights in float32, which become constants where they are made of constants."""
-        rows = self._rounded_floats(builder, rows) if self._is_rounded else rows
+    def _weights(self, builder: Builder, b: Tensor, scales: Tensor, zero_points: Tensor | None, g_idx: Tensor | None) -> Tensor:
+        """The weights (N, K) in float32, which become constants where they are made of constants."""
         numbers = builder.record(numbers_of_bytes, b, 8 // self.bits, kind="unpack")
-        numbers = builder.reshape(numbers, (self.N, self._blocks, self.block_size))
-        shape = (self.N, self._blocks, 1)
-        factors = builder.reshape(builder.cast(scales, "float32"), shape)
-        zeros: Tensor | float = self._middle
-        if zero_points is not None:
-            zeros = builder.reshape(self._lowered_zeros(builder, zero_points), shape)
-        weights = builder.map("multiply", builder.map("subtract", numbers, zeros), factors)
+        factors = builder.reshape(builder.cast(scales, "float32"), (self.N, self._blocks))
+        zeros: Tensor | float = self._middle if zero_points is None else self._lowered_zeros(builder, zero_points)
+        if g_idx is not None:
+            blocks = builder.slice(g_idx, (slice(0, self.K),))
+            flat = self._in_steps(builder, numbers)
+            of_steps = [
+                each if isinstance(each, float) else builder.record(gather, each, blocks, 1, kind="gather")
+                for each in (zeros, factors)
+            ]
+            return builder.map("multiply", builder.map("subtract", flat, of_steps[0]), of_steps[1])
+        numbers, shape = builder.reshape(numbers, (self.N, self._blocks, self.block_size)), (self.N, self._blocks, 1)
+        zeros = builder.reshape(zeros, shape) if isinstance(zeros, Tensor) else zeros
+        weights = builder.map("multiply", builder.map("subtract", numbers, zeros), builder.reshape(factors, shape))
+        return self._in_steps(builder, weights)
+
+    def _in_steps(self, builder: Builder, weights: Tensor) -> Tensor:
+        """(N, K) of what has the same elements in blocks, and others behind."""
         flat = builder.reshape(weights, (self.N, self._blocks * self.block_size))
-        kept = flat if flat.shape[1] == self.K else builder.slice(flat, (slice(None), slice(0, self.K)))
-        return builder.einsum("mk,nk->mn", rows, kept)
+        return flat if flat.shape[1] == self.K else builder.slice(flat, (slice(None), slice(0, self.K)))
 
     def _lowered_zeros(self, builder: Builder, zero_points: Tensor) -> Tensor:
         """Zero points (N, blocks) in float32."""
@@ -209,7 +266,8 @@ class MatMulNBits:
         """The numbers of bytes, along the last dimension."""
         if self.bits == 8:
             return packed
-        return np.stack([packed & 15, packed >> 4], axis=-1).reshape(*packed.shape[:-1], -1)
+        parts = [packed >> shift & ((1 << self.bits) - 1) for shift in range(0, 8, self.bits)]
+        return np.stack(parts, axis=-1).reshape(*packed.shape[:-1], -1)
 
     def _zeros(self, zero_points: Any) -> Any:
         """The zero points (N, blocks)."""
@@ -237,8 +295,8 @@ class MatMulNBits:
             _check_shape("bias", bias.shape, [(n,)])
 
     def _check_attributes(self) -> None:
-        if self.bits not in (4, 8):
-            raise InvalidModel(f"MatMulNBits of {self.bits} bits", where=_WHERE, why="weights of 4 and 8 bits are known here")
+        if self.bits not in (2, 4, 8):
+            raise InvalidModel(f"MatMulNBits of {self.bits} bits", where=_WHERE, why="weights of 2, 4 and 8 bits are known here")
         if self.block_size < 16 or self.block_size & (self.block_size - 1):
             raise InvalidModel(f"block_size is {self.block_size}", where=_WHERE, why="it is a power of two from 16 on")
         if self.K < 1 or self.N < 1:
@@ -255,6 +313,10 @@ class MatMulNBits:
             )
         count = self._zero_bytes if name == "uint8" else self._blocks
         _check_shape("zero_points", zero_points.shape, [(self.N, count), (self.N * count,)])
+
+
+def _are_known(builder: Builder, *parts: Tensor | None) -> bool:
+    return all(part is None or part.name in builder.known for part in parts)
 
 
 def _is_few(rows: Extent) -> bool:
