@@ -80,8 +80,10 @@ def library(dialect: VectorDialect, compiler: str, kind: PackedProduct) -> Any:
     return build([KernelSource(SourceKind.C, text)], dialect.features, compiler)
 
 
-COUNT = 11
-POINTERS = (0, 1, 2, 3, 5, 7, 10)
+COUNT = 12
+POINTERS = (0, 1, 2, 3, 6, 8, 11)
+GAP = 8
+"""Elements between blocks of a row."""
 
 
 def check(path: Any, kind: PackedProduct, what: str) -> None:
@@ -96,13 +98,20 @@ def check(path: Any, kind: PackedProduct, what: str) -> None:
         sums = rows.astype("i8" if kind.row_type == "int8" else "f8").reshape(kind.rows, BLOCKS, -1).sum(axis=-1)
         shares = guarded((sums / points).astype("f4"), at_end)
         out = guarded(np.ones((kind.rows, kind.columns), "f4"), at_end)
-        held = [guarded(words(numbers, kind), at_end), scales, guarded(zeros, at_end), guarded(rows, at_end)]
+        held = [guarded(words(numbers, kind), at_end), scales, guarded(zeros, at_end), guarded(apart(rows), at_end)]
         function = ctypes.CDLL(str(path)).call
         function.argtypes = [ctypes.c_void_p if number in POINTERS else ctypes.c_long for number in range(COUNT)]
         given = [one.ctypes.data for one in held]
-        function(*given, rows.shape[1], row_scales.ctypes.data, BLOCKS, shares.ctypes.data, BLOCKS, BLOCKS, out.ctypes.data)
+        strides = BLOCKS * (kind.block_size + GAP), kind.block_size + GAP
+        function(*given, *strides, row_scales.ctypes.data, BLOCKS, shares.ctypes.data, BLOCKS, BLOCKS, out.ctypes.data)
         zero = zeros if kind.zero_type else np.full_like(zeros, kind.middle)
         compare(kind, numbers, rows, scales, zero, row_scales, out)
+
+
+def apart(rows: Array) -> Array:
+    """Rows, flat, with other elements between their blocks, and none behind the last one."""
+    blocks = rows.reshape(rows.shape[0], BLOCKS, -1)
+    return np.pad(blocks, ((0, 0), (0, 0), (0, GAP)), constant_values=99).reshape(-1)[:-GAP]
 
 
 def compare(kind: PackedProduct, numbers: Array, rows: Array, scales: Array, zeros: Array, row_scales: Array, out: Array) -> None:

@@ -92,7 +92,7 @@ TOUCHES = """\
       tw_touch_bytes(numbers + (block * @GROUPS@ + group) * @WORDS@, @COLUMNS@ * 4);
     tw_touch_bytes(scales + block * @PANEL@, @COLUMNS@ * sizeof *scales);
 @ZEROS@    for (long way = 0; way < @ROWS@; way++)
-      tw_touch_bytes(rows + way * row + block * @SIZE@, @SIZE@ * sizeof *rows);
+      tw_touch_bytes(rows + way * row + block * row_block, @SIZE@ * sizeof *rows);
   }
   (void)sums;
 """
@@ -140,8 +140,9 @@ class PackedProduct:
 def packed_product(kind: PackedProduct, lanes: int) -> Helper:
     """The function `kind.name`, which adds the products with so many blocks to sums [rows][columns]:
 
-    (numbers, scales, zeros, rows, row, row_scales, row_scale, row_shares, row_share, blocks, sums), where `row`, `row_scale` and
-    `row_share` are the elements from one row to the next; zeros, scales and shares of rows are read only where there are such.
+    (numbers, scales, zeros, rows, row, row_block, row_scales, row_scale, row_shares, row_share, blocks, sums), where `row`,
+    `row_scale` and `row_share` are the elements from one row to the next, `row_block` those from a block of a row to the next;
+    zeros, scales and shares of rows are read only where there are such.
     """
     text = _Text(kind, lanes)
     opening, closing = [f"static __attribute__((noinline, unused)) void {kind.name}({_arguments(kind)}) {{"], ["}", ""]
@@ -152,7 +153,7 @@ def packed_product(kind: PackedProduct, lanes: int) -> Helper:
 
 
 def _arguments(kind: PackedProduct) -> str:
-    rows = f"const {C_TYPES[kind.row_type]} *rows, long row"
+    rows = f"const {C_TYPES[kind.row_type]} *rows, long row, long row_block"
     scales = f"const {C_TYPES[kind.scale_type]} *scales, const {C_TYPES[kind.zero_type or 'float32']} *zeros"
     of_rows = "const float *row_scales, long row_scale, const float *row_shares, long row_share"
     return f"const unsigned char *numbers, {scales}, {rows}, {of_rows}, long blocks, float *sums"
@@ -206,7 +207,7 @@ class _Text:
         yield "for (long block = 0; block < blocks; block++) {"
         block_bytes = self.kind.groups * self.kind.panel * WORD_BYTES
         yield f"  const unsigned char *words = numbers + block * {block_bytes} + {first} * 4 * TW_LANES;"
-        yield f"  const {C_TYPES[self.kind.row_type]} *steps = rows + block * {self.kind.block_size};"
+        yield f"  const {C_TYPES[self.kind.row_type]} *steps = rows + block * row_block;"
         for vector in range(0, wide, max(1, LINE_BYTES // WORD_BYTES // self.lanes)):
             place = f"scales + (block + {BLOCKS_AHEAD}) * {self.kind.panel} + {first + vector} * TW_LANES"
             yield f"  __builtin_prefetch({place});"

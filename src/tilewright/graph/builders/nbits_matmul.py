@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tilewright.errors import ShapeError
+from tilewright.graph.extents import times
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
+from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
 
 WORD_BYTES = 4
 ROW, PANEL, COLUMN, BLOCK, GROUP, BYTE = (axis_index(axis) for axis in ("row", "panel", "column", "block", "group", "byte"))
@@ -58,19 +59,25 @@ class RoundedRows:
 
 
 def nbits_matmul(rows: Tensor, weights: PackedWeights, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`rows @ weights` of `rows` (m, blocks, block size) in float32: (m, panels, columns) in float32.
+    """`rows @ weights` of `rows` (m, blocks * block size) in float32: (m, panels, columns) in float32.
 
-    Raises `ShapeError` for shapes that do not fit.
+    Blocks are no dimension of their own, whose rows would be padded in memory. Raises `ShapeError` for shapes that do not fit.
 
-    >>> x, w, s = Tensor("x", (1, 4, 32)), Tensor("w", (2 * 4 * 4 * 8 * 4,), "uint8"), Tensor("s", (2 * 4 * 8,))
+    >>> x, w, s = Tensor("x", (1, 128)), Tensor("w", (2 * 4 * 4 * 8 * 4,), "uint8"), Tensor("s", (2 * 4 * 8,))
     >>> sizes = {"panels": 2, "blocks": 4, "words": 4, "columns": 8}
     >>> weights = PackedWeights(numbers=w, scales=s, zeros=None, middle=8.0, **sizes)
     >>> operator, tensor = nbits_matmul(x, weights, name="f", result="y")
     >>> tensor.shape, [axis.extent for axis in operator.reduction_axes()]
     ((1, 2, 8), [4, 4, 4])
     """
-    per_byte = _numbers_in_a_byte(rows, weights)
-    reads = [*_numbers(rows, weights, per_byte), Access(weights.scales.name, (weights.by_block(),))]
+    size = _block_size(rows, rows.shape[-1], weights)
+    per_byte = size // (weights.words * WORD_BYTES)
+    places = [BLOCK * size + place for place in _places(per_byte)]
+    reads = [
+        _bytes(weights),
+        *(Access(rows.name, (ROW, place)) for place in places),
+        Access(weights.scales.name, (weights.by_block(),)),
+    ]
     reads += _zeros(weights)
     return _operator(name, result, rows, weights, reads, body_of_floats(per_byte, _zero(weights, reads)))
 
@@ -88,8 +95,13 @@ def nbits_matmul_of_integers(rows: RoundedRows, weights: PackedWeights, *, name:
     >>> nbits_matmul_of_integers(rounded, weights, name="f", result="y")[1].shape
     (1, 2, 8)
     """
-    per_byte = _numbers_in_a_byte(rows.numbers, weights)
-    reads = [*_numbers(rows.numbers, weights, per_byte), Access(weights.scales.name, (weights.by_block(),))]
+    _, blocks, size = rows.numbers.shape
+    per_byte = _block_size(rows.numbers, times(blocks, size), weights) // (weights.words * WORD_BYTES)
+    reads = [
+        _bytes(weights),
+        *(Access(rows.numbers.name, (ROW, BLOCK, place)) for place in _places(per_byte)),
+        Access(weights.scales.name, (weights.by_block(),)),
+    ]
     reads += [Access(part.name, (ROW, BLOCK)) for part in (rows.scales, rows.shares)]
     reads += _zeros(weights)
     return _operator(name, result, rows.numbers, weights, reads, body_of_integers(per_byte, _zero(weights, reads)))
@@ -128,11 +140,15 @@ def numbers_of_bytes(packed: Tensor, per_byte: int, *, name: str, result: str) -
     return Operator(name, "numbers_of_bytes", axes, (Access(packed.name, tuple(places)),), write, body), Tensor(result, shape)
 
 
-def _numbers(rows: Tensor, weights: PackedWeights, per_byte: int) -> list[Access]:
-    """The reads of a byte, and of the elements of a row that its numbers are multiplied by."""
+def _bytes(weights: PackedWeights) -> Access:
+    """The read of a byte of weights."""
+    return Access(weights.numbers.name, (weights.by_byte(),))
+
+
+def _places(per_byte: int) -> list[Index]:
+    """Where in a block of a row the elements are that the numbers of a byte are multiplied by."""
     first: Index = GROUP * (WORD_BYTES * per_byte) + BYTE
-    elements = [Access(rows.name, (ROW, BLOCK, first + WORD_BYTES * half)) for half in range(per_byte)]
-    return [Access(weights.numbers.name, (weights.by_byte(),)), *elements]
+    return [first + WORD_BYTES * half for half in range(per_byte)]
 
 
 def _zeros(weights: PackedWeights) -> list[Access]:
@@ -180,11 +196,12 @@ def _sum(terms: list[Scalar]) -> Scalar:
     return terms[0] if len(terms) == 1 else apply("add", *terms)
 
 
-def _numbers_in_a_byte(rows: Tensor, weights: PackedWeights) -> int:
-    (_, blocks, size), by_block = rows.shape, weights.panels * weights.blocks * weights.columns
-    count = weights.words * WORD_BYTES
-    is_right = weights.numbers.shape == (by_block * count,) and weights.scales.shape == (by_block,) and blocks == weights.blocks
-    if not is_right or size not in (count, 2 * count):
-        shapes = ", ".join(shape_text(tensor.shape) for tensor in (rows, weights.numbers, weights.scales))
-        raise ShapeError(f"rows, packed numbers and scales of {shapes}", where="nbits matmul", why="their blocks differ")
-    return 1 if size == count else 2
+def _block_size(rows: Tensor, steps: Extent, weights: PackedWeights) -> int:
+    """The steps of a block, of all steps of a row. Raises `ShapeError` where they do not fit the weights."""
+    by_block, count = weights.panels * weights.blocks * weights.columns, weights.words * WORD_BYTES
+    is_right = weights.numbers.shape == (by_block * count,) and weights.scales.shape == (by_block,)
+    for size in (count, 2 * count):
+        if is_right and steps == weights.blocks * size:
+            return size
+    shapes = ", ".join(shape_text(tensor.shape) for tensor in (rows, weights.numbers, weights.scales))
+    raise ShapeError(f"rows, packed numbers and scales of {shapes}", where="nbits matmul", why="their blocks differ")

@@ -45,6 +45,27 @@ def test_functions_compute_them(rows: int, bits: int, level: int, zeros: str) ->
     assert kind in source
 
 
+@pytest.mark.parametrize("block", [128, 256])
+def test_rows_whose_blocks_are_apart_in_memory(block: int) -> None:
+    """Rounded rows have a dimension of blocks, whose rows of 128 bytes and more are padded."""
+    graph = product(2, level=4, k=2 * block, block=block)
+    assert "tw_packed_4_bits_int8" in compiler.generate(compiler.plan(graph, Machine.named("x86-64-v3"))).source
+
+
+@pytest.mark.parametrize("level", [0, 4])
+def test_rows_that_are_heads_side_by_side(level: int) -> None:
+    """The product behind attention: heads and their columns are one dimension of the rows."""
+    random, builder, heads, width = np.random.default_rng(0), Builder("f"), 4, 64
+    weights, values = (builder.input(name, shape, "float32") for name, shape in (("p", (heads, 1, 9)), ("v", (heads, 9, width))))
+    mixed = builder.transpose(builder.matmul(weights, values), (1, 0, 2))
+    rows = builder.reshape(mixed, (1, heads * width))
+    numbers = builder.constant(random.integers(0, 256, (40, 8, 16), np.uint8))
+    node = operator("MatMulNBits", 1, DOMAIN, K=heads * width, N=40, block_size=32, accuracy_level=level)
+    result = node.lower(builder, rows, numbers, builder.constant(np.ones((40, 8), "f4")))
+    source = compiler.generate(compiler.plan(builder.graph((result.name,)), Machine.named("x86-64-v3"))).source
+    assert f"tw_packed_4_bits_{'int8' if level == 4 else 'float32'}" in source
+
+
 def test_one_block_is_found() -> None:
     graph = compiler.rewrite(product(3, k=20), compiler.rewrites_for(Machine.named("x86-64-v3")))
     (found,) = (one for one in map(packed_sum, graph.operators) if one is not None)

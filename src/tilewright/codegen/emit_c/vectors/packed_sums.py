@@ -48,9 +48,9 @@ def _strides(loops: VectorLoops, found: PackedSum) -> Iterable[tuple[int, dict[s
     """Of reads by number, the strides that the functions take for granted."""
     groups, panel = dict(loops.box)[found.group].size, _panel(loops, found)
     assert isinstance(groups, int)
-    words, size = panel * WORD_BYTES, groups * WORD_BYTES * found.per_byte
+    words = panel * WORD_BYTES
     yield 0, {found.byte: 1, found.column: WORD_BYTES, found.group: words, found.block: groups * words}
-    yield 1, {found.byte: 1, found.column: 0, found.group: WORD_BYTES * found.per_byte, found.block: size}
+    yield 1, {found.byte: 1, found.column: 0, found.group: WORD_BYTES * found.per_byte}
     for read in (found.scales, *((found.zeros,) if found.has_zeros else ())):
         yield read, {found.row: 0, found.column: 1, found.group: 0, found.block: panel}
     for read in (found.scales + 1, found.scales + 2) if found.is_whole else ():
@@ -114,12 +114,15 @@ class _Emitter(VectorStatements):
         form, row = self.form, names.axis_offset(self.form.row)
         blocks = to_c(self.ranges[form.block].size)
         size = kind.groups * kind.panel * WORD_BYTES
-        numbers, rows = self.place(0, multiply("first", size)), self.place(1, multiply("first", kind.block_size))
+        row_block = self.stride_of(1, form.block)
+        numbers, rows = self.place(0, multiply("first", size)), self.place(1, multiply("first", row_block))
         scales = self.place(form.scales, multiply("first", kind.panel))
         zeros = self.place(form.zeros, multiply("first", kind.panel)) if form.has_zeros else "0"
         reads = (form.scales + 1, form.scales + 2) if form.is_whole else ()
-        of_rows = [text for read in reads for text in (self.place(read, "first"), self.row_stride(read))] or ["0"] * 4
-        arguments = [numbers, scales, zeros, rows, self.row_stride(1), *of_rows]
+        of_rows = [text for read in reads for text in (self.place(read, "first"), to_c(self.stride_of(read, form.row)))] or [
+            "0"
+        ] * 4
+        arguments = [numbers, scales, zeros, rows, to_c(self.stride_of(1, form.row)), to_c(row_block), *of_rows]
         return [
             f"float sums[{kind.rows * kind.columns}] = {{0}};",
             f"for (long first = 0; first < {blocks}; first += {form.blocks_in_a_run})",
@@ -149,8 +152,8 @@ class _Emitter(VectorStatements):
         moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides if axis not in fixed)
         return f"{view.buffer} + {to_c(add(view.offset, *moved, further))}"
 
-    def row_stride(self, read: int) -> str:
-        """Elements from one row to the next."""
+    def stride_of(self, read: int, axis: str) -> Value:
+        """Elements of a read from one place along an axis to the next."""
         view = self.loops.reads[read]
         assert isinstance(view, View)
-        return to_c(view.stride(self.form.row))
+        return view.stride(axis)

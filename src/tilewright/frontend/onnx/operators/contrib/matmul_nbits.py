@@ -153,20 +153,23 @@ class MatMulNBits:
             words=self.block_size * self._stored_bits // 8 // WORD_BYTES,
             columns=PANEL,
         )
-        blocks = self._in_blocks(builder, rows)
         if is_rounded:
-            product = builder.record(nbits_matmul_of_integers, self._rounded(builder, blocks), weights, kind="nbits_matmul")
+            rounded = self._rounded(builder, self._in_blocks(builder, rows))
+            product = builder.record(nbits_matmul_of_integers, rounded, weights, kind="nbits_matmul")
         else:
-            product = builder.record(nbits_matmul, blocks, weights, kind="nbits_matmul")
+            product = builder.record(nbits_matmul, self._whole(builder, rows), weights, kind="nbits_matmul")
         columns = -(-self.N // PANEL) * PANEL
         flat = builder.reshape(product, (m, columns))
         return flat if columns == self.N else builder.slice(flat, (slice(None), slice(0, self.N)))
 
     def _in_blocks(self, builder: Builder, rows: Tensor) -> Tensor:
         """Rows (m, blocks, block size), with zeros behind them."""
+        return builder.reshape(self._whole(builder, rows), (rows.shape[0], self._blocks, self.block_size))
+
+    def _whole(self, builder: Builder, rows: Tensor) -> Tensor:
+        """Rows of whole blocks, with zeros behind them."""
         behind = self._blocks * self.block_size - self.K
-        whole = builder.record(pad, rows, ((0, 0), (0, behind)), 0.0, kind="pad") if behind else rows
-        return builder.reshape(whole, (rows.shape[0], self._blocks, self.block_size))
+        return builder.record(pad, rows, ((0, 0), (0, behind)), 0.0, kind="pad") if behind else rows
 
     def _rounded(self, builder: Builder, blocks: Tensor) -> RoundedRows:
         """Rows in blocks as 8-bit integers. Of a block that is not finite the scale is not, and its numbers are 0."""
