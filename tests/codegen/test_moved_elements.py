@@ -184,6 +184,17 @@ def test_a_concatenation_is_cut_into_plain_copies():
     assert all(piece.operator.reads[0].is_affine() and piece.operator.body == Load(0) for piece in found)
 
 
+def test_many_parts_are_cut_in_their_order():
+    """Cuts begin in the middle where there are many."""
+    lengths = [1 + number % 3 for number in range(40)]
+    parts = [Tensor(f"part{number}", (length, 5)) for number, length in enumerate(lengths)]
+    found = pieces(concatenate(parts, 0, name="concat", result="y")[0])
+    ends = np.cumsum(lengths)
+    assert [piece.bounds["d0"] for piece in found] == list(zip(ends - lengths, ends, strict=True))
+    assert [[read.tensor for read in piece.operator.reads] for piece in found] == [[part.name] for part in parts]
+    assert not any(piece.operator.reads[0].guard for piece in found)
+
+
 def test_padding_is_cut_into_fills_and_one_copy():
     found = pieces(pad(Tensor("x", (4, 5)), ((1, 1), (2, 0)), 0.0, name="pad", result="y")[0])
     assert [len(piece.operator.reads) for piece in found] == [0, 0, 1, 0]
