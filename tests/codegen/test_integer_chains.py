@@ -80,6 +80,7 @@ LAYERS = [
     (33, (67, 100, 35), 8, 131),
     (70, (128, 300, 64, 40), 7, 131),
     (70, (128, 300, 64, 40), 8, 0),
+    (33, (801, 1100, 35), 8, 0),
 ]
 """Rows, extents of layers, bits of weights and the zero point of activations."""
 
@@ -93,9 +94,11 @@ def test_layers_are_those_of_the_definition(rows: int, extents: tuple[int, ...],
     np.testing.assert_array_equal(found, expected_layers(x, weights, zero))
 
 
+@pytest.mark.parametrize("extents", [(64, 96, 64), (768, 3072, 64)], ids=["short", "long"])
 @pytest.mark.parametrize(("machine", "bits"), [("x86-64-v3", 7), ("x86-64-v3", 8), ("zen4", 8), ("sapphirerapids", 8)])
-def test_layers_are_one_kernel(machine: str, bits: int) -> None:
-    graph, _ = layers(48, (64, 96, 64), bits, 0)
+def test_layers_are_one_kernel(machine: str, bits: int, extents: tuple[int, ...]) -> None:
+    """Sums are complete in their tiles, however long they are."""
+    graph, _ = layers(128, extents, bits, 0)
     (plan,) = compiler.plan(graph, Machine.named(machine), fuse=True).plans
     assert len(products(plan)) == 2
 
