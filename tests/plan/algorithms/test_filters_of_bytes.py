@@ -21,6 +21,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import pixels_of_bytes
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.padded_image import padded, sliding_product
 
 Array = np.ndarray[Any, Any]
 MACHINE = Machine.named("x86-64-v3")
@@ -88,6 +89,23 @@ def test_filters_of_several_taps_are_known_by_channel() -> None:
     assert magnitudes is not None
     assert magnitudes.pairs[2] == 128, "neighbouring channels"
     assert min(magnitudes.pairs[0], magnitudes.pairs[3]) > 128, "taps, and filters"
+
+
+@pytest.mark.parametrize("outside", [0.0, -128.0])
+def test_copies_filled_with_other_numbers_are_not_known(outside: float) -> None:
+    """Of a padded constant image, whose zero point may be larger than all elements."""
+    builder = Builder("image")
+    image = builder.constant(np.full((1, CHANNELS, SIDE, SIDE), 64, np.int8))
+    window = window_of((SIDE, SIDE), (3, 3), where="Conv", pads=(1, 1, 1, 1))
+    operands = image, builder.input("w", (FILTERS, CHANNELS, 3, 3), "uint8"), window, 1, None, None
+    builder.record(integer_convolution, *operands, outside=outside, kind="conv")
+    tensors = {tensor.name: tensor for tensor in builder.tensors.values()}
+    problem = Problem(builder.operators[-1], tensors, frozenset({image.name}), MACHINE)
+    sliding = sliding_product(problem)
+    assert sliding is not None
+    copied = padded(builder, sliding)
+    assert (copied.magnitudes is None) == (outside != 0)
+    assert outside or copied.magnitudes.pair(1) == 128
 
 
 def test_images_with_their_points_in_a_row() -> None:

@@ -162,7 +162,8 @@ def moved(
     source = roles.problem.tensors[read.tensor]
     accumulator = "float32" if source.dtype in BYTES else roles.problem.operator.accumulator
     operator = Operator(name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=accumulator)
-    known = source.magnitudes if body == MOVED else None
+    fills = read.guard is not None and read.guard.otherwise != 0  # by numbers of which nothing is known, zero points
+    known = source.magnitudes if body == MOVED and not fills else None
     magnitudes = known and known.copied([_source_dimension(read, index) for index in written])
     return operator, Tensor(result, tuple(shape), source.dtype, magnitudes)
 
