@@ -25,9 +25,9 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
-from tilewright.plan.algorithms import winograd_f2, winograd_f4
 from tilewright.plan.algorithms.definition import Algorithm
 from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.winograd import winograd_f2, winograd_f4
 from tilewright.precision import Precision
 from tilewright.runtime import calibration
 from tilewright.tune.timing.turns import seconds_per_call

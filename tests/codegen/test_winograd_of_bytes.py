@@ -16,7 +16,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.winograd_of_bytes import ALGORITHMS
+from tilewright.plan.algorithms.of_bytes.winograd_of_bytes import ALGORITHMS
 
 IS_OFFERED = "avx2" in Machine.detect().features
 

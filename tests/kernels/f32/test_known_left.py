@@ -14,7 +14,7 @@ from tests.support.kernel_build import COMPILERS, argument_types, build, caller,
 from tests.support.kernel_build import load as load_reading
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.kernels.contract import Matrix
-from tilewright.plan.algorithms.toom_cook import toom_cook
+from tilewright.plan.algorithms.winograd.toom_cook import toom_cook
 
 Call = Callable[..., None]
 MATRICES: tuple[Matrix, ...] = (

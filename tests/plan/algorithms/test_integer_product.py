@@ -17,9 +17,10 @@ from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import PRODUCT, Graph, Guard, Operator
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import as_written, integer_product
+from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.of_bytes import integer_product
 from tilewright.plan.algorithms.registry import registered
 from tilewright.plan.contraction_roles import contraction_roles
 

@@ -20,8 +20,8 @@ from tilewright.machine import Machine
 from tilewright.plan.algorithms import few_channels
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.of_bytes.short_product import ALGORITHMS
 from tilewright.plan.algorithms.registry import registered
-from tilewright.plan.algorithms.short_product import ALGORITHMS
 
 MACHINE = Machine.named("x86-64-v3")
 PIXELS, FEW, MATRICES = ALGORITHMS

@@ -9,8 +9,8 @@ from random import Random
 import numpy as np
 import pytest
 
-from tilewright.plan.algorithms import toom_cook as subject
-from tilewright.plan.algorithms.toom_cook import POINTS, Matrix, ToomCook, toom_cook
+from tilewright.plan.algorithms.winograd import toom_cook as subject
+from tilewright.plan.algorithms.winograd.toom_cook import POINTS, Matrix, ToomCook, toom_cook
 
 OUTPUTS = sorted(POINTS)
 

@@ -26,8 +26,8 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import winograd_f2, winograd_f2_rows, winograd_f4
-from tilewright.plan.algorithms.toom_cook import toom_cook
+from tilewright.plan.algorithms.winograd import winograd_f2, winograd_f2_rows, winograd_f4
+from tilewright.plan.algorithms.winograd.toom_cook import toom_cook
 from tilewright.plan.decisions.long_sums import additions
 from tilewright.plan.planner import forget_plans
 from tilewright.plan.reasons import OtherAlgorithm

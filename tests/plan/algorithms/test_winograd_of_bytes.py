@@ -16,7 +16,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.winograd_of_bytes import ALGORITHMS, MOST_CHANNELS
+from tilewright.plan.algorithms.of_bytes.winograd_of_bytes import ALGORITHMS, MOST_CHANNELS
 
 ALGORITHM, IN_ROWS = ALGORITHMS
 MACHINE = Machine.named("x86-64-v3")

@@ -1,4 +1,4 @@
-"""The registry of algorithms: every file of this folder that defines `ALGORITHM` (or several as `ALGORITHMS`), by name."""
+"""The registry of algorithms: every file of this folder, and of those in it, with an `ALGORITHM`, or several as `ALGORITHMS`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def registered() -> tuple[Algorithm, ...]:
     >>> [algorithm.name for algorithm in registered() if algorithm.name == "as written"]
     ['as written']
     """
-    names = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    modules = [import_module(f"{__package__}.{name}") for name in names]
+    modules = [import_module(module.name) for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}.")]
     found = [module.ALGORITHM for module in modules if hasattr(module, "ALGORITHM")]
     found += [algorithm for module in modules for algorithm in getattr(module, "ALGORITHMS", ())]
     found.sort(key=lambda one: one.name)

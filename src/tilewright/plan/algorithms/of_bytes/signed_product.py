@@ -10,7 +10,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import PRODUCT, Tensor
 from tilewright.kernels import registry
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.integer_product import (
+from tilewright.plan.algorithms.of_bytes.integer_product import (
     Factor,
     are_bytes,
     factors,

@@ -40,7 +40,7 @@ from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operato
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.product_roles import MOVED, extents, moved, number, parallel, plain, points
-from tilewright.plan.algorithms.toom_cook import Matrix, ToomCook, toom_cook
+from tilewright.plan.algorithms.winograd.toom_cook import Matrix, ToomCook, toom_cook
 
 TAPS = 3
 """Of filters, along both dimensions."""

@@ -19,7 +19,7 @@ from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import few_channels, pixels_of_bytes
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, plain_product
+from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, plain_product
 from tilewright.plan.algorithms.product_roles import Build, Change, roles_of
 
 SHORT = "int16"

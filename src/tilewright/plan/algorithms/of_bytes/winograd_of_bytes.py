@@ -27,12 +27,19 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.integer_product import Factor
+from tilewright.plan.algorithms.of_bytes.integer_product import Factor
+from tilewright.plan.algorithms.of_bytes.short_product import (
+    SHORT,
+    copied,
+    image_and_filters,
+    short_factors,
+    widening,
+    without_zeros,
+)
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles
 from tilewright.plan.algorithms.product_roles import MOVED, extents, plain, points
-from tilewright.plan.algorithms.short_product import SHORT, copied, image_and_filters, short_factors, widening, without_zeros
-from tilewright.plan.algorithms.toom_cook import ToomCook, toom_cook
-from tilewright.plan.algorithms.winograd import TAPS, Axes, Expansion, has_short_rows, square_windows, summed_channels
+from tilewright.plan.algorithms.winograd.tiles import TAPS, Axes, Expansion, has_short_rows, square_windows, summed_channels
+from tilewright.plan.algorithms.winograd.toom_cook import ToomCook, toom_cook
 
 OUTPUTS = 2
 SUMS = "int32"

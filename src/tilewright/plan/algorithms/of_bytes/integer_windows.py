@@ -23,7 +23,7 @@ from tilewright.plan.algorithms import (
     windows_by_columns,
 )
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
-from tilewright.plan.algorithms.integer_product import (
+from tilewright.plan.algorithms.of_bytes.integer_product import (
     LEFT,
     RIGHT,
     Factor,

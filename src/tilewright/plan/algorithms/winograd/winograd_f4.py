@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from tilewright.plan.algorithms.definition import Accuracy
-from tilewright.plan.algorithms.winograd import winograd
+from tilewright.plan.algorithms.winograd.tiles import winograd
 
 ALGORITHM = winograd(outputs=4, accuracy=Accuracy.TILED)
