@@ -9,6 +9,7 @@ from tilewright.errors import TilewrightError
 from tilewright_bench.cases.int8_shapes import SHAPES
 from tilewright_bench.int8_report import QUICK_NAMES, TABLES, chosen, int8_report
 from tilewright_bench.run import Settings
+from tilewright_bench.tables import int8_table
 
 
 def test_names_are_unique() -> None:
@@ -35,6 +36,7 @@ def test_the_table_has_rates_shares_peers_and_means() -> None:
         *("tilewright", "session", "tilewright", "float32", "onnxruntime", "onnxruntime", "QGemm"),
         *("best", "peer", "peer/ours", "required", "verdict"),
     ]
+    assert set(int8_table.LEGEND) <= set(text.splitlines())
     assert "M = 1: " in text
     assert "M = 4: " in text
     assert "75% of peak or 85% of a read, 0.97x" in text

@@ -77,7 +77,7 @@ class Int8Report(Report):
     def as_text(self) -> str:
         """A table for every title."""
         titles = dict.fromkeys(result.table for result in self.results)
-        lines = self.provenance.lines()
+        lines = [*self.provenance.lines(), *int8_table.LEGEND]
         for title in titles:
             results = [result for result in self.results if result.table == title]
             lines = [*lines, "", *int8_table.case_table(title, results, self.provenance.threads)]

@@ -16,6 +16,15 @@ FLOATS = f"{TILEWRIGHT} float32"
 SATURATES = "~"
 """Behind the times of those whose result is wrong by saturation."""
 
+LEGEND = (
+    "peak: measured, in GOP/s of vector units, where multiplying and adding are two operations; share: what ours reach of it",
+    "read: what ours reach of the bandwidth of a plain read from the level of memory that holds operands and result",
+    "floor: the least time that this peak and this bandwidth allow",
+    "peer/ours: times of the fastest peer with right results over ours, above 1 where ours is faster",
+    "required: shares that ours must reach, and a peer's time over ours (the best peer's unless named); verdict: whether they are",
+)
+"""What columns are, for people."""
+
 
 def case_table(title: str, results: Sequence[CaseResult], threads: int) -> list[str]:
     """A row for every product, and geometric means of the best peer's time over ours, of all and by rows of the left operand.
