@@ -86,4 +86,4 @@ def test_attention_and_linear_layers_print_a_document_that_can_be_piped(
     (result,) = json.loads(capsys.readouterr().out)["results"]
     assert result["case"] == name
     assert [one["contender"] for one in result["timings"]] == [TILEWRIGHT]
-    assert set(result["required"]) == {"share", "read_share", "ratio"}
+    assert {"share", "read_share", "ratio"} <= set(result["required"])

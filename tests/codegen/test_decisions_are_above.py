@@ -26,6 +26,7 @@ LEFT = {
     "MOST_INLINED",
     "LONGEST_BOUND",
     "MOST_PIECES",
+    "FEW_PLACES",
     "MOST_BLOCKS",
     "MOST_RESTS",
     "MOST_LANES",
