@@ -12,6 +12,7 @@ from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter, Scalar
 from tilewright.graph.types import SUM, Operator, Tensor
 
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
+BYTES = frozenset(("int8", "uint8"))
 HALVES = frozenset(("float16", "bfloat16"))
 SHORT_TYPES = frozenset(
     (

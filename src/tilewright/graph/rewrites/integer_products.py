@@ -16,7 +16,7 @@ from math import isfinite, prod
 
 import numpy as np
 
-from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -24,7 +24,6 @@ from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
-BYTES = ("uint8", "int8")
 LARGEST_SUM = 2**31 - 1
 SMALLEST_FACTOR, LARGEST_RESULT = 2.0**-126, 2.0**127
 """Within these no scale and no scaled sum of float32 leaves the normal numbers."""

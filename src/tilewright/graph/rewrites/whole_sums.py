@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
 
-from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Load, apply, rewrite
 from tilewright.graph.types import Access, Graph, Operator
 
-BYTES = ("uint8", "int8")
 LARGEST_CENTRED = 255
 """Of the magnitude of a byte less another one of its type."""
 

@@ -8,13 +8,13 @@ quarter of one of floats, beside products that are four times as fast.
 from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.exactness import BYTES
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
 from tilewright.plan.algorithms import pointwise
 from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.product_roles import (
-    BYTES,
     Change,
     ProductRoles,
     extents,

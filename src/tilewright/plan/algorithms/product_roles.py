@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.exactness import BYTES
 from tilewright.graph.index import Index, constant, floordiv, mod
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites.rename import unused
@@ -20,8 +21,6 @@ Build = Callable[..., tuple[Operator, Tensor]]
 Change = Callable[[Build], Build]
 """Of the builder of a map that moves elements: that of a map which also changes each of them."""
 
-BYTES = frozenset(("int8", "uint8"))
-"""Types that vectors of float32 hold, so that these move them."""
 MOVED = Load(0)
 """The body of a map that only moves elements."""
 

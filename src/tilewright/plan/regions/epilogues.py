@@ -105,6 +105,12 @@ def in_registers(chain: Chain) -> tuple[str, ...]:
     return tuple(tensor for one in epilogues(chain) if one.element_type(chain) for tensor in _passed(chain, one))
 
 
+def uncut_axes(chain: Chain, operator: Operator) -> frozenset[str]:
+    """The axes of a sum that no loop may cut: all, where it is in registers until it is complete."""
+    is_in_registers = operator.write.tensor in in_registers(chain)
+    return frozenset(axis.name for axis in operator.reduction_axes()) if is_in_registers else frozenset()
+
+
 def _passed(chain: Chain, epilogue: Epilogue) -> tuple[str, ...]:
     """The sums and what the maps make of them, but for the last one."""
     return tuple(chain.operator(name).write.tensor for name in (epilogue.contraction, *epilogue.maps[:-1]))

@@ -25,7 +25,7 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.likeness import axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
-from tilewright.plan.regions.epilogues import in_registers
+from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.space.schedule_space import axis_multiple
@@ -159,7 +159,7 @@ def _with_loops(whole: Passing, best: _Decision) -> _Decision:
     """The best loops inside an operator's block, if there are any worth it, given what it does without."""
     context, around, member = whole.context, whole.around, whole.view
     roles = context.roles[member.operator.name]
-    uncut = {roles.depth} if member.operator.write.tensor in in_registers(context.chain) else set[str | None]()
+    uncut = uncut_axes(context.chain, member.operator)
     choices = {
         axis: (int(member.tiles[axis]),) if axis in uncut else _inner_tiles(context, axis, int(member.tiles[axis]))
         for axis in (roles.row, roles.column, roles.depth)

@@ -20,7 +20,7 @@ from tilewright.plan.chain_analysis import derived_once
 from tilewright.plan.chains import equal_axes, tensor_axes
 from tilewright.plan.loop_orders import fused_schedule, storage_below
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.regions.epilogues import in_registers
+from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, reordered, view_outer_loops
 from tilewright.plan.regions.packed_sums import rows_of_packed_sum
@@ -118,9 +118,7 @@ class Space:
         """
         if operator.name not in self.context.kernels or len(self.context.chain.operators) == 1:
             return ((),)
-        inner_axes = operator.axis_names - set(outer_loops)
-        if operator.write.tensor in in_registers(self.context.chain):
-            inner_axes -= {axis.name for axis in operator.reduction_axes()}
+        inner_axes = operator.axis_names - set(outer_loops) - uncut_axes(self.context.chain, operator)
         free = [tuple(axis for axis in group if axis in inner_axes) for group in self.groups]
         free = self._together(operator, [group for group in free if group])
         return ((), *map(_flattened, permutations(free))) if free else ((),)

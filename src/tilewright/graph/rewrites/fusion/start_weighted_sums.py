@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.exactness import BYTES, scalar_element_type
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.readers import read_once
@@ -16,7 +16,6 @@ from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
-BYTES = frozenset(("int8", "uint8"))
 MOST_STEPS = 2
 """Functions of a byte that every window that sees it computes again: less a zero point, times a scale."""
 

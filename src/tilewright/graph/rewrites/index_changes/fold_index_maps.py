@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
+from tilewright.graph.exactness import BYTES
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator, planned_extent
-
-BYTES = frozenset(("int8", "uint8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +36,15 @@ class FoldIndexMaps:
         changes: dict[str, Operator] = {}
         operators = []
         for operator in graph.operators:
-            folded = replace(operator, reads=tuple(self._through(operator, access, changes, graph) for access in operator.reads))
+            folded = replace(operator, reads=tuple(self._seen(operator, access, changes, graph) for access in operator.reads))
             is_foldable = folded.is_index_change() and is_invertible(folded) and _keeps_type(folded, graph)
             if is_foldable and (folded.write.tensor not in made or _keeps_order(folded, graph)):
                 changes[folded.write.tensor] = folded
             operators.append(folded)
         return with_operators(graph, operators)
 
-    def _through(self, operator: Operator, access: Access, changes: dict[str, Operator], graph: Graph) -> Access:
+    def _seen(self, operator: Operator, access: Access, changes: dict[str, Operator], graph: Graph) -> Access:
+        """A read of the source of the change before it, or as it is."""
         through = _through(operator, access, changes)
         is_turned = self.turns_bytes and _reads_groups(operator, access, graph) and not _reads_groups(operator, through, graph)
         return access if is_turned else through

@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.contrib.parameters import BYTES, MICROSOFT
+from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
 from tilewright.frontend.onnx.operators.quantization.dynamic_quantize_linear import DynamicQuantizeLinear
 from tilewright.frontend.onnx.operators.quantization.integer_matmul import lowered_exact_matmul
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
@@ -24,6 +24,7 @@ from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, 
 from tilewright.frontend.onnx.operators.recurrent.lstm import LSTM
 from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.exactness import BYTES
 from tilewright.graph.extents import times
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import shape_text

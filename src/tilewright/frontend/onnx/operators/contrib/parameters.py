@@ -11,15 +11,13 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.exactness import BYTES
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
 MICROSOFT = "com.microsoft"
 """The domain of onnxruntime's own operators."""
-
-BYTES = ("uint8", "int8")
-"""The types of quantised operands."""
 
 
 def check_operand(

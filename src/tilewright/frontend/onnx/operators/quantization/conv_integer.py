@@ -22,12 +22,10 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
 from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.windows import Window
-from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import PRODUCT, Tensor
-
-BYTES = frozenset(("int8", "uint8"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,13 +14,13 @@ import numpy as np
 
 from tilewright.errors import Undecided, UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.exactness import BYTES
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent
 from tilewright.graph.types import Extent, Tensor
 
 Operand: TypeAlias = tuple[Tensor, Tensor | None]
 """Bytes and their zero point."""
 
-BYTES = frozenset(("int8", "uint8"))
 LARGEST = 2**31 - 1
 """Of int32."""
 
