@@ -26,6 +26,7 @@ from tilewright.backends.registry import for_machine
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import TilewrightError, bugs_reported
 from tilewright.graph.constant_recipe import Recipe, recipe
+from tilewright.graph.licences import Licence
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
@@ -54,7 +55,10 @@ from tilewright.graph.rewrites.index_changes.share_blocks import ShareBlocks
 from tilewright.graph.rewrites.index_changes.single_columns import SingleColumns
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
 from tilewright.graph.rewrites.integer_products import IntegerProducts
+from tilewright.graph.rewrites.keep_roundings import KeepRoundings
+from tilewright.graph.rewrites.mark_exact import MarkExact, check_licence, with_inherited_marks
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
+from tilewright.graph.rewrites.reciprocals import Reciprocals
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.rewrites.short_products import ShortProducts
@@ -93,6 +97,7 @@ REWRITES: tuple[Rewrite, ...] = (
     ConstantVectors(),  # when no index change is between constants and those who read them
     Literals(),  # before CommonSubexpressions: a formula is the same whether its number was written as an array or not
     CommonSubexpressions(),  # before FoldWrites: afterwards equal operators would write to different places
+    MarkExact(),  # before anything rounds otherwise, when a choice and its comparison read one tensor even if it was written twice
     FoldWrites(),  # before ElementTypes, whose conversions would stand between an operator and the index change behind it
     ElementTypes(),  # before maps are fused: conversions are maps, which then join their neighbours
     SingleColumns(),  # before FlattenTensors, which then takes a column's dimension for none
@@ -103,6 +108,7 @@ REWRITES: tuple[Rewrite, ...] = (
     PositionsForMasks(),  # before InlineConditions: a mask that is computed moves to where it is used
     InlineConditions(),  # before FuseRowReductions: a masked softmax is known with its condition inside
     CanonicalBodies(),  # before anything that compares formulas
+    Reciprocals(),  # as it
     FuseRowReductions(matches_only=True),  # before FuseMaps, which would take maps of softmax or norms into their neighbours
     FuseMaps(),  # before passes that look for a formula in one body
     RecogniseFunctions(),  # before FuseRowReductions takes the maps around rows: gelu is a function of a point, not of a row
@@ -117,6 +123,7 @@ REWRITES: tuple[Rewrite, ...] = (
 """In this order; each with the reason for its position."""
 
 PLANNING_FORMS: tuple[Rewrite, ...] = (
+    KeepRoundings(),  # when maps are fused, whose sums could take products in
     SplitAxes(),  # after all fusion, for which operators need the same axes
     HoistMasks(),  # last: FuseMaps would put a mask back into the map that it is taken from
 )
@@ -199,6 +206,10 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
     products = frozenset(kernel.element_types[:2] for kernel in registry.for_machine(machine, element_types=None))
     steps: list[Rewrite] = []
     for step in REWRITES:
+        if precision is Precision.STRICT and step.licence is Licence.QUANTISED:
+            continue
+        if isinstance(step, MarkExact):
+            step = replace(step, everywhere=precision is Precision.STRICT)
         if isinstance(step, ElementTypes):
             steps += [ShortProducts()] if precision is Precision.BF16 else []
             step = replace(step, products=products)
@@ -207,10 +218,12 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
 
 
 def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS)) -> Graph:
-    """Run every rewrite, with the verifier after each."""
+    """Run every rewrite, with the verifier after each; new tensors inherit exactness marks from those that they make."""
     for step in steps:
         before, graph = graph, step.run(graph)
+        graph = with_inherited_marks(graph, before)
         verify(graph, before)
+        check_licence(graph, before, step)
     return graph
 
 

@@ -38,7 +38,9 @@ class ScalarFunction:
 
 REPORT_NOT_FINITE = "report_not_finite"
 """The identity. Generated code says to its caller that it met a NaN or an infinity: results may be wrong then where they would
-be finite, and the caller computes all of them again by other algorithms (`Accuracy.CHECKED`)."""
+be finite, and the caller computes all of them again by other algorithms (`Licence.CHECKED`)."""
+ROUNDED = "rounded"
+"""The identity. A product in it is rounded before it is added to something, and a row is divided by what is in it."""
 
 
 def _reciprocal(x: Any) -> Any:
@@ -65,6 +67,7 @@ _STRICT = (
     ("fmod", 2, np.fmod),
     ("floor_divide", 2, np.floor_divide),
     (REPORT_NOT_FINITE, 1, _identity),
+    (ROUNDED, 1, _identity),
 )
 _REAL = (
     ("divide", 2, np.divide),

@@ -237,10 +237,16 @@ class Tensor:
     """How large elements are at most, of a constant of short integers; None where nothing beyond the type is known."""
     entries: tuple[float, ...] | None = None
     """The elements in row-major order, of a small constant whose values generated code may hold; None of all others."""
+    needs_exact: bool = False
+    """Whether a discontinuous function reads it: only exact rewrites may change how it is computed (`graph/licences.py`)."""
+    is_extreme: bool = False
+    """Whether a constant has elements so large or small that products with other constants may leave the range of its type."""
 
     def __repr__(self) -> str:
         known = f", magnitudes={self.magnitudes!r}" if self.magnitudes is not None else ""
         known += f", entries={self.entries!r}" if self.entries is not None else ""
+        known += ", needs_exact=True" if self.needs_exact else ""
+        known += ", is_extreme=True" if self.is_extreme else ""
         return f"Tensor(name={self.name!r}, shape={self.shape!r}, dtype={self.dtype!r}{known})"
 
     @property

@@ -18,6 +18,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
 from tilewright.graph.rewrites.fusion.compose import consumer_positions
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
+from tilewright.graph.rewrites.reciprocals import Reciprocals
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
@@ -29,8 +30,8 @@ from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.whole_model.partition import partition
 
 EVERY = (*REWRITES, *PLANNING_FORMS)
-EXACT = tuple(one for one in EVERY if not isinstance(one, CanonicalBodies))
-"""What rounds no literals: these change nothing but the order of float64 operations."""
+EXACT = tuple(one for one in EVERY if not isinstance(one, CanonicalBodies | Reciprocals))
+"""What rounds no literals and no reciprocals: these change nothing but the order of float64 operations."""
 
 IN_PIECES = tuple(one for one in EVERY if not isinstance(one, FuseRowReductions))
 """What leaves formulas of rows in the pieces in which they are written."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Graph
 
 
@@ -13,6 +14,11 @@ class Rewrite(Protocol):
     @property
     def name(self) -> str:
         """How dumps and logs call it."""
+        ...
+
+    @property
+    def licence(self) -> Licence:
+        """How it may change values: where a discontinuous function reads them, only `EXACT` and `QUANTISED` change anything."""
         ...
 
     def run(self, graph: Graph) -> Graph:

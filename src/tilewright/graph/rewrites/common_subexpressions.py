@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.types import Graph, Operator, Tensor
 
@@ -13,6 +15,7 @@ from tilewright.graph.types import Graph, Operator, Tensor
 class CommonSubexpressions:
     """The first of equal operators stays; who reads another one's result reads the first one's. Outputs keep their names."""
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "common-subexpressions"
 
     def run(self, graph: Graph) -> Graph:

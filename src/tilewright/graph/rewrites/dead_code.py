@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph
 
@@ -12,6 +14,7 @@ from tilewright.graph.types import Graph
 class DeadCode:
     """Walks back from the outputs; inputs stay, used or not."""
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "dead-code"
 
     def run(self, graph: Graph) -> Graph:

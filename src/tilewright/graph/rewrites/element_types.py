@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.fusion.lossless import is_condition
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
@@ -25,6 +27,7 @@ class ElementTypes:
 
     products: frozenset[tuple[str, str]] = frozenset()
     """The element types of operands that kernels multiply as they are, besides float32."""
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "element-types"
 
     def run(self, graph: Graph) -> Graph:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isinf
+from typing import ClassVar
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -25,17 +27,20 @@ class FoldScales:
     Only tensors in float32 that nobody else reads change their values: what is never read at all is removed before.
     """
 
+    licence: ClassVar[Licence] = Licence.ROUNDING
     name: str = "fold-scales"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
         free = read_once(graph) & {tensor.name for tensor in graph.tensors if tensor.dtype == "float32"}
         operators = {operator.write.tensor: operator for operator in graph.operators}
         for operator in graph.operators:
             if operator.is_row_reduction() and operator.reduction is not None and operator.body == Load(0):
                 factor, access, changed = _without_factor(operator, operator.reads[0], operators, free)
                 reduction = scaled_reduction(operator.reduction, factor) if factor != 1 else None
-                if reduction is not None:
+                group = [operator, *(operators[tensor] for tensor in changed)]
+                if reduction is not None and self.licence.permits_operators(group, tensors):
                     reads = (access, *operator.reads[1:])  # its states and its finish may load the others
                     operators |= {**changed, operator.write.tensor: replace(operator, reads=reads, reduction=reduction)}
         return with_operators(graph, operators.values())

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tilewright.graph.conditions import conjuncts, constraint_of
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
@@ -19,6 +21,7 @@ class HoistMasks:
     Only where a reduction reads the mask, which may then be left out of whole blocks.
     """
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "hoist-masks"
 
     def run(self, graph: Graph) -> Graph:

@@ -13,10 +13,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
+from typing import ClassVar
 
 import numpy as np
 
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -48,6 +50,7 @@ class IntegerProducts:
     becomes padding with the zero point, which has to be a constant.
     """
 
+    licence: ClassVar[Licence] = Licence.QUANTISED
     name: str = "integer-products"
 
     def run(self, graph: Graph) -> Graph:

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tilewright.graph.constant_values import is_mask
 from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Constant, Graph, Operator
@@ -27,6 +28,7 @@ Bools = np.ndarray[Any, np.dtype[np.bool_]]
 class PositionsForMasks:
     """A map that reads a constant of truth values, or of 0 and -inf, computes it from the positions along one or two axes."""
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "positions-for-masks"
 
     def run(self, graph: Graph) -> Graph:

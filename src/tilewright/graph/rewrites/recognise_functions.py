@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
+from tilewright.graph.rewrites.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
 from tilewright.graph.special_functions import CUBIC, SQRT_2_OVER_PI
@@ -43,20 +46,24 @@ class RecogniseFunctions:
     Results are those of exact arithmetic: named functions are at least as accurate as what they stand for.
     """
 
+    licence: ClassVar[Licence] = Licence.ROUNDING
     name: str = "recognise-functions"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with named functions in the place of their compositions."""
-        return with_operators(graph, [_with_names(operator) for operator in graph.operators])
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        return with_operators(graph, [_with_names(operator, tensors) for operator in graph.operators])
 
 
-def _with_names(operator: Operator) -> Operator:
+def _with_names(operator: Operator, tensors: Types) -> Operator:
     """The operator with named functions in its body; the constants of a formula may be those of float32, so not in float64."""
-    return operator if operator.accumulator == "float64" else replace(operator, body=recognised(operator.body))
+    if operator.accumulator == "float64" or not any(map(_may_belong, subexpressions(operator.body))):
+        return operator
+    return replace(operator, body=recognised(operator.body, exact_parts_of(operator, tensors)))
 
 
-def recognised(scalar: Scalar) -> Scalar:
-    """An expression with named functions in the place of their compositions.
+def recognised(scalar: Scalar, exact: Collection[Scalar] = ()) -> Scalar:
+    """An expression with named functions in the place of their compositions, but for parts that must be exact.
 
     >>> from tilewright.graph.scalar import Load
     >>> recognised(apply("divide", Load(0), apply("add", Literal(1.0), apply("exp", apply("negative", Load(0))))))
@@ -64,11 +71,11 @@ def recognised(scalar: Scalar) -> Scalar:
     """
     if not isinstance(scalar, Apply) or not any(_may_belong(node) for node in subexpressions(scalar)):
         return scalar
-    found = _named(scalar)
+    found = _named(scalar) if scalar not in exact else None
     if found is not None:
-        return recognised(found)
-    whole = Apply(scalar.function, tuple(recognised(operand) for operand in scalar.operands))
-    return whole if whole == scalar else recognised(whole)
+        return recognised(found, exact)
+    whole = Apply(scalar.function, tuple(recognised(operand, exact) for operand in scalar.operands))
+    return whole if whole == scalar else recognised(whole, exact)
 
 
 def _may_belong(node: Scalar) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
@@ -15,6 +17,7 @@ from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 class SeparateOutputs:
     """An output that is an input, a constant, or an output already is a copy, under another name, in the same place."""
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "separate-outputs"
 
     def run(self, graph: Graph) -> Graph:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
@@ -22,6 +24,7 @@ class ShortProducts:
     rounded at every call. So do windows and all other reads that are not affine, and what is summed in another type.
     """
 
+    licence: ClassVar[Licence] = Licence.ROUNDING
     name: str = "short-products"
 
     def run(self, graph: Graph) -> Graph:
@@ -48,7 +51,8 @@ class _Rounding:
         types = {self.tensors[access.tensor].dtype for access in (*operator.reads, operator.write)}
         constant = [access.tensor in weights for access in operator.reads]
         is_float = operator.accumulator == "float32" and types == {"float32"}
-        if not (operator.is_contraction() and is_float and any(constant) and not all(constant)):
+        is_free = ShortProducts.licence.permits_operators((operator,), self.tensors)
+        if not (operator.is_contraction() and is_float and is_free and any(constant) and not all(constant)):
             yield operator
             return
         for tensor in dict.fromkeys(access.tensor for access in operator.reads):

@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Load, apply, rewrite
 from tilewright.graph.types import Access, Graph, Operator
@@ -28,6 +30,7 @@ class WholeSums:
     lookups of readers keep the int32 tensor, as do readers in other types.
     """
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "whole-sums"
 
     def run(self, graph: Graph) -> Graph:

@@ -80,6 +80,7 @@ TW_INLINE double tw_reciprocal_float64(double a) { return 1 / a; }
 TW_INLINE double tw_negative_float64(double a) { return -a; }
 TW_INLINE double tw_square_float64(double a) { return a * a; }
 TW_INLINE double tw_abs_float64(double a) { return __builtin_fabs(a); }
+TW_INLINE double tw_rounded_float64(double a) { return a; }
 TW_INLINE double tw_sqrt_float64(double a) { return __builtin_sqrt(a); }
 TW_INLINE double tw_sign_float64(double a) { return a > 0 ? 1 : a < 0 ? -1 : a + 0.0; }
 TW_INLINE double tw_maximum_float64(double a, double b) { return a > b || a != a ? a : b; }

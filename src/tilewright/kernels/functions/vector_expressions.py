@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
+from tilewright.graph.scalar_functions import REPORT_NOT_FINITE, ROUNDED
 from tilewright.kernels.functions.lane_functions import OF_ONE, OF_TWO
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 
@@ -27,6 +27,7 @@ VALUES: Mapping[str, str] = {
     "round": "tw_nearest({})",
     "floor_divide": "tw_whole_quotient({}, {})",
     REPORT_NOT_FINITE: "tw_report_not_finite(caller, {})",
+    ROUNDED: "{}",
 }
 CONDITIONS: Mapping[str, str] = {
     "less": "tw_less({}, {})",

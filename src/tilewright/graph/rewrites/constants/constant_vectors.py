@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator
 
@@ -20,6 +22,7 @@ class ConstantVectors:
     Dimensions of a guard, or of positions that are looked up, are not moved.
     """
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "constant-vectors"
 
     def run(self, graph: Graph) -> Graph:

@@ -10,9 +10,11 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from typing import ClassVar
 
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.readers import read_once
@@ -30,6 +32,7 @@ class FoldAffineIntoWeights:
     out, what they add up may cancel, and (y - 1000) * (y - 1000) would lose all its digits near 1000.
     """
 
+    licence: ClassVar[Licence] = Licence.RANGE
     name: str = "fold-affine-into-weights"
 
     def run(self, graph: Graph) -> Graph:
@@ -70,6 +73,8 @@ class _Folding:
             if product is None or access.tensor not in self.alone or not product.is_product_sum() or access.guard is not None:
                 continue
             if operator.accumulator != "float32" or product.accumulator != "float32":
+                continue
+            if not FoldAffineIntoWeights.licence.permits_operators((product, operator), self.tensors):
                 continue
             changed = self._folded(operator, number, product)
             if changed is not None:
@@ -149,7 +154,8 @@ class _Folding:
         return all(isinstance(node, Load) and self._is_plain_constant(operator.reads[node.read]) for node in leaves)
 
     def _is_plain_constant(self, access: Access) -> bool:
-        return access.tensor in self.constants and access.guard is None and not access.lookups
+        is_moderate = not self.tensors[access.tensor].is_extreme
+        return access.tensor in self.constants and is_moderate and access.guard is None and not access.lookups
 
     def _scaled(
         self, operator: Operator, product: Operator, weight: int, factor: Scalar, positions: Mapping[str, Index]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf, prod
+from typing import ClassVar
 
 from tilewright.graph.constant_values import FEW
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, evaluated
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Constant, Graph, Operator, Tensor
@@ -15,6 +17,7 @@ from tilewright.graph.types import Constant, Graph, Operator, Tensor
 class FoldConstants:
     """Operators of constants alone become constants, as long as all that they read and write is small."""
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "fold-constants"
 
     def run(self, graph: Graph) -> Graph:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tilewright.graph.index import Index
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.fusion.lossless import is_as_read
 from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -20,6 +22,7 @@ class FinishWeightedSums:
     Legal because the finish of a sum is computed once for every element of the result, as the map is.
     """
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "finish-weighted-sums"
 
     def run(self, graph: Graph) -> Graph:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.fusion.compose import inlined, is_invertible
 from tilewright.graph.rewrites.fusion.lossless import is_as_read
 from tilewright.graph.rewrites.readers import read_once
@@ -22,6 +24,7 @@ class FuseMaps:
 
     most_nodes: int = 96
     """In a fused body: operands that stand several times in a formula double it."""
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "fuse-maps"
 
     def run(self, graph: Graph) -> Graph:

@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from typing import ClassVar
 
+from tilewright.graph.discontinuities import exact_parts
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known, matched_reduction
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, rewrite, subexpressions
@@ -35,6 +38,7 @@ class FuseRowReductions:
 
     matches_only: bool = False
     """Whether other formulas stay as they are."""
+    licence: ClassVar[Licence] = Licence.ROUNDING
     name: str = "fuse-row-reductions"
 
     def run(self, graph: Graph) -> Graph:
@@ -146,9 +150,11 @@ class _Region:
         indices = tuple(axis_index(name) if name in kept else Index() for name in self.axes)
         names = tuple(map(_first, value.dimensions, self.axes)) if like_base else value.dimensions
         write = Access(tensor, tuple(Index() if name is None else axis_index(name) for name in names))
+        is_free = FuseRowReductions.licence.permits(self.flow.tensors[name] for name in value.made)
         reduction, used = _with_used_loads(Reduction(value.states, value.scalar))
         reads = (Access(self.base.name, indices), *(self.parameters[number - 1] for number in used))
-        return matched_reduction(Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction))
+        fused = Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction)
+        return matched_reduction(fused) if is_free and not exact_parts(reduction.finish) else fused
 
     def _followers(self) -> Iterator[str]:
         """The tensors made from known ones, in the graph's order; the caller makes them known."""

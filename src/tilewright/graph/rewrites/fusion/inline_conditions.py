@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.fusion.compose import inlined
 from tilewright.graph.rewrites.fusion.lossless import is_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -24,6 +26,7 @@ class InlineConditions:
 
     most_nodes: int = 96
     """In a body that is computed again."""
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "inline-conditions"
 
     def run(self, graph: Graph) -> Graph:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 
 from tilewright.graph.exactness import BYTES, scalar_element_type
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.readers import read_once
@@ -28,6 +30,7 @@ class StartWeightedSums:
     reads a byte of which the map makes what the guard gave there; there has to be such a byte.
     """
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "start-weighted-sums"
 
     def run(self, graph: Graph) -> Graph:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
 from tilewright.graph.exactness import BYTES
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -28,6 +30,7 @@ class FoldIndexMaps:
     """Whether a change that puts constants into another order stays: it is made once, and what reads it is as fast as can be."""
     turns_bytes: bool = False
     """Whether a change stays that puts the steps of a product of bytes side by side: micro kernels read these in groups."""
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "fold-index-maps"
 
     def run(self, graph: Graph) -> Graph:

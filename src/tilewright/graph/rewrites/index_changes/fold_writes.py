@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.weighted_sums import is_weighted_sum
@@ -24,6 +26,7 @@ class FoldWrites:
     keeps_columns: bool = False
     """Whether the last dimension that a contraction or a weighted sum writes stays its last: planning reads the roles of axes
     from it, and the lanes of sums run along it."""
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "fold-writes"
 
     def run(self, graph: Graph) -> Graph:

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import prod
+from typing import ClassVar
 
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
 from tilewright.graph.types import Access, Graph, Operator, planned_extent
 
@@ -19,6 +21,7 @@ class IntegersInOrder:
     """Legal for every tensor that the graph's operators alone see: not for `ends`, inputs and outputs. All accesses follow."""
 
     ends: Collection[str] = ()
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "integers-in-order"
 
     def run(self, graph: Graph) -> Graph:

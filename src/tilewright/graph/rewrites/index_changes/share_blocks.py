@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tilewright.graph.index import Index, floordiv, mod
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.index_changes.split_axes import with_digits
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue
@@ -36,6 +38,7 @@ class ShareBlocks:
 
     least_elements: int = 64
     """Of a block. Results of Winograd's tiles are blocks of 2 or 4, for which a reader would give up long rows of pixels."""
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "share-blocks"
 
     def run(self, graph: Graph) -> Graph:

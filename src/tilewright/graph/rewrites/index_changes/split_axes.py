@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import ClassVar
 
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, subexpressions
 from tilewright.graph.types import Axis, Graph, Operator
@@ -20,6 +22,7 @@ class SplitAxes:
     compute with the position along it, and no read is guarded.
     """
 
+    licence: ClassVar[Licence] = Licence.EXACT
     name: str = "split-axes"
 
     def run(self, graph: Graph) -> Graph:

@@ -1,0 +1,64 @@
+"""Roundings of products that a discontinuous function reads: no multiply-add takes such a product in.
+
+`a * b + c` is one multiply-add, rounded once, wherever last bits are free. Where they decide, code generation is told to round
+the product alone (`ROUNDED`), as the graph says, and to divide the points of a row, not to multiply by a reciprocal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known
+from tilewright.graph.rewrites.mark_exact import Types, exact_parts_of
+from tilewright.graph.rewrites.rebuild import with_operators, with_scalars
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter, Scalar, State, apply, subexpressions
+from tilewright.graph.scalar_functions import ROUNDED
+from tilewright.graph.types import Graph, Operator
+
+PRODUCTS = ("multiply", "square")
+
+
+@dataclass(frozen=True, slots=True)
+class KeepRoundings:
+    """Products and divisors in parts that must be exact are `ROUNDED`; how softmax and norms divide belongs to them."""
+
+    licence: ClassVar[Licence] = Licence.EXACT
+    name: str = "keep-roundings"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph whose exact parts say so in their expressions."""
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        return with_operators(graph, [_kept(operator, tensors) for operator in graph.operators])
+
+
+def _kept(operator: Operator, tensors: Types) -> Operator:
+    if "float" not in operator.accumulator or operator.is_product_sum() or is_known(operator):
+        return operator
+    parts = exact_parts_of(operator, tensors)
+    return with_scalars(operator, lambda scalar: _rounded(scalar, parts)) if any(map(_rounds, parts)) else operator
+
+
+def _rounds(part: Scalar) -> bool:
+    return isinstance(part, Apply) and part.function in ("add", "subtract", "divide")
+
+
+def _rounded(scalar: Scalar, parts: frozenset[Scalar]) -> Scalar:
+    """An expression in which products that are added, and states that divide, are rounded alone if they are in these parts."""
+    if not isinstance(scalar, Apply):
+        return scalar
+    operands = tuple(_rounded(operand, parts) for operand in scalar.operands)
+    if scalar in parts and scalar.function in ("add", "subtract"):
+        operands = tuple(apply(ROUNDED, operand) if is_product(operand) else operand for operand in operands)
+    if scalar in parts and scalar.function == "divide" and isinstance(operands[1], State):
+        operands = (operands[0], apply(ROUNDED, operands[1]))
+    return Apply(scalar.function, operands)
+
+
+def is_product(scalar: Scalar) -> bool:
+    """Whether an expression is a product that a multiply-add would take in; those of positions are exact."""
+    if not isinstance(scalar, Apply) or scalar.function not in PRODUCTS:
+        return False
+    leaves = [part for part in subexpressions(scalar) if not isinstance(part, Apply)]
+    return not all(isinstance(leaf, AxisValue | Literal | Parameter) for leaf in leaves)

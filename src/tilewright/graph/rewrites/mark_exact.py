@@ -1,0 +1,114 @@
+"""Exactness marks: the tensors that a discontinuous function reads, directly or through functions of points and selections.
+
+Rewrites and algorithms that change last bits leave what makes these tensors as it is (`graph/licences.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from tilewright.errors import InternalError
+from tilewright.graph.discontinuities import exact_parts
+from tilewright.graph.exactness import INTEGERS
+from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.fusion.inline_conditions import InlineConditions
+from tilewright.graph.scalar import Load, Point, Scalar, State
+from tilewright.graph.types import Graph, Operator, Tensor
+
+Types = Mapping[str, Tensor]
+
+
+@dataclass(frozen=True, slots=True)
+class MarkExact:
+    """Marks results in floating point, from the outputs back: nothing else changes.
+
+    Sums, means, products, convolutions, softmax and norms end a path; their own results are marked. Maxima and minima of rows and
+    windows, and gathers, hand values on. ArgMax, TopK and NonMaxSuppression over computed scores do not count as discontinuous.
+    """
+
+    everywhere: bool = False
+    """Whether every result is marked (`precision="strict"`), and not those alone that a discontinuous function reads."""
+    licence: ClassVar[Licence] = Licence.EXACT
+    name: str = "mark-exact"
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with its marks, those it has included."""
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        marked = {tensor.name for tensor in graph.tensors if tensor.needs_exact}
+        for operator in reversed(InlineConditions().run(graph).operators):  # a choice is seen with its comparison
+            result, parts = operator.write.tensor, _parts_inside(operator, tensors)
+            if State in map(type, parts) or (self.everywhere and is_float(tensors[result].dtype)):
+                marked.add(result)
+            if result in marked:
+                parts |= _parts_behind(operator)
+            marked.update(_reads(operator, parts, tensors))
+        return replace(graph, tensors=tuple(_marked(tensor) if tensor.name in marked else tensor for tensor in graph.tensors))
+
+
+def with_inherited_marks(graph: Graph, before: Graph) -> Graph:
+    """A graph after a rewrite, whose new tensors, and those with new readers, are marked where they make something marked."""
+    return MarkExact().run(graph) if graph is not before and any(tensor.needs_exact for tensor in graph.tensors) else graph
+
+
+def check_licence(graph: Graph, before: Graph, step: Rewrite) -> None:
+    """Raise `InternalError` where a rewrite has changed what makes a marked result, and its licence does not permit that."""
+    if step.licence.permits(graph.tensors):
+        return
+    same = {id(operator) for operator in graph.operators}
+    exact = {tensor.name for tensor in before.tensors if tensor.needs_exact}
+    changed = [op.name for op in before.operators if op.write.tensor in exact and id(op) not in same]
+    if changed:
+        raise InternalError(f"{step.name} changes last bits of {', '.join(changed)}, which a discontinuous function reads")
+
+
+def is_float(dtype: str) -> bool:
+    """Whether elements have a fraction.
+
+    >>> is_float("float32"), is_float("bfloat16"), is_float("int4"), is_float("bool")
+    (True, True, False, False)
+    """
+    return "float" in dtype
+
+
+def exact_parts_of(operator: Operator, tensors: Types) -> frozenset[Scalar]:
+    """The parts of an operator's expressions that must keep every bit, for its own discontinuous functions or its readers'."""
+    parts = _parts_inside(operator, tensors)
+    if not tensors[operator.write.tensor].needs_exact:
+        return parts
+    finish = exact_parts(operator.reduction.finish, True) if operator.reduction is not None else frozenset()
+    return parts | _parts_behind(operator) | finish
+
+
+def _marked(tensor: Tensor) -> Tensor:
+    return tensor if tensor.needs_exact else replace(tensor, needs_exact=True)
+
+
+def _reads(operator: Operator, parts: frozenset[Scalar], tensors: Types) -> set[str]:
+    """The tensors in floating point that an operator reads in these parts."""
+    read = {access.tensor for number, access in enumerate(operator.reads) if Load(number) in parts}
+    return {name for name in read if is_float(tensors[name].dtype)}
+
+
+def _parts_inside(operator: Operator, tensors: Types) -> frozenset[Scalar]:
+    """The parts that an operator's own discontinuous functions read: casts to integers, where it stores such, are one."""
+    is_cast = not is_float(tensors[operator.write.tensor].dtype) or operator.accumulator in INTEGERS
+    return _parts(operator, is_cast, is_cast)
+
+
+def _parts_behind(operator: Operator) -> frozenset[Scalar]:
+    """The parts that hand values on to the result: all of a map, what a maximum is taken of, nothing of a sum."""
+    return _parts(operator, True, False)
+
+
+def _parts(operator: Operator, is_exact: bool, is_cast: bool) -> frozenset[Scalar]:
+    reduction = operator.reduction
+    if reduction is None:
+        return exact_parts(operator.body, is_exact)
+    parts = exact_parts(reduction.finish, is_cast)
+    selects = isinstance(reduction.finish, State) and all(state.combine in ("maximum", "minimum") for state in reduction.states)
+    for state in reduction.states:
+        parts |= exact_parts(state.contribution, is_exact and selects)
+    return parts | exact_parts(operator.body, Point() in parts)
