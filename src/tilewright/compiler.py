@@ -97,7 +97,7 @@ REWRITES: tuple[Rewrite, ...] = (
     ConstantVectors(),  # when no index change is between constants and those who read them
     Literals(),  # before CommonSubexpressions: a formula is the same whether its number was written as an array or not
     CommonSubexpressions(),  # before FoldWrites: afterwards equal operators would write to different places
-    MarkExact(),  # before anything rounds otherwise, when a choice and its comparison read one tensor even if it was written twice
+    MarkExact(),  # before anything rounds otherwise; behind CommonSubexpressions, so that a choice reads what it compares
     FoldWrites(),  # before ElementTypes, whose conversions would stand between an operator and the index change behind it
     ElementTypes(),  # before maps are fused: conversions are maps, which then join their neighbours
     SingleColumns(),  # before FlattenTensors, which then takes a column's dimension for none

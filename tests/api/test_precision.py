@@ -14,9 +14,10 @@ from tests.support.onnx_models import info, model
 from tilewright.cli.main import main
 from tilewright.errors import DTypeError
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Tensor
 from tilewright.plan.algorithms import as_written
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.whole_model import algorithm_choice
 from tilewright.precision import Precision
 
@@ -31,7 +32,9 @@ def negated(problem: Problem, builder: Builder) -> Tensor:
     return builder.map("negative", builder.matmul(problem.operand(0), problem.operand(1)))
 
 
-NEGATED = Algorithm("negated", Accuracy.TILED, lambda problem: problem.operator.is_contraction(), negated)
+NEGATED = Algorithm(
+    "negated", Licence.RANGE, lambda problem: problem.operator.is_contraction(), negated, precision=Precision.FAST
+)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +42,7 @@ def coarse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """An algorithm of the least accuracy computes products wherever it is allowed; no test finds kernels of it."""
 
     def applicable(problem: Problem, precision: Precision) -> tuple[Algorithm, ...]:
-        is_allowed = precision.allows(NEGATED.accuracy.precision) and NEGATED.applies(problem)
+        is_allowed = NEGATED.is_allowed(problem, precision) and NEGATED.applies(problem)
         return (NEGATED if is_allowed else as_written.ALGORITHM,)
 
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))

@@ -146,7 +146,7 @@ def test_small_integers_are_exact_with_tiles_of_two() -> None:
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("special", [np.nan, np.inf, -np.inf])
 def test_special_values_spread_over_their_tiles_alone(name: str, special: float) -> None:
-    """The reason for `Accuracy.TILED`: sums of nine taps would keep them to nine results."""
+    """The reason for `Licence.RANGE`: sums of nine taps would keep them to nine results."""
     random = np.random.default_rng(0)
     graph = convolved((1, 3, 12, 12), (2, 3, 3, 3), **SAME)
     inputs = {name: random.standard_normal(graph.tensor(name).shape).astype(np.float32) for name in "xw"}
@@ -179,7 +179,7 @@ def layer(batch: Any = 1, *, is_constant: bool = True) -> Graph:
 def is_winograd(graph: Graph, precision: Precision) -> bool:
     plans = compiler.plan(graph, Machine.named("zen4"), precision=precision).plans
     lost = {one.alternative.algorithm for plan in plans for one in plan.rejected if isinstance(one.alternative, OtherAlgorithm)}
-    allowed = {algorithm.name for algorithm in ALGORITHMS if precision.allows(algorithm.accuracy.precision)}
+    allowed = {algorithm.name for algorithm in ALGORITHMS if precision.allows(algorithm.precision)}
     assert not (lost & set(NAMES)) - allowed
     return sum(operator.is_contraction() for plan in plans for operator in plan.chain.operators) > 1
 

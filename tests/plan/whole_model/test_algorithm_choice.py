@@ -14,10 +14,11 @@ from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import registry
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.reasons import Defeat, OtherAlgorithm
 from tilewright.plan.whole_model import algorithm_prices
 from tilewright.plan.whole_model.images import Images
@@ -55,8 +56,8 @@ def is_matrix_product(problem: Problem) -> bool:
     return problem.operator.kind == "matmul"
 
 
-TRANSPOSED = Algorithm("transposed", Accuracy.SAME, is_matrix_product, transposed)
-COPIED = Algorithm("copied", Accuracy.SAME, is_matrix_product, copied)
+TRANSPOSED = Algorithm("transposed", Licence.EXACT, is_matrix_product, transposed)
+COPIED = Algorithm("copied", Licence.EXACT, is_matrix_product, copied)
 
 
 def with_algorithms(monkeypatch: pytest.MonkeyPatch, *algorithms: Algorithm) -> None:
@@ -100,7 +101,7 @@ def test_an_expansion_of_another_shape_is_a_bug(monkeypatch: pytest.MonkeyPatch)
     def wrong(problem: Problem, builder: Builder) -> Tensor:
         return builder.map("relu", problem.operand(0))
 
-    with_algorithms(monkeypatch, Algorithm("wrong", Accuracy.SAME, is_matrix_product, wrong))
+    with_algorithms(monkeypatch, Algorithm("wrong", Licence.EXACT, is_matrix_product, wrong))
     with pytest.raises(Exception, match="wrong makes"):
         compiler.plan(product(8, 4, 12), MACHINE)
 

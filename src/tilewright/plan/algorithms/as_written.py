@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Tensor
 from tilewright.kernels import registry
 from tilewright.plan.algorithms import widened_operands
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 
 
 def applies(problem: Problem) -> bool:
@@ -29,4 +30,4 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     return problem.result
 
 
-ALGORITHM = Algorithm("as written", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("as written", Licence.EXACT, applies, expand)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, sliding_product
 from tilewright.plan.algorithms.product_roles import plain, points
 from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM
@@ -42,4 +43,4 @@ def _sums(sliding: SlidingProduct, weights: Access) -> Operator:
     return replace(operator, axes=(*outer, *sliding.taps), reads=reads, body=Load(0), reduction=WEIGHTED_SUM)
 
 
-ALGORITHM = Algorithm("channel lanes", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("channel lanes", Licence.EXACT, applies, expand)

@@ -1,30 +1,15 @@
-"""What an algorithm is: a way to compute one operator by a small graph of operators, and the accuracy that it keeps."""
+"""What an algorithm is: a way to compute one operator by a small graph of operators, and the licence that it needs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Operator, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
-
-
-class Accuracy(StrEnum):
-    """How results differ from those of the operator as it is written; the value is the text that `explain` prints."""
-
-    SAME = "the same operations"
-    EXACT = "the same results, by other operations"
-    REORDERED = "the same products, added in another order"
-    CHECKED = "products of sums over a tile of the image; results that are not finite are computed again without"
-    TILED = "products of sums over a tile of the image: errors are relative to its largest element"
-
-    @property
-    def precision(self) -> Precision:
-        """The precision that an algorithm of this accuracy needs."""
-        return {Accuracy.CHECKED: Precision.FLOAT32, Accuracy.TILED: Precision.FAST}.get(self, Precision.STRICT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +48,16 @@ class Algorithm:
 
     name: str
     """As `explain` prints it."""
-    accuracy: Accuracy
+    licence: Licence
+    """How results may differ from those of the operator as it is written. A checked one applies `report_not_finite` to them."""
     applies: Callable[[Problem], bool]
     expand: Callable[[Problem, Builder], Tensor]
     reads_tiles: bool = False
     """Whether it reads its operands by tiles that overlap by half or more: then these lie in memory, and chains end before it.
     What makes them would run again for each tile, which no price has favoured, and looking for it takes most of the planning."""
+    precision: Precision = Precision.STRICT
+    """What it needs at least: errors relative to the largest element of a tile are those of "float32" or, if larger, "fast"."""
+
+    def is_allowed(self, problem: Problem, precision: Precision) -> bool:
+        """Whether an operator may be computed so, whatever it is."""
+        return precision.allows(self.precision) and self.licence.permits([problem.result])

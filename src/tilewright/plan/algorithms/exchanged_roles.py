@@ -12,8 +12,9 @@ from math import prod
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Operator, Tensor, planned_extent
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.types import ContractionRoles
 
@@ -59,4 +60,4 @@ def _row_dimension(operator: Operator) -> int | None:
     return next((number for number, index in enumerate(indices) if row is not None and index == axis(row)), None)
 
 
-ALGORITHM = Algorithm("exchanged roles", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("exchanged roles", Licence.EXACT, applies, expand)

@@ -11,8 +11,9 @@ from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Guard, Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.pixels_of_bytes import MANY_CHANNELS, is_of_bytes
 from tilewright.plan.algorithms.product_roles import (
@@ -116,4 +117,4 @@ def _product(
     return operator, Tensor(result, extents(kept), roles.problem.result.dtype)
 
 
-ALGORITHM = Algorithm("few channels", Accuracy.EXACT, applies, expand)
+ALGORITHM = Algorithm("few channels", Licence.EXACT, applies, expand)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.plan.algorithms import im2col, pointwise, windows_by_columns
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import sliding_product
 from tilewright.plan.algorithms.pixels_of_bytes import is_of_bytes
 from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, number, parallel, plain, points, roles_of
@@ -80,4 +81,4 @@ def _product(
     return operator, Tensor(result, (*extents(roles.batch), points((p,)), points(channels)), problem.result.dtype)
 
 
-ALGORITHM = Algorithm("filter lanes", Accuracy.REORDERED, applies, expand)
+ALGORITHM = Algorithm("filter lanes", Licence.EXACT, applies, expand)

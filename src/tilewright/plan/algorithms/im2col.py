@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
 from tilewright.plan.algorithms import pixels_of_bytes
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.product_roles import (
     ProductRoles,
     digits,
@@ -67,4 +68,4 @@ def filters_in_rows(roles: ProductRoles, *, name: str, result: str) -> tuple[Ope
     return moved(roles, (m, q), read, plain((m, q)), extents((m, q)), "filters", name=name, result=result)
 
 
-ALGORITHM = Algorithm("im2col", Accuracy.REORDERED, applies, expand)
+ALGORITHM = Algorithm("im2col", Licence.EXACT, applies, expand)

@@ -7,10 +7,11 @@ from itertools import product
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, constant
+from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
 from tilewright.plan.algorithms import channel_lanes, sliding_sums
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import points
 
@@ -64,4 +65,4 @@ def _position(sliding: SlidingProduct) -> tuple[Index, ...]:
     return (*sliding.image_dimensions(), *(slide.position() for slide in sliding.slides))
 
 
-ALGORITHM = Algorithm("map of taps", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("map of taps", Licence.EXACT, applies, expand)

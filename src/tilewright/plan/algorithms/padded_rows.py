@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor, element_bytes
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, filters_by, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import extents, moved, parallel, plain, points
 
@@ -74,4 +75,4 @@ def _product(sliding: SlidingProduct, image: Access, weights: Access, *, name: s
     return operator, Tensor(result, problem.result.shape, problem.result.dtype)
 
 
-ALGORITHM = Algorithm("padded rows", Accuracy.REORDERED, applies, expand)
+ALGORITHM = Algorithm("padded rows", Licence.EXACT, applies, expand)

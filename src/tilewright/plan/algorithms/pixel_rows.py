@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, number, plain, points
 
@@ -76,4 +77,4 @@ def _product(sliding: SlidingProduct, image: Access, filters: Tensor, *, name: s
     return operator, Tensor(result, shape, roles.problem.result.dtype)
 
 
-ALGORITHM = Algorithm("pixel rows", Accuracy.REORDERED, applies, expand)
+ALGORITHM = Algorithm("pixel rows", Licence.EXACT, applies, expand)

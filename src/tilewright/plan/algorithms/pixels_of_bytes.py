@@ -10,9 +10,10 @@ from __future__ import annotations
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
 from tilewright.plan.algorithms import pointwise
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.product_roles import (
     Change,
@@ -149,4 +150,4 @@ def _product(
     return operator, Tensor(result, extents(kept), roles.problem.result.dtype)
 
 
-ALGORITHM = Algorithm("pixels of bytes", Accuracy.EXACT, applies, expand)
+ALGORITHM = Algorithm("pixels of bytes", Licence.EXACT, applies, expand)

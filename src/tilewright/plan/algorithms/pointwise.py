@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Axis, Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.product_roles import (
     ProductRoles,
     digits,
@@ -59,4 +60,4 @@ def _in_a_row(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator,
     return moved(roles, axes, Access(tensor.name, read), plain(axes), shape, "reshape", name=name, result=result)
 
 
-ALGORITHM = Algorithm("pointwise", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("pointwise", Licence.EXACT, applies, expand)

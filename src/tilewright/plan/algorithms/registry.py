@@ -13,8 +13,8 @@ from tilewright.precision import Precision
 
 
 def applicable(problem: Problem, precision: Precision = Precision.FLOAT32) -> tuple[Algorithm, ...]:
-    """The algorithms that can compute an operator with a precision, in the order of their names."""
-    allowed = (algorithm for algorithm in registered() if precision.allows(algorithm.accuracy.precision))
+    """The algorithms that may compute an operator with a precision, in the order of their names."""
+    allowed = (algorithm for algorithm in registered() if algorithm.is_allowed(problem, precision))
     return tuple(algorithm for algorithm in allowed if algorithm.applies(problem))
 
 

@@ -13,9 +13,10 @@ from functools import partial
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, floordiv, mod
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor, element_bytes
 from tilewright.plan.algorithms import im2col, windows_by_columns
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
 from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points
 from tilewright.plan.algorithms.windows_by_columns import depth_axes, filters_by_row, row_tap, summed_at_once
@@ -168,4 +169,4 @@ def _placed(blocks: _Blocks, sums: Tensor, *, name: str, result: str) -> tuple[O
     return moved(roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", name=name, result=result)
 
 
-ALGORITHM = Algorithm("row blocks", Accuracy.REORDERED, applies, expand)
+ALGORITHM = Algorithm("row blocks", Licence.EXACT, applies, expand)

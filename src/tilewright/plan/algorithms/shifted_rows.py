@@ -12,8 +12,9 @@ from math import prod
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import plain, points, product_in_place
 
@@ -51,4 +52,4 @@ def _output(sliding: SlidingProduct) -> Index:
     return sum((axis_index(axis.name) * (step if points((axis,)) > 1 else 0) for axis, step in outputs), constant(0))
 
 
-ALGORITHM = Algorithm("shifted rows", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("shifted rows", Licence.EXACT, applies, expand)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import sliding_product
 from tilewright.plan.algorithms.product_roles import points
 from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM, sliding_sum
@@ -39,4 +40,4 @@ def _sums(problem: Problem) -> Operator | None:
     return replace(problem.operator, reads=reads, body=Load(0), reduction=WEIGHTED_SUM)
 
 
-ALGORITHM = Algorithm("sliding sums", Accuracy.SAME, applies, expand)
+ALGORITHM = Algorithm("sliding sums", Licence.EXACT, applies, expand)

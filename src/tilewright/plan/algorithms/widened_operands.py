@@ -10,8 +10,9 @@ from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import HALVES
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 
 
 def applies(problem: Problem) -> bool:
@@ -34,4 +35,4 @@ def _product(problem: Problem, wide: dict[str, str], *, name: str, result: str) 
     return replace(operator, name=name, reads=reads, write=write), replace(problem.result, name=result)
 
 
-ALGORITHM = Algorithm("widened operands", Accuracy.EXACT, applies, expand)
+ALGORITHM = Algorithm("widened operands", Licence.EXACT, applies, expand)

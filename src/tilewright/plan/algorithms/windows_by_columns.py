@@ -15,9 +15,10 @@ from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
 from tilewright.plan.algorithms import pixels_of_bytes
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
 from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points, product_in_place
 
@@ -93,4 +94,4 @@ def _columns(sliding: SlidingProduct) -> tuple[Axis, ...]:
     return sliding.roles.outputs[1:]
 
 
-ALGORITHM = Algorithm("windows by columns", Accuracy.REORDERED, applies, expand)
+ALGORITHM = Algorithm("windows by columns", Licence.EXACT, applies, expand)

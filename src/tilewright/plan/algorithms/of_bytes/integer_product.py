@@ -17,9 +17,10 @@ from math import prod
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.contraction_roles import contraction_roles
 
 LEFT, RIGHT = "uint8", "int8"
@@ -195,4 +196,4 @@ def _parallel(operator: Operator, factor: Factor) -> tuple[Axis, ...]:
     return tuple(axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL and axis.name in used)
 
 
-ALGORITHM = Algorithm("zero points apart", Accuracy.EXACT, applies, expand)
+ALGORITHM = Algorithm("zero points apart", Licence.EXACT, applies, expand)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from functools import partial
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import Tensor
 from tilewright.plan.algorithms import (
     filter_lanes,
@@ -22,7 +23,7 @@ from tilewright.plan.algorithms import (
     shifted_rows,
     windows_by_columns,
 )
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.of_bytes.integer_product import (
     LEFT,
     RIGHT,
@@ -74,8 +75,8 @@ def _types(plain: Problem) -> list[str]:
 
 
 def _with_zero_points(base: Algorithm) -> Algorithm:
-    accuracy = Accuracy.EXACT
-    return Algorithm(f"zero points apart, {base.name}", accuracy, partial(applies, base), partial(expand, base), base.reads_tiles)
+    licence = Licence.EXACT
+    return Algorithm(f"zero points apart, {base.name}", licence, partial(applies, base), partial(expand, base), base.reads_tiles)
 
 
 BASES = (pointwise, im2col, windows_by_columns, shifted_rows, pixel_rows, pixels_of_bytes, filter_lanes, map_of_taps)

@@ -13,12 +13,13 @@ from typing import Protocol
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import few_channels, pixels_of_bytes
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, plain_product
 from tilewright.plan.algorithms.product_roles import Build, Change, roles_of
 
@@ -133,10 +134,10 @@ def _product(problem: Problem, found: list[Factor], *, name: str, result: str) -
 
 def _of_windows(base: Base) -> Algorithm:
     applies, expand = partial(applies_to_windows, base), partial(expand_windows, base)
-    return Algorithm(f"short integers, {base.ALGORITHM.name}", Accuracy.EXACT, applies, expand)
+    return Algorithm(f"short integers, {base.ALGORITHM.name}", Licence.EXACT, applies, expand)
 
 
 ALGORITHMS = (
     *map(_of_windows, (pixels_of_bytes, few_channels)),
-    Algorithm("short integers", Accuracy.EXACT, applies_to_matrices, expand_matrices),
+    Algorithm("short integers", Licence.EXACT, applies_to_matrices, expand_matrices),
 )

@@ -7,9 +7,10 @@ The equation is that of `integer_product.py`. Such kernels are exact for constan
 from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, Tensor
 from tilewright.kernels import registry
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.of_bytes.integer_product import (
     Factor,
     are_bytes,
@@ -54,4 +55,4 @@ def _has_kernel(problem: Problem) -> bool:
     return bool(registry.for_machine(problem.machine, element_types=(SIGNED, SIGNED, "int32")))
 
 
-ALGORITHM = Algorithm("signed bytes", Accuracy.EXACT, applies, expand)
+ALGORITHM = Algorithm("signed bytes", Licence.EXACT, applies, expand)

@@ -24,9 +24,10 @@ import numpy as np
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.of_bytes.integer_product import Factor
 from tilewright.plan.algorithms.of_bytes.short_product import (
     SHORT,
@@ -155,7 +156,7 @@ def _row(entries: Sequence[Scalar], sign: Scalar) -> Scalar:
 def _algorithm(*, tiles_in_rows: bool) -> Algorithm:
     name = "Winograd F(2x2, 3x3) of short integers" + ", tiles in rows" * tiles_in_rows
     offered = _applies_to_short_rows if tiles_in_rows else applies
-    return Algorithm(name, Accuracy.EXACT, offered, partial(expand, tiles_in_rows=tiles_in_rows), reads_tiles=True)
+    return Algorithm(name, Licence.EXACT, offered, partial(expand, tiles_in_rows=tiles_in_rows), reads_tiles=True)
 
 
 ALGORITHMS = _algorithm(tiles_in_rows=False), _algorithm(tiles_in_rows=True)

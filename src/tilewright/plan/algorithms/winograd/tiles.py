@@ -18,7 +18,7 @@ A map puts the results into their places; maps behind the convolution (bias, act
 that do not change between calls are transformed when a kernel is loaded.
 
 Errors are relative to the largest input of a tile (`ToomCook.error_constant`), and a NaN or an infinity spreads over its tile, as
-entries of 0 are multiplied like others: hence `Accuracy.TILED`. Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional
+entries of 0 are multiplied like others: hence `Licence.RANGE`. Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional
 Neural Networks", CVPR 2016, section 4.1.
 """
 
@@ -34,13 +34,15 @@ import numpy as np
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
+from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Scalar, apply
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
-from tilewright.plan.algorithms.definition import Accuracy, Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.product_roles import MOVED, extents, moved, number, parallel, plain, points
 from tilewright.plan.algorithms.winograd.toom_cook import Matrix, ToomCook, toom_cook
+from tilewright.precision import Precision
 
 TAPS = 3
 """Of filters, along both dimensions."""
@@ -50,11 +52,12 @@ SHORT_ROW = 32
 Axes = tuple[Axis, ...]
 
 
-def winograd(outputs: int, accuracy: Accuracy, *, tiles_in_rows: bool = False) -> Algorithm:
-    """The algorithm with tiles of outputs x outputs results, which reports NaN and infinities if its accuracy is `CHECKED`."""
-    expand = partial(_expand, matrices=toom_cook(outputs, TAPS), accuracy=accuracy, tiles_in_rows=tiles_in_rows)
+def winograd(outputs: int, licence: Licence, precision: Precision, *, tiles_in_rows: bool = False) -> Algorithm:
+    """The algorithm with tiles of outputs x outputs results, which reports NaN and infinities if its licence is `CHECKED`."""
+    expand = partial(_expand, matrices=toom_cook(outputs, TAPS), licence=licence, tiles_in_rows=tiles_in_rows)
     name = f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})" + ", tiles in rows" * tiles_in_rows
-    return Algorithm(name, accuracy, _applies_to_short_rows if tiles_in_rows else applies, expand, reads_tiles=True)
+    offered = _applies_to_short_rows if tiles_in_rows else applies
+    return Algorithm(name, licence, offered, expand, reads_tiles=True, precision=precision)
 
 
 def applies(problem: Problem) -> bool:
@@ -93,11 +96,11 @@ def summed_channels(sliding: SlidingProduct) -> Axes:
     return tuple(axis for axis in sliding.channels if axis not in sliding.roles.group)
 
 
-def _expand(problem: Problem, builder: Builder, matrices: ToomCook, accuracy: Accuracy, tiles_in_rows: bool) -> Tensor:
+def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Licence, tiles_in_rows: bool) -> Tensor:
     """The transforms, the products, and every result in its place."""
     sliding = sliding_product(problem)
     assert sliding is not None
-    expansion = Expansion(builder, sliding, matrices, apply(REPORT_NOT_FINITE, MOVED) if accuracy is Accuracy.CHECKED else MOVED)
+    expansion = Expansion(builder, sliding, matrices, apply(REPORT_NOT_FINITE, MOVED) if licence is Licence.CHECKED else MOVED)
     product = expansion.product_of_rows if tiles_in_rows else expansion.products
     return expansion.in_place(expansion.results(product(expansion.data(), expansion.filters())))
 

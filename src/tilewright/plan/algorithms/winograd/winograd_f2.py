@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilewright.plan.algorithms.definition import Accuracy
+from tilewright.graph.licences import Licence
 from tilewright.plan.algorithms.winograd.tiles import winograd
+from tilewright.precision import Precision
 
-ALGORITHM = winograd(outputs=2, accuracy=Accuracy.CHECKED)
+ALGORITHM = winograd(outputs=2, licence=Licence.CHECKED, precision=Precision.FLOAT32)
