@@ -62,6 +62,7 @@ from tilewright.graph.rewrites.reciprocals import Reciprocals
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.rewrites.short_products import ShortProducts
+from tilewright.graph.rewrites.whole_rows import WholeRows
 from tilewright.graph.rewrites.whole_sums import WholeSums
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
@@ -118,6 +119,7 @@ REWRITES: tuple[Rewrite, ...] = (
     DeadCode(),  # before FoldScales, which asks who reads a tensor
     FoldScales(),  # needs the reductions of rows: their factor takes the scale in
     DeadCode(),  # the maps that only scaled
+    WholeRows(),  # when every softmax is known
     CommonSubexpressions(),  # again: formulas that were spelled in different ways are equal now
 )
 """In this order; each with the reason for its position."""

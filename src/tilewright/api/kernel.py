@@ -80,7 +80,7 @@ class Lowered:
         """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
         from tilewright.backends import loading
 
-        artifact = self._artifact()
+        artifact = loading.in_range(self.graph, self._artifact_of)
         if self.is_foreign:
             loading.check_runs_here(artifact, self.machine)
         executable, constants = loading.load(
@@ -99,6 +99,11 @@ class Lowered:
         if "model_plan" in self.__dict__ or is_external(self.machine):
             return self._generate()
         return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate, self.precision)
+
+    def _artifact_of(self, graph: Graph) -> Artifact:
+        """The same of the function's graph, or of one with other facts about its constants."""
+        same = graph is self.graph
+        return (self if same else dataclasses.replace(self, traced=replace(self.traced, graph=graph)))._artifact()
 
     def _strict_artifact(self) -> Artifact:
         return dataclasses.replace(self, precision=Precision.STRICT)._artifact()

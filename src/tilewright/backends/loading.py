@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 from tilewright.backends.checked import Checked, Loaded
 from tilewright.backends.registry import for_machine
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import TilewrightError
+from tilewright.graph.constant_sizes import extreme_constants
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import workers
@@ -23,6 +25,17 @@ def check_runs_here(artifact: Artifact, machine: Machine) -> None:
             why=f"it lacks {', '.join(lacking)}",
             hint="lower(...).explain() works for any target; leave out target= to compile for this machine",
         )
+
+
+def in_range(graph: Graph, generate: Callable[[Graph], Artifact]) -> Artifact:
+    """What is generated of a graph; where it would combine constants of extreme sizes at load, what keeps these apart."""
+    artifact = generate(graph)
+    extreme = extreme_constants(artifact.recipe, graph.constants)
+    new = [tensor.name for tensor in graph.tensors if tensor.name in extreme and not tensor.is_extreme]
+    if not new:
+        return artifact
+    tensors = tuple(replace(tensor, is_extreme=True) if tensor.name in new else tensor for tensor in graph.tensors)
+    return generate(replace(graph, tensors=tensors))
 
 
 def load(

@@ -6,10 +6,11 @@ counts as exact. So does the way in which one function of `scalar_functions` is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 from enum import StrEnum
 
-from tilewright.graph.types import Operator, Tensor
+from tilewright.graph.types import Graph, Operator, Tensor
 
 
 class Licence(StrEnum):
@@ -37,3 +38,13 @@ class Licence(StrEnum):
     def permits_operators(self, operators: Iterable[Operator], tensors: dict[str, Tensor]) -> bool:
         """Whether operators may be replaced by others that make the same, given the tensors by name."""
         return self.permits(tensors[operator.write.tensor] for operator in operators)
+
+
+def with_exact(graph: Graph, names: Collection[str]) -> Graph:
+    """A graph of whose results those of these names, in floating point, are read where every bit counts."""
+    made = {operator.write.tensor for operator in graph.operators}
+    tensors = (
+        replace(tensor, needs_exact=True) if tensor.name in names and tensor.name in made and "float" in tensor.dtype else tensor
+        for tensor in graph.tensors
+    )
+    return replace(graph, tensors=tuple(tensors))

@@ -64,7 +64,7 @@ def planned(graph: Graph, machine: Machine, precision: Precision, fuse: bool | N
 
 def compiled(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None, threads: int | None) -> Compiled:
     """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-    artifact = _artifact(graph, machine, precision, fuse)
+    artifact = loading.in_range(graph, lambda given: _artifact(given, machine, precision, fuse))
     strict = partial(_artifact, graph, machine, Precision.STRICT, fuse)
     executable, constants = loading.load(artifact, graph, machine, threads=threads, copies=True, strict=strict)
     if settings.current().verify:

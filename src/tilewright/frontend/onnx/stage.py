@@ -27,6 +27,7 @@ from tilewright.errors import (
 )
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
+from tilewright.frontend.onnx.later_readers import read_exactly
 from tilewright.frontend.onnx.model import Array, Node
 from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_symbols
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
@@ -34,6 +35,7 @@ from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.builders.builder import Builder, NotKnown
 from tilewright.graph.extents import times
+from tilewright.graph.licences import with_exact
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 
@@ -295,6 +297,9 @@ class _Traversal:
             elif inputs[self.tensors[name].name] != name:
                 same[name] = inputs[self.tensors[name].name]
         graph, used = self._graph(tuple(computed)) if computed else (None, ())
+        exact = read_exactly(node for node, _ in self.waiting)
+        if graph is not None and exact:
+            graph = with_exact(graph, {self.tensors[name].name for name in needed & exact & self.tensors.keys()})
         graph_inputs = tuple(inputs.get(name, name) for name in used)
         return Stage(
             graph,

@@ -35,9 +35,9 @@ def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: 
     sums = windowed(builder, x, window, REDUCTIONS["sum"], 0.0, first)
     counts = element_counts(window, with_padding=with_padding)
     if len(np.unique(counts)) <= 1:
-        return builder.body(apply("multiply", Load(0), Literal(1.0 / float(counts.max(initial=1)))), sums, kind="mean")
-    inverse = (1.0 / counts).astype(x.dtype).reshape(*counts.shape, *(1,) * (len(x.shape) - first - window.rank))
-    return builder.map("multiply", sums, builder.constant(inverse, "inverse_counts"))
+        return builder.body(apply("divide", Load(0), Literal(float(counts.max(initial=1)))), sums, kind="mean")
+    shaped = counts.astype(x.dtype).reshape(*counts.shape, *(1,) * (len(x.shape) - first - window.rank))
+    return builder.map("divide", sums, builder.constant(shaped, "counts"))
 
 
 def run_time_mean(builder: Builder, x: Tensor, given: PaddedWindow, *, with_padding: bool, first: int) -> Tensor:
@@ -51,7 +51,7 @@ def run_time_mean(builder: Builder, x: Tensor, given: PaddedWindow, *, with_padd
     limits = [_limits(given, d, with_padding=with_padding) for d in range(window.rank)]
     taps = prod(k for k, found in zip(window.kernel, limits, strict=True) if found is None)
     if not any(limits):
-        return builder.body(apply("multiply", Load(0), Literal(1.0 / taps)), sums, kind="mean")
+        return builder.body(apply("divide", Load(0), Literal(float(taps))), sums, kind="mean")
     counts = [
         builder.reshape(
             builder.record(_run_time_counts, window, d, found, x.dtype, kind="counts"),
@@ -62,8 +62,7 @@ def run_time_mean(builder: Builder, x: Tensor, given: PaddedWindow, *, with_padd
     ]
     count = reduce(lambda left, right: builder.map("multiply", left, right), counts)
     elements = apply("maximum", apply("multiply", Load(0), Literal(float(taps))), Literal(1.0))
-    inverse = builder.body(apply("divide", Literal(1.0), elements), count, kind="inverse_counts")
-    return builder.map("multiply", sums, inverse)
+    return builder.map("divide", sums, builder.body(elements, count, kind="counts"))
 
 
 def _limits(given: PaddedWindow, d: int, *, with_padding: bool) -> tuple[Extent, Extent] | None:

@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.graph.constant_values import decide, is_moderate
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -29,6 +30,17 @@ def constant_operators(graph: Graph) -> tuple[Operator, ...]:
             known.add(operator.write.tensor)
             found.append(operator)
     return tuple(found)
+
+
+def moderate_constants(graph: Graph) -> set[str]:
+    """The constants of a graph, and what operators make of them, but for those of extreme sizes and what is made of these."""
+    extreme = {tensor.name for tensor in graph.tensors if tensor.is_extreme}
+    extreme |= {name for name, constant in graph.constants if decide(constant.array) and not is_moderate(constant.array)}
+    moderate = {name for name, _ in graph.constants} - extreme
+    for operator in constant_operators(graph):
+        if moderate.issuperset(access.tensor for access in operator.reads):
+            moderate.add(operator.write.tensor)
+    return moderate
 
 
 def split(graph: Graph) -> tuple[Graph, Graph]:

@@ -16,7 +16,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
-from tilewright.graph.rewrites.constants.constant_part import constant_operators
+from tilewright.graph.rewrites.constants.constant_part import moderate_constants
 from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
@@ -37,8 +37,7 @@ class FoldAffineIntoWeights:
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose products have their factors in their weights."""
-        known = {name for name, _ in graph.constants} | {operator.write.tensor for operator in constant_operators(graph)}
-        folding = _Folding(graph, known)
+        folding = _Folding(graph, moderate_constants(graph))
         for operator in graph.operators:
             folding.add(operator)
         if not folding.is_changed:
@@ -154,8 +153,7 @@ class _Folding:
         return all(isinstance(node, Load) and self._is_plain_constant(operator.reads[node.read]) for node in leaves)
 
     def _is_plain_constant(self, access: Access) -> bool:
-        is_moderate = not self.tensors[access.tensor].is_extreme
-        return access.tensor in self.constants and is_moderate and access.guard is None and not access.lookups
+        return access.tensor in self.constants and access.guard is None and not access.lookups
 
     def _scaled(
         self, operator: Operator, product: Operator, weight: int, factor: Scalar, positions: Mapping[str, Index]
