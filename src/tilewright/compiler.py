@@ -131,6 +131,21 @@ PLANNING_FORMS: tuple[Rewrite, ...] = (
 )
 """Shapes that planning wants, once every operator has its algorithm. Earlier passes would undo them."""
 
+SIMPLIFICATIONS: tuple[Rewrite, ...] = (
+    FoldIndexMaps(reorders_constants=True, turns_bytes=True),  # as in REWRITES
+    DeadCode(),
+    FoldWrites(keeps_columns=True),  # an algorithm has chosen them
+    FuseMaps(),  # before FlattenTensors, which may leave two maps with other axes for the same points
+    StartWeightedSums(),  # when maps are as few as they get
+    FinishWeightedSums(),  # as these
+    IntegersInOrder(),  # before FlattenTensors, which may then take the dimensions of pixels for one
+    FlattenTensors(),
+    FoldIndexMaps(reorders_constants=True, turns_bytes=True),
+    DeadCode(),
+    ShareBlocks(),  # after FlattenTensors, which has made pixels one dimension
+)
+"""Behind the expansion of algorithms: their index changes and maps join what is around them."""
+
 _log_codegen = logging.getLogger("tilewright.codegen")
 
 _turn = threading.RLock()
@@ -270,24 +285,18 @@ def _seconds_on_cores(chosen: Chosen, known: KnownDivisions) -> float:
 
 
 def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
-    """A graph, or a part of it, after expansion: index changes and maps of an algorithm join what is around them.
+    """A graph, or a part of it, after expansion; `ends` are the inputs and results whose shapes stay."""
+    return rewrite(graph, [_keeping(step, ends) for step in SIMPLIFICATIONS])
 
-    `ends` are the inputs and results whose shapes stay.
-    """
-    steps = (
-        FoldIndexMaps(reorders_constants=True, turns_bytes=True),  # as in REWRITES
-        DeadCode(),
-        FoldWrites(keeps_columns=True),  # an algorithm has chosen them
-        FuseMaps(),  # before FlattenTensors, which may leave two maps with other axes for the same points
-        StartWeightedSums(),  # when maps are as few as they get
-        FinishWeightedSums(),  # as these
-        IntegersInOrder(ends),  # before FlattenTensors, which may then take the dimensions of pixels for one
-        FlattenTensors(ends),
-        FoldIndexMaps(reorders_constants=True, turns_bytes=True),
-        DeadCode(),
-        ShareBlocks(),  # after FlattenTensors, which has made pixels one dimension
-    )
-    return rewrite(graph, steps)
+
+def _keeping(step: Rewrite, ends: frozenset[str]) -> Rewrite:
+    """A rewrite that leaves the shapes of these tensors."""
+    match step:
+        case IntegersInOrder():
+            return replace(step, ends=ends)
+        case FlattenTensors():
+            return replace(step, kept=ends)
+    return step
 
 
 def plan_and_generate(

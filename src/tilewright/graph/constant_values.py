@@ -13,7 +13,7 @@ FEW = 64
 SAMPLES_PER_DIMENSION = 4
 PIECE_ELEMENTS = 1 << 18
 LARGEST = 2.0**36
-"""Three constants of sizes from its reciprocal up to it, times the root of one or its reciprocal, are normal numbers of float32."""
+"""Three constants of sizes from its reciprocal up to it, times a root of one or its reciprocal, are normal numbers of float32."""
 
 
 def decide(array: Array) -> bool:

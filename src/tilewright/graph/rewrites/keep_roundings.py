@@ -50,15 +50,19 @@ def _rounded(scalar: Scalar, parts: frozenset[Scalar]) -> Scalar:
         return scalar
     operands = tuple(_rounded(operand, parts) for operand in scalar.operands)
     if scalar in parts and scalar.function in ("add", "subtract"):
-        operands = tuple(apply(ROUNDED, operand) if is_product(operand) else operand for operand in operands)
+        operands = tuple(map(rounded_alone, operands))
     if scalar in parts and scalar.function == "divide" and isinstance(operands[1], State):
         operands = (operands[0], apply(ROUNDED, operands[1]))
     return Apply(scalar.function, operands)
 
 
-def is_product(scalar: Scalar) -> bool:
-    """Whether an expression is a product that a multiply-add would take in; those of positions are exact."""
+def rounded_alone(scalar: Scalar) -> Scalar:
+    """An expression that no multiply-add takes in: products are `ROUNDED`, but for those of positions, which are exact.
+
+    >>> rounded_alone(apply("multiply", Load(0), Load(1))).function, rounded_alone(apply("add", Load(0), Load(1))).function
+    ('rounded', 'add')
+    """
     if not isinstance(scalar, Apply) or scalar.function not in PRODUCTS:
-        return False
+        return scalar
     leaves = [part for part in subexpressions(scalar) if not isinstance(part, Apply)]
-    return not all(isinstance(leaf, AxisValue | Literal | Parameter) for leaf in leaves)
+    return scalar if all(isinstance(leaf, AxisValue | Literal | Parameter) for leaf in leaves) else apply(ROUNDED, scalar)

@@ -1,7 +1,7 @@
 """Softmax whose weights, or sums of them, a discontinuous function reads: rows stay whole, and every weight is divided.
 
-The rescaling rules of a reduction let planning sum undivided weights, correct such sums from block to block, and divide them at the
-end (Milakov and Gimelshein 2018, algorithm 3): other terms are then rounded than the operators name.
+The rescaling rules of a reduction let planning sum undivided weights, correct such sums from block to block, and divide them at
+the end (Milakov and Gimelshein 2018, algorithm 3): other terms are then rounded than the operators name.
 """
 
 from __future__ import annotations

@@ -15,7 +15,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tilewright.graph.exactness import has_integer_lanes
+from tilewright.graph.rewrites.keep_roundings import rounded_alone
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
+from tilewright.graph.scalar_functions import ROUNDED
 from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES
@@ -27,7 +29,7 @@ from tilewright.plan.schedule import Schedule, Trip
 
 COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 IN_REGISTERS = COMPARISONS | frozenset(
-    ("add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "abs", "where")
+    ("add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "abs", "where", ROUNDED)
 )
 """Functions of few instructions. Others are left to vector loops over the hot block, which take several rows at a time."""
 OF_QUANTISED = IN_REGISTERS | {"round", "divide"}
@@ -75,6 +77,7 @@ class Epilogue:
             if _is_whole(operator) is is_whole:
                 values = {read: numbers.get((access, is_whole), value) for read, access in enumerate(operator.reads)}
                 value = with_loads(operator.body, values)
+                value = rounded_alone(value) if chain.tensor(operator.write.tensor).needs_exact else value
         return value
 
     def write(self, chain: Chain) -> Access:

@@ -1,0 +1,41 @@
+"""The table of licences: how every rewrite, algorithm and choice of code generation may change values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilewright.codegen.choices import CHOICES
+from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS
+from tilewright.graph.rewrites.short_products import ShortProducts
+from tilewright.plan.algorithms.registry import registered
+from tilewright.precision import Precision
+from tilewright.report.layout import columns
+
+HEADER = ("kind", "name", "licence", "note")
+
+
+def licences() -> list[tuple[str, str, str, str]]:
+    """Rows of kind, name, licence and note, in the order of the pipeline.
+
+    >>> next(row for row in licences() if row[1] == "reciprocals")[:3]
+    ('rewrite', 'reciprocals', 'range')
+    """
+    return [*_rewrites(), *_algorithms(), *(("code", one.name, one.licence.value, one.told_by) for one in CHOICES)]
+
+
+def licences_text() -> str:
+    """The same for a person."""
+    return "\n".join(columns([HEADER, *licences()]))
+
+
+def _rewrites() -> Iterator[tuple[str, str, str, str]]:
+    steps = {step.name: step for step in (*REWRITES, *SIMPLIFICATIONS, *PLANNING_FORMS)}
+    yield from (("rewrite", step.name, step.licence.value, "") for step in steps.values())
+    short = ShortProducts()
+    yield "rewrite", short.name, short.licence.value, f'precision="{Precision.BF16.value}" alone'
+
+
+def _algorithms() -> Iterator[tuple[str, str, str, str]]:
+    for algorithm in registered():
+        needs = "" if algorithm.precision is Precision.STRICT else f'precision="{algorithm.precision.value}" at least'
+        yield "algorithm", algorithm.name, algorithm.licence.value, needs
