@@ -115,6 +115,7 @@ REWRITES: tuple[Rewrite, ...] = (
     RecogniseFunctions(),  # before FuseRowReductions takes the maps around rows: gelu is a function of a point, not of a row
     FoldAffineIntoWeights(),  # when scale and shift behind a product are one map
     FoldWrites(),  # again: an index change may now stand right behind the product whose factors went into its weights
+    FuseRowReductions(exact=True),  # before the others, whose formulas could end in them
     FuseRowReductions(),  # all other functions of rows, of maps that are as few as they get
     DeadCode(),  # before FoldScales, which asks who reads a tensor
     FoldScales(),  # needs the reductions of rows: their factor takes the scale in

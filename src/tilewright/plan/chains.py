@@ -40,8 +40,16 @@ def _chain(operators: Sequence[Operator], tensor: Callable[[str], Tensor], const
         for position, operator in enumerate(operators)
     )
     used = dict.fromkeys(access.tensor for op in operators for access in (*op.reads, op.write))
-    tensors = tuple(map(tensor, used))
+    made = {operator.write.tensor for operator in operators}
+    tensors = tuple(_known_here(tensor(name), name in made) for name in used)
     return Chain("_".join(operator.name for operator in operators), tensors, renamed, tuple(n for n in constants if n in used))
+
+
+def _known_here(tensor: Tensor, is_made: bool) -> Tensor:
+    """A tensor without facts that only matter to who makes it, so that chains that differ by them alone have one plan."""
+    if not tensor.needs_exact and not tensor.is_extreme:
+        return tensor
+    return replace(tensor, needs_exact=tensor.needs_exact and is_made, is_extreme=False)
 
 
 def single_operator_chains(chain: Chain) -> tuple[Chain, ...]:

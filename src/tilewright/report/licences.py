@@ -29,8 +29,8 @@ def licences_text() -> str:
 
 
 def _rewrites() -> Iterator[tuple[str, str, str, str]]:
-    steps = {step.name: step for step in (*REWRITES, *SIMPLIFICATIONS, *PLANNING_FORMS)}
-    yield from (("rewrite", step.name, step.licence.value, "") for step in steps.values())
+    steps = dict.fromkeys((step.name, step.licence.value) for step in (*REWRITES, *SIMPLIFICATIONS, *PLANNING_FORMS))
+    yield from (("rewrite", name, licence, "") for name, licence in steps)
     short = ShortProducts()
     yield "rewrite", short.name, short.licence.value, f'precision="{Precision.BF16.value}" alone'
 

@@ -45,6 +45,7 @@ class MarkExact:
             if result in marked:
                 parts |= _parts_behind(operator)
             marked.update(_reads(operator, parts, tensors))
+        marked -= {*graph.inputs, *dict(graph.constants)}
         return replace(graph, tensors=tuple(_marked(tensor) if tensor.name in marked else tensor for tensor in graph.tensors))
 
 

@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import ClassVar
 
-from tilewright.graph.discontinuities import exact_parts
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
@@ -38,15 +36,23 @@ class FuseRowReductions:
 
     matches_only: bool = False
     """Whether other formulas stay as they are."""
-    licence: ClassVar[Licence] = Licence.ROUNDING
+    exact: bool = False
+    """Whether it fuses the formulas of which a discontinuous function reads a part, as they are written, and these alone."""
     name: str = "fuse-row-reductions"
+
+    @property
+    def licence(self) -> Licence:
+        """Divisions by values of rows become products, and formulas those of softmax and norms, unless it is exact."""
+        return Licence.EXACT if self.exact else Licence.ROUNDING
 
     def run(self, graph: Graph) -> Graph:
         """The graph with one operator for each such formula."""
+        if self.exact and not any(tensor.needs_exact for tensor in graph.tensors):
+            return graph
         flow = _Flow(graph)
         for operator in graph.operators:
             if flow.can_begin(operator):
-                flow.fuse(operator, matches_only=self.matches_only)
+                flow.fuse(operator, matches_only=self.matches_only, exact=self.exact)
         return with_operators(graph, flow.operators.values()) if flow.fused else graph
 
 
@@ -87,11 +93,12 @@ class _Flow:
         """Whether an operator that is still there reduces rows."""
         return self.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator)
 
-    def fuse(self, operator: Operator, *, matches_only: bool) -> None:
+    def fuse(self, operator: Operator, *, matches_only: bool, exact: bool) -> None:
         """Fuse the formula that an operator's reduction belongs to, if there is such a formula."""
         for base in self._bases(operator, MOST_STEPS_BACK):
             region = _Region(self, base)
-            fused = ((region.fused(end), end) for end in region.ends())
+            ends = (end for end in region.ends() if exact is any(self.tensors[name].needs_exact for name in end.made))
+            fused = ((region.fused(end, exact), end) for end in ends)
             found = next((pair for pair in fused if is_known(pair[0]) or not matches_only), None)
             if found is not None:
                 self._replace(found[0], found[1].made)
@@ -140,8 +147,8 @@ class _Region:
                     found.insert(0, value)
         return sorted(found, key=lambda value: -value.reductions)
 
-    def fused(self, value: _Value) -> Operator:
-        """The row-wise reduction that makes a value."""
+    def fused(self, value: _Value, exact: bool) -> Operator:
+        """The row-wise reduction that makes a value; an exact one as it is written."""
         (tensor,) = (name for name, candidate in self.values.items() if candidate is value)
         extents = self._extents()
         like_base = [name is None for name in value.dimensions] == [extent == 1 for extent in self.base.shape]
@@ -150,11 +157,10 @@ class _Region:
         indices = tuple(axis_index(name) if name in kept else Index() for name in self.axes)
         names = tuple(map(_first, value.dimensions, self.axes)) if like_base else value.dimensions
         write = Access(tensor, tuple(Index() if name is None else axis_index(name) for name in names))
-        is_free = FuseRowReductions.licence.permits(self.flow.tensors[name] for name in value.made)
         reduction, used = _with_used_loads(Reduction(value.states, value.scalar))
         reads = (Access(self.base.name, indices), *(self.parameters[number - 1] for number in used))
         fused = Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction)
-        return matched_reduction(fused) if is_free and not exact_parts(reduction.finish) else fused
+        return fused if exact else matched_reduction(fused)
 
     def _followers(self) -> Iterator[str]:
         """The tensors made from known ones, in the graph's order; the caller makes them known."""
