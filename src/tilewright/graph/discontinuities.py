@@ -22,8 +22,10 @@ SAMPLES = ((0.37, -1.9, 2.3), (-0.73, 1.1, -5.9), (3.7, 0.21, 0.87))
 
 
 @lru_cache(maxsize=4096)
-def exact_parts(scalar: Scalar, is_exact: bool = False) -> frozenset[Scalar]:
+def exact_parts(scalar: Scalar, is_exact: bool = False, continuous: frozenset[Scalar] = frozenset()) -> frozenset[Scalar]:
     """The parts of an expression, itself included, that a discontinuous function reads, in it or, if `is_exact`, behind it.
+
+    Choices are `continuous` where it says so, or where the expression itself shows it.
 
     >>> from tilewright.graph.scalar import Load, apply
     >>> quotient = apply("divide", Load(0), Literal(3.0))
@@ -38,20 +40,29 @@ def exact_parts(scalar: Scalar, is_exact: bool = False) -> frozenset[Scalar]:
         part = waiting.pop()
         if part not in seen:
             seen.add(part)
-            waiting += _operands(*part)
+            waiting += _operands(*part, continuous)
     return frozenset(part for part, must_be_exact in seen if must_be_exact)
 
 
-def _operands(scalar: Scalar, is_exact: bool) -> Iterator[tuple[Scalar, bool]]:
+def _operands(scalar: Scalar, is_exact: bool, continuous: frozenset[Scalar]) -> Iterator[tuple[Scalar, bool]]:
     """The operands of a function, and whether they must be exact."""
     if not isinstance(scalar, Apply):
         return
     jumps = scalar.function in ROUNDINGS or scalar.function in COMPARISONS
     for number, operand in enumerate(scalar.operands):
-        if scalar.function == "where" and number == 0 and is_continuous(scalar) and isinstance(operand, Apply):
+        is_choice = number == 0 and has_comparison(scalar)
+        if is_choice and isinstance(operand, Apply) and (scalar in continuous or is_continuous(scalar)):
             yield from ((compared, is_exact) for compared in operand.operands)
         else:
             yield operand, is_exact or jumps
+
+
+def has_comparison(scalar: Scalar) -> bool:
+    """Whether an expression chooses between two by one comparison."""
+    if not isinstance(scalar, Apply) or scalar.function != "where":
+        return False
+    condition = scalar.operands[0]
+    return isinstance(condition, Apply) and condition.function in COMPARISONS
 
 
 def is_continuous(choice: Apply) -> bool:
@@ -64,8 +75,7 @@ def is_continuous(choice: Apply) -> bool:
     [True, False]
     """
     condition, yes, no = choice.operands
-    if not isinstance(condition, Apply) or condition.function not in COMPARISONS:
-        return False
+    assert isinstance(condition, Apply)
     sides = condition.operands if not isinstance(condition.operands[0], Literal) else condition.operands[::-1]
     at_boundary = [rewrite(branch, {sides[0]: sides[1]}.get) for branch in (yes, no)]
     leaves, others = _leaves(sides[0]), dict.fromkeys((*_leaves(at_boundary[0]), *_leaves(at_boundary[1])))

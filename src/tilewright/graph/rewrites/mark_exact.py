@@ -14,11 +14,13 @@ from tilewright.graph.discontinuities import exact_parts
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.continuous_choices import ContinuousChoices
 from tilewright.graph.rewrites.fusion.inline_conditions import InlineConditions
 from tilewright.graph.scalar import Load, Point, Scalar, State
 from tilewright.graph.types import Graph, Operator, Tensor
 
 Types = Mapping[str, Tensor]
+Parts = frozenset[Scalar]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +40,15 @@ class MarkExact:
         """The graph with its marks, those it has included."""
         tensors = {tensor.name: tensor for tensor in graph.tensors}
         marked = {tensor.name for tensor in graph.tensors if tensor.needs_exact}
-        for operator in reversed(InlineConditions().run(graph).operators):  # a choice is seen with its comparison
-            result, parts = operator.write.tensor, _parts_inside(operator, tensors)
+        operators = InlineConditions().run(graph).operators  # a choice is seen with its comparison
+        choices = ContinuousChoices({operator.write.tensor: operator for operator in operators})
+        for operator in reversed(operators):
+            result, continuous = operator.write.tensor, choices.of(operator)
+            parts = _parts_inside(operator, tensors, continuous)
             if State in map(type, parts) or (self.everywhere and is_float(tensors[result].dtype)):
                 marked.add(result)
             if result in marked:
-                parts |= _parts_behind(operator)
+                parts |= _parts_behind(operator, continuous)
             marked.update(_reads(operator, parts, tensors))
         marked -= {*graph.inputs, *dict(graph.constants)}
         return replace(graph, tensors=tuple(_marked(tensor) if tensor.name in marked else tensor for tensor in graph.tensors))
@@ -93,23 +98,23 @@ def _reads(operator: Operator, parts: frozenset[Scalar], tensors: Types) -> set[
     return {name for name in read if is_float(tensors[name].dtype)}
 
 
-def _parts_inside(operator: Operator, tensors: Types) -> frozenset[Scalar]:
+def _parts_inside(operator: Operator, tensors: Types, continuous: Parts = frozenset()) -> Parts:
     """The parts that an operator's own discontinuous functions read: casts to integers, where it stores such, are one."""
     is_cast = not is_float(tensors[operator.write.tensor].dtype) or operator.accumulator in INTEGERS
-    return _parts(operator, is_cast, is_cast)
+    return _parts(operator, is_cast, is_cast, continuous)
 
 
-def _parts_behind(operator: Operator) -> frozenset[Scalar]:
+def _parts_behind(operator: Operator, continuous: Parts = frozenset()) -> Parts:
     """The parts that hand values on to the result: all of a map, what a maximum is taken of, nothing of a sum."""
-    return _parts(operator, True, False)
+    return _parts(operator, True, False, continuous)
 
 
-def _parts(operator: Operator, is_exact: bool, is_cast: bool) -> frozenset[Scalar]:
+def _parts(operator: Operator, is_exact: bool, is_cast: bool, continuous: Parts) -> Parts:
     reduction = operator.reduction
     if reduction is None:
-        return exact_parts(operator.body, is_exact)
+        return exact_parts(operator.body, is_exact, continuous)
     parts = exact_parts(reduction.finish, is_cast)
     selects = isinstance(reduction.finish, State) and all(state.combine in ("maximum", "minimum") for state in reduction.states)
     for state in reduction.states:
         parts |= exact_parts(state.contribution, is_exact and selects)
-    return parts | exact_parts(operator.body, Point() in parts)
+    return parts | exact_parts(operator.body, Point() in parts, continuous)
