@@ -1,4 +1,4 @@
-"""Plans of run-time extents at the values of a call: loops and micro kernels stay as they were planned, what they cost does not."""
+"""Plans of run-time extents at the values of a call: loops and micro kernels are as planned, what they cost is not."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def _price(plan: Plan, chain: Chain) -> Price:
 
 def _blocking(context: CostContext, schedule: Schedule) -> Blocking:
     """The loops as they stand, all of them taken for those of the fusion level: prices of a whole tree do not tell them apart."""
-    packed = {leaf.operator for _, leaf in schedule.leaves() if isinstance(leaf, Pack)} | {pack.operator for pack in schedule.ahead}
+    packed = {leaf.operator for _, leaf in schedule.leaves() if isinstance(leaf, Pack)} | {
+        pack.operator for pack in schedule.ahead
+    }
     in_place = [
         operator
         for operator in context.chain.operators

@@ -69,6 +69,16 @@ def element_type(code: Any) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
+def type_named(name: str) -> np.dtype[Any]:
+    """The NumPy type of ONNX's name of it. Raises `DTypeError` for others.
+
+    >>> type_named("double"), type_named("bfloat16")
+    (dtype('float64'), dtype(bfloat16))
+    """
+    number = next((number for number, names in _NAMES.items() if names[1] == name), 0)
+    return element_type(number)
+
+
 def onnx_name(dtype: np.dtype[Any]) -> str:
     """ONNX's name of a NumPy type.
 
