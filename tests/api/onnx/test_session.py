@@ -248,8 +248,8 @@ def test_profile_looks_at_lengths_as_they_were_compiled():
 @pytest.mark.parametrize("threads", [-1, "two"])
 def test_threads_that_are_none(threads):
     options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
     with pytest.raises(TilewrightError, match="intra_op_num_threads"):
+        options.intra_op_num_threads = threads
         ort.InferenceSession(doubling(), options)
 
 

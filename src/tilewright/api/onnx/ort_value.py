@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tilewright.errors import ShapeError, TilewrightError
-from tilewright.frontend.onnx.element_types import onnx_name
+from tilewright.errors import DTypeError, ShapeError, TilewrightError
+from tilewright.frontend.onnx.element_types import element_type as known_type
+from tilewright.frontend.onnx.element_types import onnx_name, onnx_number
+from tilewright.ort_errors import RefusedByBinding, raised_as
 from tilewright.runtime.arrays import as_array
 
 
@@ -17,6 +19,12 @@ class Runs(Protocol):
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The results of a run."""
+
+    def get_inputs(self) -> Sequence[Any]:
+        """The inputs that a call must give."""
+
+    def get_overridable_initializers(self) -> Sequence[Any]:
+        """The inputs that have a default."""
 
     def run_into(self, targets: Mapping[str, Any], input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The same of the outputs of these names, which may be written to the arrays behind the names."""
@@ -38,9 +46,25 @@ class OrtValue:
     def ortvalue_from_shape_and_type(
         shape: Sequence[int], element_type: Any, device_type: str = "cpu", device_id: int = 0
     ) -> OrtValue:
-        """A value of zeros."""
+        """A value of zeros. Raises `DTypeError` for an element type that there is not, by ONNX's number or by NumPy's name."""
         _check_device(device_type)
-        return OrtValue(np.zeros(tuple(shape), element_type))
+        return OrtValue(np.zeros(tuple(shape), known_type(element_type)))
+
+    @staticmethod
+    def ortvalue_from_numpy_with_onnx_type(data: Any, onnx_element_type: int) -> OrtValue:
+        """A value with the memory of an array, whose bytes are elements of an ONNX type (uint16 holds bfloat16, 16).
+
+        Raises `DTypeError` for types of other sizes.
+        """
+        array, dtype = as_array(data), known_type(onnx_element_type)
+        if array.dtype.itemsize != dtype.itemsize:
+            raise DTypeError(f"elements of {array.dtype} cannot hold {dtype}", where="ortvalue_from_numpy_with_onnx_type")
+        return OrtValue(array.view(dtype))
+
+    @staticmethod
+    def from_dlpack(data: Any) -> OrtValue:
+        """A value with the memory of a tensor of another library."""
+        return OrtValue(np.from_dlpack(data))
 
     def content(self) -> Any:
         """The array, or the list of arrays."""
@@ -58,9 +82,30 @@ class OrtValue:
         """`tensor(float)` and so on."""
         return f"tensor({onnx_name(np.asarray(self._content).dtype)})"
 
-    def element_type(self) -> str:
-        """The element type by ONNX's name."""
-        return onnx_name(np.asarray(self._content).dtype)
+    def element_type(self) -> int:
+        """The number of the element type in ONNX."""
+        return onnx_number(np.asarray(self._content).dtype)
+
+    def tensor_size_in_bytes(self) -> int:
+        """The bytes of all elements."""
+        return int(np.asarray(self._content).nbytes)
+
+    def is_tensor_sequence(self) -> bool:
+        """Whether it is a list of arrays."""
+        return isinstance(self._content, list)
+
+    def is_sparse_tensor(self) -> bool:
+        """No."""
+        return False
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self._content, dtype) if not copy else np.array(self._content, dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._content.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._content.__dlpack_device__()
 
     def device_name(self) -> str:
         """cpu."""
@@ -79,8 +124,12 @@ class OrtValue:
         return self._content is not None
 
     def update_inplace(self, array: Any) -> None:
-        """Copy an array of the same shape into it."""
-        np.copyto(self._content, array)
+        """Copy an array into it. Raises `ShapeError` for one of another shape (a RuntimeError, too)."""
+        if np.shape(array) != np.shape(self._content):
+            why = f"the value has {self.shape()}"
+            problem = ShapeError(f"the array has shape {np.shape(array)}", where="update_inplace", why=why)
+            raise raised_as(problem, RefusedByBinding)
+        np.copyto(self._content, array, casting="unsafe")
 
 
 class IOBinding:
@@ -95,18 +144,31 @@ class IOBinding:
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, array: Any) -> None:
-        """An input."""
+        """An input. Raises `RefusedByBinding` (a RuntimeError) for a name that the model does not have."""
+        self._check_input(name)
         self._inputs[name] = as_array(array)
 
     def bind_ortvalue_input(self, name: str, value: OrtValue) -> None:
-        """An input."""
+        """An input. Raises as `bind_cpu_input`."""
+        self._check_input(name)
         self._inputs[name] = value.content()
+
+    def bind_input(self, name: str, device_type: str, device_id: int, element_type: Any, shape: Any, buffer_ptr: int) -> None:
+        """Refused: Raises `RefusedByBinding`."""
+        hint = "use bind_cpu_input or bind_ortvalue_input"
+        raise RefusedByBinding("inputs at addresses are refused", where="bind_input", hint=hint)
+
+    def _check_input(self, name: str) -> None:
+        names = [one.name for one in (*self._session.get_inputs(), *self._session.get_overridable_initializers())]
+        if name not in names:
+            why = f"its inputs are {', '.join(names) or 'none'}"
+            raise RefusedByBinding(f"the model has no input {name!r}", where="IOBinding", why=why)
 
     def bind_output(self, name: str, device_type: str = "cpu", device_id: int = 0, *rest: Any, **options: Any) -> None:
         """An output, in memory of its own."""
         _check_device(device_type)
         if options.get("buffer_ptr") or any(rest):
-            raise TilewrightError("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
+            raise RefusedByBinding("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
         self._outputs[name] = self._targets[name] = None
 
     def bind_ortvalue_output(self, name: str, value: OrtValue) -> None:
@@ -114,7 +176,13 @@ class IOBinding:
         self._outputs[name], self._targets[name] = value, value.content()
 
     def run(self, run_options: Any = None) -> None:
-        """Run the session on what is bound."""
+        """Run the session on what is bound. Every error is a RuntimeError, too."""
+        try:
+            self._run(run_options)
+        except TilewrightError as problem:
+            raise raised_as(problem, RefusedByBinding) from problem.__cause__
+
+    def _run(self, run_options: Any) -> None:
         if not self._outputs:
             self._results = [OrtValue(result) for result in self._session.run(None, self._inputs, run_options)]
             return
@@ -160,4 +228,4 @@ def _stored(target: OrtValue | None, result: Any) -> OrtValue:
 
 def _check_device(device_type: str) -> None:
     if device_type != "cpu":
-        raise TilewrightError(f"there is no device {device_type!r}", hint="use 'cpu'")
+        raise RefusedByBinding(f"there is no device {device_type!r}", hint="use 'cpu'")

@@ -69,14 +69,23 @@ def element_type(code: Any) -> np.dtype[Any]:
     return np.dtype(getattr(ml_dtypes, name, name))
 
 
+def onnx_number(dtype: np.dtype[Any]) -> int:
+    """ONNX's number of a NumPy type; 0 for types that it does not have.
+
+    >>> onnx_number(np.dtype("float64"))
+    11
+    """
+    name = onnx_name(dtype)
+    return next((number for number, names in _NAMES.items() if names[1] == name), 0)
+
+
 def type_named(name: str) -> np.dtype[Any]:
     """The NumPy type of ONNX's name of it. Raises `DTypeError` for others.
 
     >>> type_named("double"), type_named("bfloat16")
     (dtype('float64'), dtype(bfloat16))
     """
-    number = next((number for number, names in _NAMES.items() if names[1] == name), 0)
-    return element_type(number)
+    return element_type(next((number for number, names in _NAMES.items() if names[1] == name), 0))
 
 
 def onnx_name(dtype: np.dtype[Any]) -> str:
