@@ -8,7 +8,7 @@ are of them, too.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, reduce
 from typing import Any, TypeVar
 
 from tilewright.errors import FeedError, InvalidModel, PositionError, TilewrightError, UnsupportedOperation
@@ -149,19 +149,21 @@ def of_run(problem: Exception) -> None:
 def _both(classes: tuple[Any, Any]) -> Any:
     kind, own = classes
     shown = kind if kind in KINDS else own
+    parts = (kind, *getattr(own, "parts", (own,)))
     return type(
         shown.__name__,
         (kind, own),
-        {"__module__": shown.__module__, "__doc__": shown.__doc__, "__reduce__": _reduced(kind, own)},
+        {"__module__": shown.__module__, "__doc__": shown.__doc__, "__reduce__": _reduced, "parts": parts},
     )
 
 
-def _reduced(kind: type[TilewrightError], own: type[TilewrightError]) -> Any:
-    """How an error of both classes is pickled, which have no name together."""
-    return lambda problem: (_restored, (kind, own, problem.args, dict(vars(problem))))
+def _reduced(problem: Any) -> Any:
+    """How an error of several classes is pickled: they have no name together."""
+    return _restored, (problem.parts, problem.args, dict(vars(problem)))
 
 
-def _restored(kind: type[TilewrightError], own: type[TilewrightError], arguments: tuple[Any, ...], state: dict[str, Any]) -> Any:
-    problem = raised_as(own(*arguments), kind)
+def _restored(parts: tuple[type[TilewrightError], ...], arguments: tuple[Any, ...], state: dict[str, Any]) -> TilewrightError:
+    *kinds, own = parts
+    problem = reduce(raised_as, reversed(kinds), own(*arguments))
     vars(problem).update(state)
     return problem

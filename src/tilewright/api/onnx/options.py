@@ -14,7 +14,7 @@ from warnings import warn
 from tilewright import __version__
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.model import Declared
-from tilewright.ort_errors import ArgumentTypeError, Fail, RefusedByBinding, UnknownOption
+from tilewright.ort_errors import ArgumentTypeError, Fail, NotImplementedHere, RefusedByBinding, UnknownOption
 
 PROVIDER = "CPUExecutionProvider"
 """The name that scripts ask for: everything runs on the CPU."""
@@ -222,7 +222,7 @@ def checked_options(options: SessionOptions | None) -> SessionOptions:
     if not isinstance(options, SessionOptions):
         raise ArgumentTypeError(f"sess_options cannot be a {type(options).__name__}", hint="use tilewright.onnx.SessionOptions()")
     if options.optimized_model_filepath:
-        raise NotImplementedError(
+        raise NotImplementedHere(
             "no optimised model can be written",
             where="SessionOptions.optimized_model_filepath",
             why="a session becomes a library, and its graph is no ONNX model",

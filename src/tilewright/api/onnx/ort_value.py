@@ -48,7 +48,10 @@ class OrtValue:
     ) -> OrtValue:
         """A value of zeros. Raises `DTypeError` for an element type that there is not, by ONNX's number or by NumPy's name."""
         _check_device(device_type)
-        return OrtValue(np.zeros(tuple(shape), known_type(element_type)))
+        try:
+            return OrtValue(np.zeros(tuple(shape), known_type(element_type)))
+        except DTypeError as problem:
+            raise raised_as(problem, RefusedByBinding) from None
 
     @staticmethod
     def ortvalue_from_numpy_with_onnx_type(data: Any, onnx_element_type: int) -> OrtValue:

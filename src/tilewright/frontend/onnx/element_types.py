@@ -63,10 +63,17 @@ def element_type(code: Any) -> np.dtype[Any]:
     >>> element_type(10), element_type("int8")
     (dtype('float16'), dtype('int8'))
     """
-    name = _NAMES.get(int(code), ("", ""))[0] if isinstance(code, int | np.integer) else np.dtype(code).name
+    name = _NAMES.get(int(code), ("", ""))[0] if isinstance(code, int | np.integer) else _numpy_name(code)
     if not name or (not hasattr(np, name) and not hasattr(ml_dtypes, name)):
         raise DTypeError(f"element type {code} is not known here", hint="ONNX numbers its element types from 1 to 26")
     return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def _numpy_name(code: Any) -> str:
+    try:
+        return np.dtype(code).name
+    except TypeError:
+        return ""
 
 
 def onnx_number(dtype: np.dtype[Any]) -> int:

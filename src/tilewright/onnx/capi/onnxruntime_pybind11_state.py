@@ -26,4 +26,7 @@ from tilewright.ort_errors import ModelRequiresCompilation as ModelRequiresCompi
 from tilewright.ort_errors import NoModel as NoModel
 from tilewright.ort_errors import NoSuchFile as NoSuchFile
 from tilewright.ort_errors import NotFound as NotFound
+from tilewright.ort_errors import NotImplementedHere
 from tilewright.ort_errors import RuntimeException as RuntimeException
+
+NotImplemented = NotImplementedHere
