@@ -25,6 +25,7 @@ from tilewright.api.onnx.options import set_default_logger_verbosity as set_defa
 from tilewright.api.onnx.options import set_seed as set_seed
 from tilewright.api.onnx.ort_value import IOBinding as IOBinding
 from tilewright.api.onnx.ort_value import OrtValue as OrtValue
+from tilewright.api.onnx.ort_value import copy_tensors as copy_tensors
 from tilewright.api.onnx.session import InferenceSession as InferenceSession
 from tilewright.api.onnx.session import ModelMetadata as ModelMetadata
 from tilewright.api.onnx.session import NodeArg as NodeArg

@@ -37,14 +37,19 @@ class OrtValue:
         self._content = content
 
     @staticmethod
-    def ortvalue_from_numpy(array: Any, device_type: str = "cpu", device_id: int = 0) -> OrtValue:
-        """A value with the memory of an array. Raises `TilewrightError` for another device than the CPU."""
+    def ortvalue_from_numpy(numpy_obj: Any, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1) -> OrtValue:
+        """A value with the memory of an array. Raises `RefusedByBinding` for another device than the CPU."""
         _check_device(device_type)
-        return OrtValue(as_array(array))
+        return OrtValue(as_array(numpy_obj))
 
     @staticmethod
     def ortvalue_from_shape_and_type(
-        shape: Sequence[int], element_type: Any, device_type: str = "cpu", device_id: int = 0
+        shape: Sequence[int],
+        element_type: Any,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        vendor_id: int = -1,
+        memory_info: Any = None,
     ) -> OrtValue:
         """A value of zeros. Raises `DTypeError` for an element type that there is not, by ONNX's number or by NumPy's name."""
         _check_device(device_type)
@@ -126,13 +131,13 @@ class OrtValue:
         """Whether it is anything."""
         return self._content is not None
 
-    def update_inplace(self, array: Any) -> None:
+    def update_inplace(self, data: Any) -> None:
         """Copy an array into it. Raises `ShapeError` for one of another shape (a RuntimeError, too)."""
-        if np.shape(array) != np.shape(self._content):
+        if np.shape(data) != np.shape(self._content):
             why = f"the value has {self.shape()}"
-            problem = ShapeError(f"the array has shape {np.shape(array)}", where="update_inplace", why=why)
+            problem = ShapeError(f"the array has shape {np.shape(data)}", where="update_inplace", why=why)
             raise raised_as(problem, RefusedByBinding)
-        np.copyto(self._content, array, casting="unsafe")
+        np.copyto(self._content, data, casting="unsafe")
 
 
 class IOBinding:
@@ -146,15 +151,15 @@ class IOBinding:
         """What each of the outputs holds."""
         self._results: list[OrtValue] = []
 
-    def bind_cpu_input(self, name: str, array: Any) -> None:
+    def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
         """An input. Raises `RefusedByBinding` (a RuntimeError) for a name that the model does not have."""
         self._check_input(name)
-        self._inputs[name] = as_array(array)
+        self._inputs[name] = as_array(arr_on_cpu)
 
-    def bind_ortvalue_input(self, name: str, value: OrtValue) -> None:
+    def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
         """An input. Raises as `bind_cpu_input`."""
         self._check_input(name)
-        self._inputs[name] = value.content()
+        self._inputs[name] = ortvalue.content()
 
     def bind_input(self, name: str, device_type: str, device_id: int, element_type: Any, shape: Any, buffer_ptr: int) -> None:
         """Refused: Raises `RefusedByBinding`."""
@@ -167,16 +172,24 @@ class IOBinding:
             why = f"its inputs are {', '.join(names) or 'none'}"
             raise RefusedByBinding(f"the model has no input {name!r}", where="IOBinding", why=why)
 
-    def bind_output(self, name: str, device_type: str = "cpu", device_id: int = 0, *rest: Any, **options: Any) -> None:
-        """An output, in memory of its own."""
+    def bind_output(
+        self,
+        name: str,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        element_type: Any = None,
+        shape: Any = None,
+        buffer_ptr: int | None = None,
+    ) -> None:
+        """An output, in memory of its own. Raises `RefusedByBinding` (a RuntimeError) for an address and for another device."""
         _check_device(device_type)
-        if options.get("buffer_ptr") or any(rest):
+        if buffer_ptr:
             raise RefusedByBinding("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
         self._outputs[name] = self._targets[name] = None
 
-    def bind_ortvalue_output(self, name: str, value: OrtValue) -> None:
+    def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         """An output that is written to this value."""
-        self._outputs[name], self._targets[name] = value, value.content()
+        self._outputs[name], self._targets[name] = ortvalue, ortvalue.content()
 
     def run(self, run_options: Any = None) -> None:
         """Run the session on what is bound. Every error is a RuntimeError, too."""
@@ -232,3 +245,9 @@ def _stored(target: OrtValue | None, result: Any) -> OrtValue:
 def _check_device(device_type: str) -> None:
     if device_type != "cpu":
         raise RefusedByBinding(f"there is no device {device_type!r}", hint="use 'cpu'")
+
+
+def copy_tensors(src: Sequence[OrtValue], dst: Sequence[OrtValue], stream: Any = None) -> None:
+    """Copy values into others. Raises as `OrtValue.update_inplace`."""
+    for source, target in zip(src, dst, strict=True):
+        target.update_inplace(source.content())

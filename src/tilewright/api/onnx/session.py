@@ -262,6 +262,12 @@ class InferenceSession:
         """When the trace begins, since 1970; 0 without `enable_profiling`."""
         return self._trace.begin_ns if self._trace is not None else 0
 
+    def create_ortvalue_from_shape_and_type(
+        self, shape: Sequence[int], element_type: Any, device_type: str, device_id: int = 0, vendor_id: int = -1
+    ) -> OrtValue:
+        """A value of zeros."""
+        return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type)
+
     def get_modelmeta(self) -> ModelMetadata:
         """What the model says of itself."""
         model = self._model

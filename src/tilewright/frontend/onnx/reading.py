@@ -290,7 +290,8 @@ def _opsets(imports: Any) -> dict[str, int]:
         newest = NEWEST.get(_domain(imported.domain), imported.version)
         if not 1 <= imported.version <= newest:
             why = f"versions 1 to {newest} are known" if imported.version > 0 else ""
-            raise InvalidModel(f"the domain {imported.domain!r} has no version {imported.version}", where="opset_import", why=why)
+            kind = InvalidModel if imported.version > 0 else InvalidGraph
+            raise kind(f"the domain {imported.domain!r} has no version {imported.version}", where="opset_import", why=why)
     return {_domain(imported.domain): imported.version for imported in imports}
 
 
