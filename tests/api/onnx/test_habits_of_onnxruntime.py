@@ -137,6 +137,10 @@ RUNNING = {
     "values of another type": lambda o, _: session(o).run_with_ort_values(None, {"x": value(o, X.astype("f8"))}),
     "no values": lambda o, _: session(o).run_with_ort_values(None, {}),
     "asynchronously without feeds": lambda o, _: session(o).run_async(None, {}, print, None),
+    "options that are none": lambda o, _: session(o).run(None, {"x": X}, 3),
+    "outputs as a text": lambda o, _: session(o).run("y", {"x": X}),
+    "a binding of another session": lambda o, _: session(o).run_with_iobinding(bound(o, x=X)[1]),
+    "a binding of a run that is to end": lambda o, _: finished(bound(o, x=X), options=terminated(o)),
     "all outputs": lambda o, _: run(o, {"x": X}, names=[]),
     "an output twice": lambda o, _: run(o, {"x": X}, names=["y", "y"]),
     "a list": lambda o, _: run(o, {"x": X.tolist()}),
@@ -182,10 +186,10 @@ VALUES = {
 CALLS = {**LOADING, **RUNNING, **OPTIONS, **VALUES}
 
 
-def finished(owner_and_binding, output="y"):
+def finished(owner_and_binding, output="y", options=None):
     owner, binding = owner_and_binding
     binding.bind_output(output)
-    owner.run_with_iobinding(binding)
+    owner.run_with_iobinding(binding, options)
     return binding.copy_outputs_to_cpu()
 
 

@@ -215,6 +215,13 @@ class RunOptions(_Options):
         return self._entry(key)
 
 
+def is_to_end(options: Any) -> bool:
+    """Whether a run is to end before it begins. Raises `ArgumentTypeError` for what is no `RunOptions`."""
+    if not hasattr(options, "terminate"):
+        raise ArgumentTypeError(f"run_options cannot be a {type(options).__name__}", hint="use tilewright.onnx.RunOptions()")
+    return bool(options.terminate)
+
+
 def checked_options(options: SessionOptions | None) -> SessionOptions:
     """Raises `ArgumentTypeError` for what is none, and `NotImplementedHere` for what would have to write a model."""
     if options is None:

@@ -205,6 +205,10 @@ class IOBinding:
         results = self._session.run_into(self._targets, self._inputs, run_options)
         self._results = [_stored(target, result) for target, result in zip(self._outputs.values(), results, strict=True)]
 
+    def is_of(self, session: Runs) -> bool:
+        """Whether a session made it."""
+        return self._session is session
+
     def get_outputs(self) -> list[OrtValue]:
         """The results of the last run."""
         return self._results

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -14,22 +13,22 @@ import numpy as np
 from tilewright.api import logs
 from tilewright.api.ahead import prepare_all
 from tilewright.api.onnx.feeds import Feeds
-from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options
+from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
+from tilewright.api.onnx.trace import traced
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import shorten
-from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, FeedError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
 from tilewright.fusion import checked_fusion
 from tilewright.machine.machine import Machine
-from tilewright.ort_errors import Fail, InvalidArgument, of_loading, of_run, raised_as
+from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import Precision, checked
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
-    from tilewright.api.onnx.trace import Trace
     from tilewright.plan.types import ModelPlan
 
 
@@ -116,7 +115,7 @@ class InferenceSession:
         self._context = SessionContext(self._options.threads(), machine, precision, fuse, check_files=self._model.check_files)
         self._subgraphs: dict[Any, RemainingSubgraph] = {}
         self._lock = threading.Lock()
-        self._trace = self._new_trace() if self._options.enable_profiling else None
+        self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
         if prepare:
             self._prepare()
 
@@ -153,31 +152,20 @@ class InferenceSession:
         run_options: Any,
         targets: Mapping[str, Any] = NO_VALUES,
     ) -> list[Any]:
-        if run_options is not None and run_options.terminate:
+        if run_options is not None and is_to_end(run_options):
             raise Fail("the run is terminated", where="run", why="terminate is set in its options")
+        if isinstance(output_names, str):
+            raise ArgumentTypeError(
+                f"output_names cannot be a text, {output_names!r}", where="run", hint=f"use [{output_names!r}]"
+            )
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
         taken = list(values.values())
         if self._trace is not None:
-            self._run_traced(self._trace, values)
+            self._trace.run(self._remaining_for(values).step(values), values)
         else:
             self._remaining_for(values).run(values, _places(wanted, targets) if targets else NO_VALUES)
         return [_unshared(values[name], taken) for name in wanted]
-
-    def _new_trace(self) -> Trace:
-        """A trace that is written at the latest when the session is not used any more, or the program ends."""
-        from tilewright.api.onnx.trace import Trace
-
-        trace = Trace(self._options.profile_file_prefix)
-        weakref.finalize(self, trace.end)
-        return trace
-
-    def _run_traced(self, trace: Trace, values: dict[str, Any]) -> None:
-        from tilewright.api.onnx.trace import TraceClock
-
-        begin = trace.now_ns()
-        self._remaining_for(values).step(values).run(values, TraceClock(trace))
-        trace.add("Session", "model_run", begin, trace.now_ns() - begin)
 
     def run_async(
         self,
@@ -210,7 +198,9 @@ class InferenceSession:
         return [OrtValue(result) for result in self.run(output_names, input_dict_ort_values, run_options)]
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
-        """Run on what is bound."""
+        """Run on what is bound. Raises `FeedError` (a ValueError) for a binding of another session."""
+        if not iobinding.is_of(self):
+            raise FeedError("a binding is run by the session that made it", where="run_with_iobinding")
         iobinding.run(run_options)
 
     def io_binding(self) -> IOBinding:

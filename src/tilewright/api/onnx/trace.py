@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -54,6 +55,19 @@ class Trace:
             why, hint = str(problem), "set SessionOptions.profile_file_prefix"
             raise TilewrightError(f"{self.path} cannot be written", where="end_profiling", why=why, hint=hint) from problem
         return str(self.path)
+
+    def run(self, step: Step, values: Values) -> None:
+        """Run a step with a clock."""
+        begin = self.now_ns()
+        step.run(values, TraceClock(self))
+        self.add("Session", "model_run", begin, self.now_ns() - begin)
+
+
+def traced(session: object, prefix: str) -> Trace:
+    """A trace that is written at the latest when its session is not used any more, or the program ends."""
+    trace = Trace(prefix)
+    weakref.finalize(session, trace.end)
+    return trace
 
 
 class TraceClock:

@@ -71,7 +71,7 @@ def element_type(code: Any) -> np.dtype[Any]:
 
 def _numpy_name(code: Any) -> str:
     try:
-        return np.dtype(code).name
+        return str(np.dtype(code).name)
     except TypeError:
         return ""
 
