@@ -167,6 +167,7 @@ OPTIONS = {
     "providers": lambda o, _: session(o).get_providers(),
     "an unknown provider": lambda o, _: session(o, providers=["FooExecutionProvider"]).get_providers(),
     "CUDA, then the CPU": lambda o, _: session(o, providers=[("CUDAExecutionProvider", {}), *CPU]).get_providers(),
+    "a provider twice": lambda o, _: session(o, providers=CPU * 2).get_providers(),
     "no provider": lambda o, _: session(o, providers=[]).get_providers(),
 }
 VALUES = {
@@ -296,6 +297,12 @@ def test_the_newest_operator_sets_are_taken():
     for version in (7, onnx.defs.onnx_opset_version()):
         assert np.array_equal(run(ours, {"x": X}, relu(opset=version))[0], X)
     assert np.array_equal(run(ours, {"x": X}, relu(ir_version=onnx.IR_VERSION))[0], X)
+
+
+def test_warnings_name_the_line_of_the_user():
+    with pytest.warns(UserWarning, match="'FooExecutionProvider' is not in available provider names") as caught:
+        ours.InferenceSession(relu(), providers=["FooExecutionProvider"])
+    assert caught[0].filename == __file__
 
 
 def test_asynchronous_runs_call_back():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
@@ -246,12 +247,14 @@ def check_keywords(given: Mapping[str, Any]) -> None:
 
 
 def check_providers(providers: Sequence[Any] | None) -> None:
-    """Warn of providers that are not there, as onnxruntime does: everything runs on the CPU."""
-    names = [one[0] if isinstance(one, (tuple, list)) and one else one for one in _listed(providers)]
-    for name in dict.fromkeys(map(str, names)):
+    """Warn of providers that are not there, or are there twice, as onnxruntime does: everything runs on the CPU."""
+    names = [str(one[0] if isinstance(one, (tuple, list)) and one else one) for one in _listed(providers)]
+    for name, count in Counter(names).items():
         if name != PROVIDER:
             text = f"Specified provider {name!r} is not in available provider names. Available providers: {PROVIDER!r}"
-            warn(text, stacklevel=4)
+            warn(text, stacklevel=3)
+        if count > 1:
+            warn(f"Duplicate provider {name!r} encountered, ignoring.", stacklevel=3)
 
 
 def _listed(providers: Any) -> Sequence[Any]:
