@@ -94,7 +94,7 @@ def test_the_command_prints_a_document_that_can_be_piped(path, monkeypatch, caps
     assert "predicted/measured" in text
 
 
-def test_a_missing_shape_is_said(path, monkeypatch, capsys):
-    monkeypatch.setattr("tilewright_bench.command.restart_if_unfair", lambda threads: None)
-    assert main(["bench", "model", str(path), "--peers", ","]) == 1
-    assert "use --shape x=1x128" in capsys.readouterr().err
+def test_work_is_that_of_the_fed_extents(path):
+    few, many = (ModelCase(path, (("n", (rows,)),)) for rows in (5, 50))
+    assert many.flops == 10 * few.flops
+    assert predicted(many).floor_s > predicted(few).floor_s

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from tilewright.cli.model_feeds import made_feed
+from tilewright.cli.model_feeds import completed, made_feed
 from tilewright.errors import TilewrightError
+from tilewright.frontend.onnx.element_types import onnx_name
 
 
 class Input:
@@ -22,7 +23,7 @@ class Input:
     ],
 )
 def test_integers_are_in_every_table_and_masks_are_ones(name, type_, values):
-    array = made_feed(Input(name, type_, [1, "tokens"]), {"tokens": (50,)})
+    array = made_feed(Input(name, type_, [1, "tokens"]), (1, 50))
     assert array.shape == (1, 50)
     assert set(array.ravel().tolist()) == values
     assert f"tensor({array.dtype})" == type_
@@ -30,15 +31,41 @@ def test_integers_are_in_every_table_and_masks_are_ones(name, type_, values):
 
 def test_numbers_are_normal_and_the_same_each_time():
     one = Input("x", "tensor(float16)", [4, 2])
-    array = made_feed(one, {"x": (2000,)})
+    array = made_feed(one, (2000,))
     assert array.dtype == np.float16
     assert abs(float(array.astype(float).std()) - 1) < 0.1
-    assert np.array_equal(array, made_feed(one, {"x": (2000,)}))
+    assert np.array_equal(array, made_feed(one, (2000,)))
 
 
-@pytest.mark.parametrize("shape", [["n"], [None]])
-def test_an_unknown_shape_is_refused(shape):
-    with pytest.raises(TilewrightError, match="the shape of the input 'x' is not known"):
-        made_feed(Input("x", "tensor(float)", shape), {})
+@pytest.mark.parametrize("name", ["bfloat16", "float8e4m3fn", "int4", "double"])
+def test_every_element_type_has_numbers(name):
+    array = made_feed(Input("x", f"tensor({name})", [3]), (3,))
+    assert onnx_name(array.dtype) == name
+
+
+def test_what_is_no_tensor_of_numbers_is_refused():
     with pytest.raises(TilewrightError, match="is a tensor"):
-        made_feed(Input("x", "tensor(string)", [1]), {})
+        made_feed(Input("x", "tensor(string)", [1]), (1,))
+
+
+FLOAT = "tensor(float)"
+
+
+def test_first_dimensions_are_one_and_others_what_ranges_are_planned_for():
+    found = completed([Input("x", FLOAT, ["n", 3, None]), Input("z", FLOAT, ["t", "n"])], {})
+    assert found.shapes == {"x": (1, 3, 128), "z": (1, 1)}
+    assert found.assumed == {"n": 1, "x[2]": 128, "t": 1}
+
+
+def test_shapes_and_dimensions_that_are_given_count():
+    inputs = [Input("x", FLOAT, ["n", "t"]), Input("z", FLOAT, [None, "t"]), Input("q", FLOAT, [])]
+    found = completed(inputs, {"x": (2, 7), "z[0]": (5,)})
+    assert found.shapes == {"x": (2, 7), "z": (5, 7), "q": ()}
+    assert found.assumed == {}
+
+
+@pytest.mark.parametrize(("shape", "dimensions"), [([4], "are all known"), (["n", None], "n, x[1]")])
+def test_a_name_of_nothing_is_refused(shape, dimensions):
+    with pytest.raises(TilewrightError, match="no input and no dimension 'k'") as caught:
+        completed([Input("x", FLOAT, shape)], {"k": (3,)})
+    assert caught.value.why == f"its inputs are x; its dimensions {dimensions}"

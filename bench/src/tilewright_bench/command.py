@@ -13,7 +13,9 @@ from typing import Any
 
 import click
 
-from tilewright.cli.parameters import choice, named_shapes
+from tilewright.cli import parameters
+from tilewright.cli.model_feeds import model_shapes
+from tilewright.cli.parameters import choice
 from tilewright.errors import TilewrightError
 from tilewright.tune.shapes import TABLE_IV
 from tilewright_bench.benchmarks import ATTENTION, CHAINS, CONV_CHAINS, CONVOLUTIONS, GEMMS, MLP, MODELS
@@ -187,18 +189,11 @@ def mlp(json_file: str | None, **options: Any) -> None:
 
 @bench.command()
 @click.argument("file", type=click.Path(exists=True, dir_okay=False))
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=1x128",
-    callback=named_shapes,
-    help="The shape of an input, or the extent of a named dimension.",
-)
+@parameters.shapes
 @_common(MODELS)
 def model(json_file: str | None, **options: Any) -> None:
     """FILE.onnx on random operands, checked against reference implementations: time, share of the peak, ratio to the best peer,
-    and what was predicted."""
+    and what was predicted. Dimensions that are not given are 1 where they are the first of an input, else 128: a line says so."""
     _publish("model", measured_model(**options), json_file)
 
 
@@ -326,9 +321,12 @@ def measured_int8(
 
 
 def measured_model(file: str, shapes: dict[str, tuple[int, ...]], **settings: Any) -> Report:
-    """The same for a model."""
+    """The same for a model, which says on stderr what it assumes of shapes."""
+    import tilewright.onnx as ort
+
     restart_if_unfair(settings["threads"])
-    return model_report([ModelCase(Path(file), tuple(shapes.items()))], _settings(**settings))
+    known = model_shapes(ort.InferenceSession(file, prepare=False).get_inputs(), shapes)
+    return model_report([ModelCase(Path(file), tuple(known.items()))], _settings(**settings))
 
 
 def _settings(peers: tuple[str, ...] | None, threads: int, repeats: int, processes: int) -> Settings:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tilewright.cli import parameters, user_code
+from tilewright.cli.model_feeds import model_shapes
 from tilewright.cli.onnx_package import require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
@@ -62,7 +63,9 @@ def explain(
     slicing: bool,
 ) -> None:
     """Say how WHAT will run, and why: MODEL.onnx, a chain of products (G1 to G12, Chimera's Table IV) or of convolutions with
-    constant filters (C1 to C8, Table V), or FILE.py:FUNCTION or MODULE:FUNCTION with --arg's."""
+    constant filters (C1 to C8, Table V), or FILE.py:FUNCTION or MODULE:FUNCTION with --arg's.
+
+    Dimensions of a model that are not given are 1 where they are the first of an input, else 128: a line says so."""
     import tilewright as tw
 
     if subject.endswith(".onnx"):
@@ -91,8 +94,7 @@ def _model(
     import tilewright.onnx as ort
 
     session = ort.InferenceSession(path, target=target, prepare=False, precision=precision, fuse=fuse)
-    names = {extent for declared in session.get_inputs() for extent in declared.shape if isinstance(extent, str)}
-    return session.explain(full=full, **{name: shape[0] if name in names else shape for name, shape in shapes.items()})
+    return session.explain(full=full, **model_shapes(session.get_inputs(), shapes))
 
 
 def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> ModelPlan:

@@ -1,44 +1,94 @@
-"""Arrays for the inputs of a model that nobody gave: of the declared type, and of a shape that the command line completes."""
+"""Arrays for the inputs of a model that nobody gave, of the declared type, and the shapes that the command line leaves open."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import click
 import numpy as np
 
+from tilewright.api.lengths import PLANNED
 from tilewright.errors import TilewrightError
+from tilewright.frontend.onnx.element_types import type_named
 
 Shapes = Mapping[str, Sequence[int]]
-"""Of inputs by their names, and extents of named dimensions, as shapes of one number."""
-NORMAL = {"tensor(float)": "float32", "tensor(double)": "float64", "tensor(float16)": "float16"}
+"""Of inputs by their names, and extents of dimensions, as shapes of one number."""
 SEED = 0
 
 
-def made_feed(declared: Any, shapes: Shapes) -> Any:
-    """An array for an input (a `NodeArg`), the same in every run.
+@dataclass(frozen=True, slots=True)
+class CompletedShapes:
+    """The shapes of all inputs by name, and the dimensions that nobody gave, with what they are taken for."""
+
+    shapes: dict[str, tuple[int, ...]]
+    assumed: dict[str, int]
+
+    def said(self) -> str:
+        """A line on what is assumed; empty where nothing is.
+
+        >>> CompletedShapes({}, {"batch": 1, "tokens": 128}).said()
+        'dimensions that are not given: batch = 1, tokens = 128 (--dim batch=8 sets one)'
+        """
+        if not self.assumed:
+            return ""
+        taken = ", ".join(f"{name} = {extent}" for name, extent in self.assumed.items())
+        return f"dimensions that are not given: {taken} (--dim {next(iter(self.assumed))}=8 sets one)"
+
+
+def model_shapes(inputs: Sequence[Any], given: Shapes) -> dict[str, tuple[int, ...]]:
+    """The shapes of a model's inputs for a command, which says on stderr what it assumes. Raises as `completed`."""
+    found = completed(inputs, given)
+    if found.assumed:
+        click.echo(found.said(), err=True)
+    return found.shapes
+
+
+def completed(inputs: Sequence[Any], given: Shapes) -> CompletedShapes:
+    """The shapes of inputs (`NodeArg`s) as they are given and declared.
+
+    A dimension that neither says is 1 where it is the first of an input (a batch), else what ranges are planned for. One
+    without a name is called `x[0]`. Raises `TilewrightError` for a name of no input and no dimension.
+    """
+    dimensions = {one.name: _dimensions(one) for one in inputs}
+    _check_names(dimensions, given)
+    known: dict[Any, int] = {}
+    for name, extents in given.items():
+        known |= dict(zip(dimensions.get(name, [name]), extents, strict=False))
+    firsts = {names[0] for names in dimensions.values() if names}
+    open_ones = [name for names in dimensions.values() for name in names if isinstance(name, str) and name not in known]
+    assumed: dict[str, int] = {name: 1 if name in firsts else PLANNED for name in open_ones}
+    values = known | assumed
+    whole = {name: tuple(e if isinstance(e, int) else values[e] for e in extents) for name, extents in dimensions.items()}
+    return CompletedShapes({name: tuple(given.get(name, shape)) for name, shape in whole.items()}, assumed)
+
+
+def _dimensions(declared: Any) -> list[int | str]:
+    return [f"{declared.name}[{at}]" if extent is None else extent for at, extent in enumerate(declared.shape)]
+
+
+def _check_names(dimensions: Mapping[str, Sequence[int | str]], given: Shapes) -> None:
+    named = list(dict.fromkeys(e for names in dimensions.values() for e in names if isinstance(e, str)))
+    for name in given:
+        if name not in dimensions and name not in named:
+            why = f"its inputs are {', '.join(dimensions) or 'none'}; its dimensions {', '.join(named) or 'are all known'}"
+            raise TilewrightError(f"the model has no input and no dimension {name!r}", why=why)
+
+
+def made_feed(declared: Any, shape: Sequence[int]) -> Any:
+    """An array of a shape for an input (a `NodeArg`), the same in every run.
 
     Normal numbers; ones for a mask (by its name) and booleans; 0 and 1 for other integers, which every table of embeddings has.
-    Raises `TilewrightError` for an unknown shape, and for strings and what is no tensor.
+    Raises `TilewrightError` for strings and what is no tensor.
     """
-    shape = tuple(shapes.get(declared.name) or (_extent(declared.name, extent, shapes) for extent in declared.shape))
-    generator = np.random.default_rng(SEED)
-    if declared.type in NORMAL:
-        return generator.standard_normal(shape).astype(NORMAL[declared.type])
     if not declared.type.startswith("tensor(") or declared.type == "tensor(string)":
         raise TilewrightError(
             f"the input {declared.name!r} is a {declared.type}", where=declared.name, hint=f"use --input {declared.name}=FILE.npy"
         )
-    dtype = declared.type[len("tensor(") : -1]
-    if dtype == "bool" or "mask" in declared.name.lower():
+    generator, dtype = np.random.default_rng(SEED), type_named(declared.type[len("tensor(") : -1])
+    if "float" in dtype.name:
+        return generator.standard_normal(shape).astype(dtype)
+    if dtype.kind == "b" or "mask" in declared.name.lower():
         return np.ones(shape, dtype)
     return generator.integers(0, 2, shape).astype(dtype)
-
-
-def _extent(name: str, extent: int | str | None, shapes: Shapes) -> int:
-    if isinstance(extent, int):
-        return extent
-    if extent is None or extent not in shapes:
-        hint = f"use --shape {name}=1x128, or --input {name}=FILE.npy where a command has it"
-        raise TilewrightError(f"the shape of the input {name!r} is not known", where=name, hint=hint)
-    return shapes[extent][0]

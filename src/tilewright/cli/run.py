@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import click
 import numpy as np
 
 from tilewright.cli import parameters
-from tilewright.cli.model_feeds import made_feed
+from tilewright.cli.model_feeds import Shapes, made_feed, model_shapes
 from tilewright.cli.onnx_package import require_onnx
 from tilewright.errors import TilewrightError
 
@@ -17,14 +18,7 @@ from tilewright.errors import TilewrightError
 @click.command()
 @click.argument("model", type=click.Path(exists=True, dir_okay=False))
 @click.option("--input", "inputs", multiple=True, metavar="NAME=FILE.npy", help="The array of an input. Can be repeated.")
-@click.option(
-    "--shape",
-    "shapes",
-    multiple=True,
-    metavar="NAME=1x128",
-    callback=parameters.named_shapes,
-    help="The shape of an input without --input, which is random, or the extent of a named dimension.",
-)
+@parameters.shapes
 @click.option("--output", type=click.Path(file_okay=False), help="Write every output to this directory, as NAME.npy.")
 @click.option("--profile", "with_profile", is_flag=True, help="Say what every chain took.")
 @parameters.precision
@@ -40,7 +34,9 @@ def run(
     fuse: bool | None,
     threads: int | None,
 ) -> None:
-    """Run MODEL.onnx once, and print what came out."""
+    """Run MODEL.onnx once, and print what came out. Inputs without --input are random.
+
+    Dimensions that are not given are 1 where they are the first of an input, else 128: a line says so."""
     require_onnx(model)
     import tilewright.onnx as ort
 
@@ -48,13 +44,20 @@ def run(
     options.intra_op_num_threads = threads or 0
     session = ort.InferenceSession(model, options, precision=precision, fuse=fuse)
     feeds = {name: _array(path) for name, _, path in (text.partition("=") for text in inputs)}
-    feeds.update({declared.name: made_feed(declared, shapes) for declared in session.get_inputs() if declared.name not in feeds})
+    feeds |= _made_feeds(session.get_inputs(), feeds, shapes)
     for declared, result in zip(session.get_outputs(), session.run(None, feeds), strict=True):
         click.echo(f"{declared.name}: {_described(result)}")
         if output is not None:
             _write(Path(output), declared.name, result)
     if with_profile:
         click.echo(str(session.profile(feeds)))
+
+
+def _made_feeds(inputs: Sequence[Any], feeds: Mapping[str, Any], shapes: Shapes) -> dict[str, Any]:
+    """Arrays for the inputs that have none; those that are given say what dimensions are, too."""
+    fed = {declared.name: np.shape(feeds[declared.name]) for declared in inputs if declared.name in feeds}
+    known = model_shapes(inputs, {**shapes, **fed})
+    return {declared.name: made_feed(declared, known[declared.name]) for declared in inputs if declared.name not in feeds}
 
 
 def _array(path: str) -> Any:

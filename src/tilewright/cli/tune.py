@@ -127,7 +127,7 @@ MEASURED = ("trials", "seed", "ranker", "ranker_file", "search", "unroll", "sche
 """Options that mean nothing where nothing is measured."""
 PARTNERS = {
     **dict.fromkeys(("minutes", "dry_run", "ship"), "fit"),
-    **dict.fromkeys(("softmax", "relu", "arguments", "shapes", "forget", *MEASURED), "subject"),
+    **dict.fromkeys(("softmax", "relu", "arguments", "shapes", "dims", "forget", *MEASURED), "subject"),
     "foreign": "imported",
 }
 """Options that mean something beside another only."""
@@ -217,7 +217,7 @@ def _plans_of(subject: str, softmax: bool, relu: bool, arguments: tuple[Spec, ..
     if _is_model(subject):
         return _plans_of_model(subject, shapes)
     if shapes:
-        raise click.UsageError("--shape is of inputs of a model; --arg is of a function's")
+        raise click.UsageError("--shape and --dim are of inputs of a model; --arg is of a function's")
     return _plans_of_function(subject, softmax, relu, arguments)
 
 
@@ -247,7 +247,7 @@ def _plans_of_model(path: str, shapes: dict[str, tuple[int, ...]]) -> Plans:
                 raise
             why = f"the size of {', '.join(missing)} is not known"
             raise TilewrightError(
-                "plans are measured at one size", where=path, why=why, hint=f"give it: --shape {missing[0]}=128"
+                "plans are measured at one size", where=path, why=why, hint=f"give it: --dim {missing[0]}=128"
             ) from problem
 
     return planned

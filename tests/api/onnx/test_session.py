@@ -245,10 +245,11 @@ def test_profile_looks_at_lengths_as_they_were_compiled():
     assert len(session.profile({"x": np.ones((7, 3), np.float32)}).chains) == 1
 
 
-@pytest.mark.parametrize("threads", [-1, "two"])
-def test_threads_that_are_none(threads):
+def test_threads_that_are_none():
     options = ort.SessionOptions()
-    options.intra_op_num_threads = threads
+    with pytest.raises(TilewrightError, match="intra_op_num_threads"):
+        options.intra_op_num_threads = "two"
+    options.intra_op_num_threads = -1
     with pytest.raises(TilewrightError, match="intra_op_num_threads"):
         ort.InferenceSession(doubling(), options)
 
@@ -297,3 +298,19 @@ def test_a_file_that_is_written_to_is_not_read_again(tmp_path, change):
     assert session.run(None, {"x": x[:1]})[0][0, 0] == 512
     with pytest.raises(InvalidModel, match="has changed since the session was made"):
         session.run(None, {"x": x[:0]})
+
+
+def test_profiles_count_the_extents_that_are_fed():
+    session = ort.InferenceSession(doubling())
+    for rows in (2, 1000, 2):
+        (chain,) = session.profile({"x": np.ones((rows, 3), np.float32)}).chains
+        assert chain.size_bytes == 2 * rows * 3 * 4
+
+
+def test_profiles_count_the_extents_that_stages_pass_on():
+    """What runs behind a node that is NumPy's has dimensions of its own."""
+    nodes = [node("Triple", ["x"], ["a"]), node("Double", ["a"], ["y"])]
+    session = ort.InferenceSession(model(nodes, [info("x", ["n", 3])], [info("y", None)]))
+    for rows in (2, 50):
+        chains = session.profile({"x": np.ones((rows, 3), np.float32)}).chains
+        assert [chain.size_bytes for chain in chains if not chain.is_numpy] == [2 * rows * 3 * 4]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.cli.model_feeds import made_feed
+from tilewright.cli.model_feeds import completed, made_feed
 from tilewright_bench.cases.case import DoubleArray, relative_error
 from tilewright_bench.cases.required import NOTHING, Required
 
@@ -20,7 +20,8 @@ Array = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class ModelCase:
-    """One model file. `shapes` complete what it declares: shapes of inputs and extents of dimensions, by name."""
+    """One model file. `shapes` complete what it declares: shapes of inputs and extents of dimensions, by name; others are
+    assumed."""
 
     path: Path
     shapes: tuple[tuple[str, tuple[int, ...]], ...] = ()
@@ -52,7 +53,8 @@ class ModelCase:
         import tilewright.onnx as ort
 
         inputs = ort.InferenceSession(self.path, prepare=False).get_inputs()
-        return {declared.name: made_feed(declared, dict(self.shapes)) for declared in inputs}
+        shapes = completed(inputs, dict(self.shapes)).shapes
+        return {declared.name: made_feed(declared, shapes[declared.name]) for declared in inputs}
 
     @cached_property
     def _work(self) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from tilewright.api.onnx.ort_value import OrtValue
 from tilewright.errors import DTypeError, FeedError, ShapeError
 from tilewright.frontend.onnx.element_types import onnx_name
 from tilewright.frontend.onnx.model import Declared
+from tilewright.ort_errors import InvalidArgument, raised_as
 from tilewright.runtime.arrays import as_array
 
 
@@ -83,7 +84,7 @@ def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequ
     unknown = [name for name in feeds if name not in known]
     if unknown:
         why = f"its inputs are {', '.join(known) or 'none'}"
-        raise FeedError(f"the model has no input {unknown[0]!r}", where="run", why=why)
+        raise raised_as(FeedError(f"the model has no input {unknown[0]!r}", where="run", why=why), InvalidArgument)
     missing = [declared.name for declared in inputs if declared.name not in feeds and declared.kind != "optional"]
     if missing:
         raise FeedError(f"the input {missing[0]!r} is missing", where="run", why=f"given are {', '.join(feeds) or 'none'}")
@@ -111,25 +112,25 @@ def _array(declared: Declared, value: Any) -> Any:
         try:
             return np.asarray(value, declared.dtype)
         except (TypeError, ValueError, OverflowError) as problem:
-            raise DTypeError(
-                f"the input {declared.name!r} is no array of {declared.dtype}", where="run", why=str(problem)
-            ) from problem
+            refused = DTypeError(f"the input {declared.name!r} is no array of {declared.dtype}", where="run", why=str(problem))
+            raise raised_as(refused, InvalidArgument) from problem
     try:
         array = np.asarray(value) if isinstance(value, np.generic) else as_array(value)
     except DTypeError as problem:
         problem.where = problem.where or f"input {declared.name!r}"
-        raise
+        raise raised_as(problem, InvalidArgument) from None
     return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
 
 
 def _check(declared: Declared, array: Any) -> None:
     if array.dtype != declared.dtype and not (array.dtype.hasobject and declared.dtype is not None and declared.dtype.hasobject):
-        raise DTypeError(
+        problem = DTypeError(
             f"the input {declared.name!r} has type tensor({onnx_name(array.dtype)})",
             where="run",
             why=f"the model declares {declared.type}",
             hint=f"pass it as {declared.dtype}: x.astype({str(declared.dtype)!r})",
         )
+        raise raised_as(problem, InvalidArgument)
     if declared.shape is None:
         return
     fits = len(declared.shape) == array.ndim and all(
@@ -137,4 +138,7 @@ def _check(declared: Declared, array: Any) -> None:
     )
     if not fits:
         wanted = f"({', '.join(str(extent) if extent is not None else '?' for extent in declared.shape)})"
-        raise ShapeError(f"the input {declared.name!r} has shape {array.shape}", where="run", why=f"the model declares {wanted}")
+        misfit = ShapeError(
+            f"the input {declared.name!r} has shape {array.shape}", where="run", why=f"the model declares {wanted}"
+        )
+        raise raised_as(misfit, InvalidArgument)

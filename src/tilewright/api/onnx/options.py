@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from difflib import get_close_matches
 from enum import IntEnum
-from typing import Any
+from operator import index
+from types import MappingProxyType
+from typing import Any, ClassVar
+from warnings import warn
 
 from tilewright import __version__
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.model import Declared
+from tilewright.ort_errors import ArgumentTypeError, Fail, NotImplementedHere, RefusedByBinding, UnknownOption
 
 PROVIDER = "CPUExecutionProvider"
 """The name that scripts ask for: everything runs on the CPU."""
+
+
+OWN_KEYWORDS = ("target", "prepare", "precision", "fuse")
+IGNORED_KEYWORDS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
+"""Of onnxruntime's sessions."""
 
 
 class GraphOptimizationLevel(IntEnum):
@@ -39,38 +51,104 @@ class ExecutionOrder(IntEnum):
     MEMORY_EFFICIENT = 2
 
 
-class SessionOptions:
-    """The options of a session. `intra_op_num_threads` is respected (0: all usable CPUs); other fields are kept as they are."""
+class _Options:
+    """Fields of a fixed set, each of the type of its default: what else is set is refused, as by onnxruntime's classes."""
+
+    _defaults: ClassVar[Mapping[str, Any]]
 
     def __init__(self) -> None:
-        self.intra_op_num_threads = 0
-        self.inter_op_num_threads = 0
-        self.graph_optimization_level = GraphOptimizationLevel.ORT_ENABLE_ALL
-        self.execution_mode = ExecutionMode.ORT_SEQUENTIAL
-        self.execution_order = ExecutionOrder.DEFAULT
-        self.enable_profiling = False
-        self.enable_mem_pattern = True
-        self.enable_mem_reuse = True
-        self.enable_cpu_mem_arena = True
-        self.log_severity_level = -1
-        self.log_verbosity_level = 0
-        self.logid = ""
-        self.optimized_model_filepath = ""
-        self.profile_file_prefix = "tilewright_profile_"
-        self.use_deterministic_compute = True
         self._entries: dict[str, str] = {}
+        for name, value in self._defaults.items():
+            setattr(self, name, value)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Set a field. Raises `UnknownOption` (an AttributeError) and `ArgumentTypeError` (a TypeError)."""
+        if name not in self._defaults and not name.startswith("_"):
+            near = get_close_matches(name, self._defaults, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(self._defaults)}"
+            raise UnknownOption(f"{type(self).__name__!r} object has no attribute {name!r}", hint=hint)
+        object.__setattr__(self, name, _of_type(name, value, self._defaults[name]) if name in self._defaults else value)
+
+    def _add(self, key: str, value: str) -> None:
+        self._entries[_of_type("the key", key, "")] = _of_type(f"the value of {key!r}", value, "")
+
+    def _entry(self, key: str) -> str:
+        if key not in self._entries:
+            raise RefusedByBinding(f"there is no entry {key!r}", where=type(self).__name__)
+        return self._entries[key]
+
+
+def _of_type(name: str, value: Any, like: Any) -> Any:
+    """The value as the type of another. Raises `ArgumentTypeError`."""
+    if isinstance(like, bool) and (value is None or isinstance(value, int)):
+        return bool(value)
+    if type(like) is int and hasattr(value, "__index__"):
+        return index(value)
+    if isinstance(value, type(like)) and not isinstance(like, bool):
+        return value
+    raise ArgumentTypeError(f"{name} cannot be {value!r}", why=f"it is of type {type(like).__name__}")
+
+
+class SessionOptions(_Options):
+    """The options of a session. `intra_op_num_threads` is respected (0: all usable CPUs), and `enable_profiling` with
+    `profile_file_prefix`; `optimized_model_filepath` is refused by sessions, and other fields are kept as they are.
+
+    There are no other fields: one that is misspelt raises `UnknownOption`, which is an AttributeError.
+    """
+
+    intra_op_num_threads: int
+    inter_op_num_threads: int
+    graph_optimization_level: GraphOptimizationLevel
+    execution_mode: ExecutionMode
+    execution_order: ExecutionOrder
+    enable_profiling: bool
+    enable_mem_pattern: bool
+    enable_mem_reuse: bool
+    enable_cpu_mem_arena: bool
+    log_severity_level: int
+    log_verbosity_level: int
+    logid: str
+    optimized_model_filepath: str
+    profile_file_prefix: str
+    use_deterministic_compute: bool
+    use_per_session_threads: bool
+    _defaults = MappingProxyType(
+        {
+            "intra_op_num_threads": 0,
+            "inter_op_num_threads": 0,
+            "graph_optimization_level": GraphOptimizationLevel.ORT_ENABLE_ALL,
+            "execution_mode": ExecutionMode.ORT_SEQUENTIAL,
+            "execution_order": ExecutionOrder.DEFAULT,
+            "enable_profiling": False,
+            "enable_mem_pattern": True,
+            "enable_mem_reuse": True,
+            "enable_cpu_mem_arena": True,
+            "log_severity_level": -1,
+            "log_verbosity_level": 0,
+            "logid": "",
+            "optimized_model_filepath": "",
+            "profile_file_prefix": "tilewright_profile_",
+            "use_deterministic_compute": True,
+            "use_per_session_threads": True,
+        }
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
         self._by_name: dict[str, int] = {}
         self._by_denotation: dict[str, int] = {}
 
     def add_session_config_entry(self, key: str, value: str) -> None:
-        """Kept, and otherwise ignored."""
-        self._entries[key] = value
+        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
+        self._add(key, value)
 
     def get_session_config_entry(self, key: str) -> str:
-        """What was added under the key. Raises `TilewrightError` if nothing was."""
-        if key not in self._entries:
-            raise TilewrightError(f"there is no session option {key!r}", where="SessionOptions")
-        return self._entries[key]
+        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
+        return self._entry(key)
+
+    def has_providers(self) -> bool:
+        """False: there is one provider, which needs no word."""
+        return False
 
     def add_free_dimension_override_by_name(self, name: str, value: int) -> None:
         """Fix the dimensions of inputs that the model calls by this name: a session whose shapes are all known so is compiled
@@ -95,7 +173,7 @@ class SessionOptions:
 
     def register_custom_ops_library(self, path: str) -> None:
         """Raises `TilewrightError`: such a library is made for another runtime."""
-        raise TilewrightError("libraries of custom operators cannot be loaded", where=path, why="they are made for onnxruntime")
+        raise Fail("libraries of custom operators cannot be loaded", where=path, why="they are made for onnxruntime")
 
     def threads(self) -> int | None:
         """The number of threads of a call; None for all usable CPUs. Raises `TilewrightError` for what is none."""
@@ -111,18 +189,76 @@ def _checked_extent(name: str, value: Any) -> int:
     return value
 
 
-class RunOptions:
-    """Accepted and kept."""
+class RunOptions(_Options):
+    """The options of a run: `terminate` is respected, others are kept. There are no other fields, as in `SessionOptions`."""
 
-    def __init__(self) -> None:
-        self.log_severity_level = -1
-        self.log_verbosity_level = 0
-        self.logid = ""
-        self.terminate = False
-        self.only_execute_path_to_fetches = False
+    log_severity_level: int
+    log_verbosity_level: int
+    logid: str
+    terminate: bool
+    only_execute_path_to_fetches: bool
+    _defaults = MappingProxyType(
+        {
+            "log_severity_level": -1,
+            "log_verbosity_level": 0,
+            "logid": "",
+            "terminate": False,
+            "only_execute_path_to_fetches": False,
+        }
+    )
 
     def add_run_config_entry(self, key: str, value: str) -> None:
-        """Ignored."""
+        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
+        self._add(key, value)
+
+    def get_run_config_entry(self, key: str) -> str:
+        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
+        return self._entry(key)
+
+
+def is_to_end(options: Any) -> bool:
+    """Whether a run is to end before it begins. Raises `ArgumentTypeError` for what is no `RunOptions`."""
+    if not hasattr(options, "terminate"):
+        raise ArgumentTypeError(f"run_options cannot be a {type(options).__name__}", hint="use tilewright.onnx.RunOptions()")
+    return bool(options.terminate)
+
+
+def checked_options(options: SessionOptions | None) -> SessionOptions:
+    """Raises `ArgumentTypeError` for what is none, and `NotImplementedHere` for what would have to write a model."""
+    if options is None:
+        return SessionOptions()
+    if not isinstance(options, SessionOptions):
+        raise ArgumentTypeError(f"sess_options cannot be a {type(options).__name__}", hint="use tilewright.onnx.SessionOptions()")
+    if options.optimized_model_filepath:
+        raise NotImplementedHere(
+            "no optimised model can be written",
+            where="SessionOptions.optimized_model_filepath",
+            why="a session becomes a library, and its graph is no ONNX model",
+            hint="leave it out; libraries are kept in the cache, and session.explain() shows the plan",
+        )
+    return options
+
+
+def check_keywords(given: Mapping[str, Any]) -> None:
+    """Raises `ArgumentTypeError` for a keyword that no session has."""
+    unknown = [name for name in given if name not in IGNORED_KEYWORDS]
+    if unknown:
+        raise ArgumentTypeError(f"InferenceSession has no argument {unknown[0]!r}", hint=f"{', '.join(OWN_KEYWORDS)} are there")
+
+
+def check_providers(providers: Sequence[Any] | None) -> None:
+    """Warn of providers that are not there, or are there twice, as onnxruntime does: everything runs on the CPU."""
+    names = [str(one[0] if isinstance(one, (tuple, list)) and one else one) for one in _listed(providers)]
+    for name, count in Counter(names).items():
+        if name != PROVIDER:
+            text = f"Specified provider {name!r} is not in available provider names. Available providers: {PROVIDER!r}"
+            warn(text, stacklevel=3)
+        if count > 1:
+            warn(f"Duplicate provider {name!r} encountered, ignoring.", stacklevel=3)
+
+
+def _listed(providers: Any) -> Sequence[Any]:
+    return [providers] if isinstance(providers, str) else list(providers or ())
 
 
 def get_version_string() -> str:
@@ -149,5 +285,31 @@ def set_default_logger_severity(severity: int) -> None:
     """Ignored: see `TILEWRIGHT_LOG`."""
 
 
+def set_default_logger_verbosity(verbosity: int) -> None:
+    """Ignored: see `TILEWRIGHT_LOG`."""
+
+
 def set_seed(seed: int) -> None:
     """Ignored."""
+
+
+def get_build_info() -> str:
+    """Tilewright's version."""
+    return f"Tilewright {__version__}"
+
+
+def has_collective_ops() -> bool:
+    """No."""
+    return False
+
+
+def disable_telemetry_events() -> None:
+    """Nothing is sent."""
+
+
+def enable_telemetry_events() -> None:
+    """Ignored: nothing is sent."""
+
+
+def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
+    """Nothing to load."""

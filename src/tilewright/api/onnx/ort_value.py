@@ -7,8 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from tilewright.errors import ShapeError, TilewrightError
-from tilewright.frontend.onnx.element_types import onnx_name
+from tilewright.errors import DTypeError, ShapeError, TilewrightError
+from tilewright.frontend.onnx.element_types import element_type as known_type
+from tilewright.frontend.onnx.element_types import onnx_name, onnx_number
+from tilewright.ort_errors import RefusedByBinding, raised_as
 from tilewright.runtime.arrays import as_array
 
 
@@ -17,6 +19,12 @@ class Runs(Protocol):
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The results of a run."""
+
+    def get_inputs(self) -> Sequence[Any]:
+        """The inputs that a call must give."""
+
+    def get_overridable_initializers(self) -> Sequence[Any]:
+        """The inputs that have a default."""
 
     def run_into(self, targets: Mapping[str, Any], input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The same of the outputs of these names, which may be written to the arrays behind the names."""
@@ -29,18 +37,42 @@ class OrtValue:
         self._content = content
 
     @staticmethod
-    def ortvalue_from_numpy(array: Any, device_type: str = "cpu", device_id: int = 0) -> OrtValue:
-        """A value with the memory of an array. Raises `TilewrightError` for another device than the CPU."""
+    def ortvalue_from_numpy(numpy_obj: Any, device_type: str = "cpu", device_id: int = 0, vendor_id: int = -1) -> OrtValue:
+        """A value with the memory of an array. Raises `RefusedByBinding` for another device than the CPU."""
         _check_device(device_type)
-        return OrtValue(as_array(array))
+        return OrtValue(as_array(numpy_obj))
 
     @staticmethod
     def ortvalue_from_shape_and_type(
-        shape: Sequence[int], element_type: Any, device_type: str = "cpu", device_id: int = 0
+        shape: Sequence[int],
+        element_type: Any,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        vendor_id: int = -1,
+        memory_info: Any = None,
     ) -> OrtValue:
-        """A value of zeros."""
+        """A value of zeros. Raises `DTypeError` for an element type that there is not, by ONNX's number or by NumPy's name."""
         _check_device(device_type)
-        return OrtValue(np.zeros(tuple(shape), element_type))
+        try:
+            return OrtValue(np.zeros(tuple(shape), known_type(element_type)))
+        except DTypeError as problem:
+            raise raised_as(problem, RefusedByBinding) from None
+
+    @staticmethod
+    def ortvalue_from_numpy_with_onnx_type(data: Any, onnx_element_type: int) -> OrtValue:
+        """A value with the memory of an array, whose bytes are elements of an ONNX type (uint16 holds bfloat16, 16).
+
+        Raises `DTypeError` for types of other sizes.
+        """
+        array, dtype = as_array(data), known_type(onnx_element_type)
+        if array.dtype.itemsize != dtype.itemsize:
+            raise DTypeError(f"elements of {array.dtype} cannot hold {dtype}", where="ortvalue_from_numpy_with_onnx_type")
+        return OrtValue(array.view(dtype))
+
+    @staticmethod
+    def from_dlpack(data: Any) -> OrtValue:
+        """A value with the memory of a tensor of another library."""
+        return OrtValue(np.from_dlpack(data))
 
     def content(self) -> Any:
         """The array, or the list of arrays."""
@@ -58,9 +90,30 @@ class OrtValue:
         """`tensor(float)` and so on."""
         return f"tensor({onnx_name(np.asarray(self._content).dtype)})"
 
-    def element_type(self) -> str:
-        """The element type by ONNX's name."""
-        return onnx_name(np.asarray(self._content).dtype)
+    def element_type(self) -> int:
+        """The number of the element type in ONNX."""
+        return onnx_number(np.asarray(self._content).dtype)
+
+    def tensor_size_in_bytes(self) -> int:
+        """The bytes of all elements."""
+        return int(np.asarray(self._content).nbytes)
+
+    def is_tensor_sequence(self) -> bool:
+        """Whether it is a list of arrays."""
+        return isinstance(self._content, list)
+
+    def is_sparse_tensor(self) -> bool:
+        """No."""
+        return False
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.asarray(self._content, dtype) if not copy else np.array(self._content, dtype)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._content.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self._content.__dlpack_device__()
 
     def device_name(self) -> str:
         """cpu."""
@@ -78,9 +131,13 @@ class OrtValue:
         """Whether it is anything."""
         return self._content is not None
 
-    def update_inplace(self, array: Any) -> None:
-        """Copy an array of the same shape into it."""
-        np.copyto(self._content, array)
+    def update_inplace(self, data: Any) -> None:
+        """Copy an array into it. Raises `ShapeError` for one of another shape (a RuntimeError, too)."""
+        if np.shape(data) != np.shape(self._content):
+            why = f"the value has {self.shape()}"
+            problem = ShapeError(f"the array has shape {np.shape(data)}", where="update_inplace", why=why)
+            raise raised_as(problem, RefusedByBinding)
+        np.copyto(self._content, data, casting="unsafe")
 
 
 class IOBinding:
@@ -94,32 +151,63 @@ class IOBinding:
         """What each of the outputs holds."""
         self._results: list[OrtValue] = []
 
-    def bind_cpu_input(self, name: str, array: Any) -> None:
-        """An input."""
-        self._inputs[name] = as_array(array)
+    def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
+        """An input. Raises `RefusedByBinding` (a RuntimeError) for a name that the model does not have."""
+        self._check_input(name)
+        self._inputs[name] = as_array(arr_on_cpu)
 
-    def bind_ortvalue_input(self, name: str, value: OrtValue) -> None:
-        """An input."""
-        self._inputs[name] = value.content()
+    def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
+        """An input. Raises as `bind_cpu_input`."""
+        self._check_input(name)
+        self._inputs[name] = ortvalue.content()
 
-    def bind_output(self, name: str, device_type: str = "cpu", device_id: int = 0, *rest: Any, **options: Any) -> None:
-        """An output, in memory of its own."""
+    def bind_input(self, name: str, device_type: str, device_id: int, element_type: Any, shape: Any, buffer_ptr: int) -> None:
+        """Refused: Raises `RefusedByBinding`."""
+        hint = "use bind_cpu_input or bind_ortvalue_input"
+        raise RefusedByBinding("inputs at addresses are refused", where="bind_input", hint=hint)
+
+    def _check_input(self, name: str) -> None:
+        names = [one.name for one in (*self._session.get_inputs(), *self._session.get_overridable_initializers())]
+        if name not in names:
+            why = f"its inputs are {', '.join(names) or 'none'}"
+            raise RefusedByBinding(f"the model has no input {name!r}", where="IOBinding", why=why)
+
+    def bind_output(
+        self,
+        name: str,
+        device_type: str = "cpu",
+        device_id: int = 0,
+        element_type: Any = None,
+        shape: Any = None,
+        buffer_ptr: int | None = None,
+    ) -> None:
+        """An output, in memory of its own. Raises `RefusedByBinding` (a RuntimeError) for an address and for another device."""
         _check_device(device_type)
-        if options.get("buffer_ptr") or any(rest):
-            raise TilewrightError("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
+        if buffer_ptr:
+            raise RefusedByBinding("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
         self._outputs[name] = self._targets[name] = None
 
-    def bind_ortvalue_output(self, name: str, value: OrtValue) -> None:
+    def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         """An output that is written to this value."""
-        self._outputs[name], self._targets[name] = value, value.content()
+        self._outputs[name], self._targets[name] = ortvalue, ortvalue.content()
 
     def run(self, run_options: Any = None) -> None:
-        """Run the session on what is bound."""
+        """Run the session on what is bound. Every error is a RuntimeError, too."""
+        try:
+            self._run(run_options)
+        except TilewrightError as problem:
+            raise raised_as(problem, RefusedByBinding) from problem.__cause__
+
+    def _run(self, run_options: Any) -> None:
         if not self._outputs:
             self._results = [OrtValue(result) for result in self._session.run(None, self._inputs, run_options)]
             return
         results = self._session.run_into(self._targets, self._inputs, run_options)
         self._results = [_stored(target, result) for target, result in zip(self._outputs.values(), results, strict=True)]
+
+    def is_of(self, session: Runs) -> bool:
+        """Whether a session made it."""
+        return self._session is session
 
     def get_outputs(self) -> list[OrtValue]:
         """The results of the last run."""
@@ -160,4 +248,10 @@ def _stored(target: OrtValue | None, result: Any) -> OrtValue:
 
 def _check_device(device_type: str) -> None:
     if device_type != "cpu":
-        raise TilewrightError(f"there is no device {device_type!r}", hint="use 'cpu'")
+        raise RefusedByBinding(f"there is no device {device_type!r}", hint="use 'cpu'")
+
+
+def copy_tensors(src: Sequence[OrtValue], dst: Sequence[OrtValue], stream: Any = None) -> None:
+    """Copy values into others. Raises as `OrtValue.update_inplace`."""
+    for source, target in zip(src, dst, strict=True):
+        target.update_inplace(source.content())

@@ -14,7 +14,8 @@ from tilewright.errors import InternalError, ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
 from tilewright.frontend.onnx.stage_types import Stage
 from tilewright.graph.types import Graph
-from tilewright.plan.types import ModelPlan
+from tilewright.plan.repriced import at_extents
+from tilewright.plan.types import ModelPlan, Plan
 from tilewright.report import explain
 from tilewright.report.given_names import with_given_names
 from tilewright.report.profile import ChainTime, chain_times, table
@@ -48,12 +49,20 @@ class StepClock:
         outputs, measured = step.compiled.profile(inputs)
         if not step.plans:
             step.plans = step.remaining.context.planned(step.remaining.graph_of(step, values)).plans
-        self.times += chain_times(measured, step.plans)
+        self.times += chain_times(measured, _plans_of_call(step, values))
         return outputs
 
     def node(self, node: Node, seconds: float) -> None:
         """A node that ran as NumPy."""
         self.times.append(ChainTime(node.label, seconds, is_numpy=True))
+
+
+def _plans_of_call(step: Step, values: Values) -> tuple[Plan, ...]:
+    """The plans of a step at the extents of a call; those of the last one are kept."""
+    dimensions = step.dimensions(values)
+    if step.called is None or step.called[0] != dimensions:
+        step.called = dimensions, tuple(at_extents(plan, dimensions) for plan in step.plans)
+    return step.called[1]
 
 
 def explained(remaining: RemainingSubgraph, values: Values, *, full: bool) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,18 @@ import numpy as np
 from tilewright.api import logs
 from tilewright.api.ahead import prepare_all
 from tilewright.api.onnx.feeds import Feeds
-from tilewright.api.onnx.options import PROVIDER, SessionOptions
+from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
+from tilewright.api.onnx.trace import traced
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import shorten
-from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, FeedError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
 from tilewright.fusion import checked_fusion
 from tilewright.machine.machine import Machine
+from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import Precision, checked
 
 if TYPE_CHECKING:
@@ -35,8 +37,8 @@ class NodeArg:
     """An input or output: `shape` has integers, names and None; `type` is `tensor(float)` and so on."""
 
     name: str
-    shape: list[int | str | None]
     type: str
+    shape: list[int | str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +57,10 @@ class ModelMetadata:
 class InferenceSession:
     """A model, compiled for the shapes that it declares, or for those of its first calls. Safe from several threads.
 
-    `path_or_bytes` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; `providers` are
-    accepted.
-    Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known.
+    `path_or_bytes` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; of `providers`
+    those that are not there are warned about.
+    Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known: both are
+    also of onnxruntime's classes (`tilewright.onnx.capi.onnxruntime_pybind11_state`).
     """
 
     def __init__(
@@ -76,12 +79,16 @@ class InferenceSession:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
 
         `precision` says which algorithms may be chosen, "strict", "float32", "fast" or "bf16", and `fuse` what decides on
-        fusion, as in `tw.jit`: None the prices; True fuses whatever can be executed, False nothing.
+        fusion, as in `tw.jit`: None the prices; True fuses whatever can be executed, False nothing. `options` are those of
+        onnxruntime (`disabled_optimizers`, ...), which mean nothing here; others raise `ArgumentTypeError`.
         """
         try:
+            check_keywords(options)
+            check_providers(providers)
             freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
             self._load(path_or_bytes, sess_options, target, freedom, fusion, prepare=prepare)
         except Exception as problem:
+            of_loading(problem)
             shorten(problem)
             raise
 
@@ -96,7 +103,7 @@ class InferenceSession:
         prepare: bool,
     ) -> None:
         logs.configure()
-        self._options = sess_options if sess_options is not None else SessionOptions()
+        self._options = checked_options(sess_options)
         self._model = load(path_or_bytes)
         body, overridden = self._model.body, self._options.overridden
         self._optional = tuple(overridden(value) for value in body.inputs if value.unique in body.constants)
@@ -108,18 +115,21 @@ class InferenceSession:
         self._context = SessionContext(self._options.threads(), machine, precision, fuse, check_files=self._model.check_files)
         self._subgraphs: dict[Any, RemainingSubgraph] = {}
         self._lock = threading.Lock()
+        self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
         if prepare:
             self._prepare()
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of these names (none: all), for arrays by input name.
 
-        Raises `FeedError` for inputs that are missing or unknown, `TilewrightError` for outputs that the model does not have,
-        `ShapeError` and `DTypeError` for arrays that do not fit.
+        Raises `FeedError` for inputs that are missing or unknown, `InvalidArgument` for outputs that the model does not have,
+        `ShapeError` and `DTypeError` for arrays that do not fit. All are also of onnxruntime's classes: `InvalidArgument` for
+        what is fed, and for positions out of range, `Fail` for what goes wrong behind it.
         """
         try:
             return self._run(output_names, input_feed, run_options)
         except Exception as problem:
+            of_run(problem)
             shorten(problem)
             raise
 
@@ -131,6 +141,7 @@ class InferenceSession:
         try:
             return self._run(list(targets), input_feed, run_options, targets)
         except Exception as problem:
+            of_run(problem)
             shorten(problem)
             raise
 
@@ -141,13 +152,44 @@ class InferenceSession:
         run_options: Any,
         targets: Mapping[str, Any] = NO_VALUES,
     ) -> list[Any]:
-        if run_options is not None and run_options.terminate:
-            raise TilewrightError("the run is terminated", where="run", why="terminate is set in its options")
+        if run_options is not None and is_to_end(run_options):
+            raise Fail("the run is terminated", where="run", why="terminate is set in its options")
+        if isinstance(output_names, str):
+            raise ArgumentTypeError(
+                f"output_names cannot be a text, {output_names!r}", where="run", hint=f"use [{output_names!r}]"
+            )
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
         taken = list(values.values())
-        self._remaining_for(values).run(values, _places(wanted, targets) if targets else NO_VALUES)
+        if self._trace is not None:
+            self._trace.run(self._remaining_for(values).step(values), values)
+        else:
+            self._remaining_for(values).run(values, _places(wanted, targets) if targets else NO_VALUES)
         return [_unshared(values[name], taken) for name in wanted]
+
+    def run_async(
+        self,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        callback: Callable[[list[Any], Any, str], object],
+        user_data: Any,
+        run_options: Any = None,
+    ) -> None:
+        """Run on another thread, and call `callback(outputs, user_data, error)` there: outputs and "", or none and a text.
+
+        Raises `FeedError` for missing inputs before that.
+        """
+        values = dict(input_feed)
+        self._feeds(values)
+
+        def work() -> None:
+            try:
+                outputs, error = self.run(output_names, values, run_options), ""
+            except Exception as problem:
+                outputs, error = [], str(problem)
+            callback(outputs, user_data, error)
+
+        threading.Thread(target=work, daemon=True).start()
 
     def run_with_ort_values(
         self, output_names: Sequence[str] | None, input_dict_ort_values: Mapping[str, OrtValue], run_options: Any = None
@@ -156,7 +198,9 @@ class InferenceSession:
         return [OrtValue(result) for result in self.run(output_names, input_dict_ort_values, run_options)]
 
     def run_with_iobinding(self, iobinding: IOBinding, run_options: Any = None) -> None:
-        """Run on what is bound."""
+        """Run on what is bound. Raises `FeedError` (a ValueError) for a binding of another session."""
+        if not iobinding.is_of(self):
+            raise FeedError("a binding is run by the session that made it", where="run_with_iobinding")
         iobinding.run(run_options)
 
     def io_binding(self) -> IOBinding:
@@ -184,7 +228,8 @@ class InferenceSession:
         return {PROVIDER: {}}
 
     def set_providers(self, providers: Sequence[Any] | None = None, provider_options: Any = None) -> None:
-        """Accepted and ignored."""
+        """Ignored but for a warning of those that are not there."""
+        check_providers(providers)
 
     def disable_fallback(self) -> None:
         """Accepted and ignored."""
@@ -195,6 +240,23 @@ class InferenceSession:
     def get_session_options(self) -> SessionOptions:
         """The options of the session."""
         return self._options
+
+    def end_profiling(self) -> str:
+        """Write the trace of the runs so far, and return its file's name; "" without `enable_profiling`, or if that was done.
+
+        Raises `TilewrightError` if it cannot be written.
+        """
+        return self._trace.end() if self._trace is not None else ""
+
+    def get_profiling_start_time_ns(self) -> int:
+        """When the trace begins, since 1970; 0 without `enable_profiling`."""
+        return self._trace.begin_ns if self._trace is not None else 0
+
+    def create_ortvalue_from_shape_and_type(
+        self, shape: Sequence[int], element_type: Any, device_type: str, device_id: int = 0, vendor_id: int = -1
+    ) -> OrtValue:
+        """A value of zeros."""
+        return OrtValue.ortvalue_from_shape_and_type(shape, element_type, device_type)
 
     def get_modelmeta(self) -> ModelMetadata:
         """What the model says of itself."""
@@ -294,17 +356,18 @@ class InferenceSession:
         try:
             remaining.prepare(needed)
         except (ShapeError, DTypeError) as problem:
-            raise InvalidModel(problem.message, where=problem.where, why=problem.why, hint=problem.hint) from problem
+            refused = InvalidModel(problem.message, where=problem.where, why=problem.why, hint=problem.hint)
+            raise raised_as(refused, Fail) from problem
 
     def _declared_output(self, name: str) -> Declared:
         if name not in self._outputs:
             why = f"its outputs are {', '.join(self._outputs)}"
-            raise TilewrightError(f"the model has no output {name!r}", where="run", why=why)
+            raise InvalidArgument(f"the model has no output {name!r}", where="run", why=why)
         return self._outputs[name]
 
 
 def _node_arg(declared: Declared) -> NodeArg:
-    return NodeArg(declared.name, list(declared.shape or ()), declared.type)
+    return NodeArg(declared.name, declared.type, list(declared.shape or ()))
 
 
 def _stand_in(declared: Declared) -> Any:

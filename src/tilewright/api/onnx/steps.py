@@ -302,6 +302,8 @@ class Step:
         self.compiled: Compiled | None = None
         self.plans: tuple[Plan, ...] = ()
         """Of the chains of its graph, once a profile asked for them; they hold no constants."""
+        self.called: tuple[dict[str, int], tuple[Plan, ...]] | None = None
+        """Dimensions of the last call with a profile, and the plans at its extents."""
         if stage.graph is not None:
             try:
                 self.compiled = context.compiled(stage.graph)
@@ -332,7 +334,7 @@ class Step:
                 raise self.stage.placed(problem) from None
             values.update(zip(self.stage.outputs, results, strict=True))
         for name, known in self._known.items():
-            values[name] = known.evaluate(self._symbols(values)) if isinstance(known, Symbolic) else known
+            values[name] = known.evaluate(self.dimensions(values)) if isinstance(known, Symbolic) else known
         for name, source in self.stage.same.items():
             values[name] = values[source]
         for node, runner in self._runners:
@@ -349,7 +351,8 @@ class Step:
     def _inputs(self, values: Values) -> list[Any]:
         return [values[name] for name in self.stage.inputs]
 
-    def _symbols(self, values: Values) -> dict[str, int]:
+    def dimensions(self, values: Values) -> dict[str, int]:
+        """The values of run-time dimensions, by name, for those of a call."""
         return {symbol: values[name].shape[dimension] for symbol, (name, dimension) in self.stage.places().items()}
 
 

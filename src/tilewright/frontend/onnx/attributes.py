@@ -10,6 +10,7 @@ from onnx import AttributeProto, defs
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.external_data import ExternalFiles
 from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
+from tilewright.ort_errors import InvalidGraph
 
 _SCALARS = {AttributeProto.FLOAT: "f", AttributeProto.INT: "i", AttributeProto.STRING: "s"}
 _LISTS = {AttributeProto.FLOATS: "floats", AttributeProto.INTS: "ints", AttributeProto.STRINGS: "strings"}
@@ -67,19 +68,19 @@ def schema_of(operator: str, version: int, domain: str) -> Any:
 
 
 def check_against(schema: Any, node: Any, where: str) -> None:
-    """Raise `InvalidModel` for wrong numbers of operands, unknown and missing attributes, and wrong types of these."""
+    """Raise `InvalidGraph` for wrong numbers of operands, unknown and missing attributes, and wrong types of these."""
     given = {attribute.name: attribute for attribute in node.attribute}
     for name, attribute in given.items():
         declared = schema.attributes.get(name)
         if declared is None:
             why = f"it has {', '.join(sorted(schema.attributes)) or 'none'}"
-            raise InvalidModel(f"{node.op_type} has no attribute {name!r}", where=where, why=why)
+            raise InvalidGraph(f"{node.op_type} has no attribute {name!r}", where=where, why=why)
         kind = kind_of(attribute, where) if not attribute.ref_attr_name else int(declared.type.value)
         if kind != int(declared.type.value):
-            raise InvalidModel(f"attribute {name!r} has the wrong type", where=where, why=f"expected {declared.type.name}")
+            raise InvalidGraph(f"attribute {name!r} has the wrong type", where=where, why=f"expected {declared.type.name}")
     missing = [name for name, expected in schema.attributes.items() if expected.required and name not in given]
     if missing:
-        raise InvalidModel(f"{node.op_type} lacks the attribute {missing[0]!r}", where=where)
+        raise InvalidGraph(f"{node.op_type} lacks the attribute {missing[0]!r}", where=where)
     counts = (
         ("inputs", node.input, schema.min_input, schema.max_input),
         ("outputs", node.output, schema.min_output, schema.max_output),
@@ -87,7 +88,7 @@ def check_against(schema: Any, node: Any, where: str) -> None:
     for role, names, least, most in counts:
         if not least <= len(names) <= most:
             why = f"{node.op_type} has {least} to {most}" if least != most else f"{node.op_type} has {least}"
-            raise InvalidModel(f"{len(names)} {role} are wrong", where=where, why=why)
+            raise InvalidGraph(f"{len(names)} {role} are wrong", where=where, why=why)
 
 
 def _is_filled(attribute: Any, field: str) -> bool:
@@ -104,4 +105,4 @@ def _decoded(content: bytes, where: str) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as problem:
-        raise InvalidModel("a text is not UTF-8", where=where) from problem
+        raise InvalidGraph("a text is not UTF-8", where=where) from problem

@@ -63,10 +63,36 @@ def element_type(code: Any) -> np.dtype[Any]:
     >>> element_type(10), element_type("int8")
     (dtype('float16'), dtype('int8'))
     """
-    name = _NAMES.get(int(code), ("", ""))[0] if isinstance(code, int | np.integer) else np.dtype(code).name
+    name = _NAMES.get(int(code), ("", ""))[0] if isinstance(code, int | np.integer) else _numpy_name(code)
     if not name or (not hasattr(np, name) and not hasattr(ml_dtypes, name)):
         raise DTypeError(f"element type {code} is not known here", hint="ONNX numbers its element types from 1 to 26")
     return np.dtype(getattr(ml_dtypes, name, name))
+
+
+def _numpy_name(code: Any) -> str:
+    try:
+        return str(np.dtype(code).name)
+    except TypeError:
+        return ""
+
+
+def onnx_number(dtype: np.dtype[Any]) -> int:
+    """ONNX's number of a NumPy type; 0 for types that it does not have.
+
+    >>> onnx_number(np.dtype("float64"))
+    11
+    """
+    name = onnx_name(dtype)
+    return next((number for number, names in _NAMES.items() if names[1] == name), 0)
+
+
+def type_named(name: str) -> np.dtype[Any]:
+    """The NumPy type of ONNX's name of it. Raises `DTypeError` for others.
+
+    >>> type_named("double"), type_named("bfloat16")
+    (dtype('float64'), dtype(bfloat16))
+    """
+    return element_type(next((number for number, names in _NAMES.items() if names[1] == name), 0))
 
 
 def onnx_name(dtype: np.dtype[Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.errors import InvalidModel
+from tilewright.ort_errors import InvalidProtobuf
 
 GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9
 LARGE_BYTES = 4096
@@ -22,7 +22,7 @@ PLACEHOLDER = b"\x4a\x00"
 def without_large_contents(content: memoryview) -> tuple[bytes, list[memoryview | None]]:
     """The model without large contents of its initializers, and these in the order of the initializers; None for small ones.
 
-    Raises `InvalidModel` for what is cut off. What looks odd in another way is left to the parser.
+    Raises `InvalidProtobuf` for what is cut off. What looks odd in another way is left to the parser.
     """
     found: list[memoryview | None] = []
     parts: list[bytes | memoryview] = []
@@ -114,5 +114,5 @@ def _varint(value: int) -> bytes:
     return bytes([*encoded, value])
 
 
-def _damaged(why: str) -> InvalidModel:
-    return InvalidModel("this is no ONNX model, or a damaged one", where="protobuf", why=why)
+def _damaged(why: str) -> InvalidProtobuf:
+    return InvalidProtobuf("this is no ONNX model, or a damaged one", where="protobuf", why=why)

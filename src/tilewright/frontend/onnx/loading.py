@@ -10,11 +10,11 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
-from tilewright.errors import InvalidModel, TilewrightError
 from tilewright.frontend.onnx.external_data import ExternalFiles
 from tilewright.frontend.onnx.large_fields import without_large_contents
 from tilewright.frontend.onnx.model import Model
 from tilewright.frontend.onnx.reading import read
+from tilewright.ort_errors import ArgumentTypeError, InvalidProtobuf, NoSuchFile
 
 
 def load(source: Any) -> Model:
@@ -30,15 +30,15 @@ def load(source: Any) -> Model:
     if isinstance(source, (str, os.PathLike)):
         path, files = Path(source), ExternalFiles(Path(source).parent)
         return _read(_content(path, files), str(path), files)
-    raise TilewrightError(f"a model cannot be a {type(source).__name__}", hint="pass a path, bytes or an onnx.ModelProto")
+    raise ArgumentTypeError(f"a model cannot be a {type(source).__name__}", hint="pass a path, bytes or an onnx.ModelProto")
 
 
 def _read(content: memoryview, where: str, files: ExternalFiles) -> Model:
     """Large contents of tensors are not copied: arrays share the memory of `content`."""
     try:
         rest, large = without_large_contents(content)
-    except InvalidModel as problem:
-        raise InvalidModel(problem.message, where=where, why=problem.why) from problem
+    except InvalidProtobuf as problem:
+        raise InvalidProtobuf(problem.message, where=where, why=problem.why) from problem
     return replace(read(_parsed(rest, where), files, large), check_files=files.check)
 
 
@@ -46,7 +46,8 @@ def _content(path: Path, files: ExternalFiles) -> memoryview:
     try:
         return files.mapped(path)
     except OSError as problem:
-        raise InvalidModel(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
+        kind = NoSuchFile if isinstance(problem, FileNotFoundError) else InvalidProtobuf
+        raise kind(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
 
 
 def _parsed(content: bytes, where: str) -> Any:
@@ -54,5 +55,5 @@ def _parsed(content: bytes, where: str) -> Any:
     try:
         proto.ParseFromString(content)
     except (DecodeError, ValueError, RecursionError) as problem:
-        raise InvalidModel("this is no ONNX model, or a damaged one", where=where, why=str(problem)) from problem
+        raise InvalidProtobuf("this is no ONNX model, or a damaged one", where=where, why=str(problem)) from problem
     return proto

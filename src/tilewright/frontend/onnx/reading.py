@@ -24,11 +24,14 @@ from tilewright.frontend.onnx.order import sorted_nodes
 from tilewright.frontend.onnx.scope import Names, Scope
 from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
 from tilewright.graph.short_names import short_name
+from tilewright.ort_errors import Fail, InvalidArgument, InvalidGraph, raised_as
 
 MOST_NODES = 100_000
 """After functions have been inlined: a few functions that call each other can mean billions."""
-NEWEST = 1000
-"""No domain has as many versions."""
+NEWEST = {"": 28, "ai.onnx.ml": 5, "com.microsoft": 1}
+"""Versions of domains beyond which nobody knows what operators mean; of others any is taken."""
+NEWEST_IR = 14
+"""Of the format of files."""
 MOST_DEPTH = 64
 """Of graphs in nodes and functions in functions."""
 STRUCTURAL = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
@@ -41,7 +44,11 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
     Raises `InvalidModel`, and `UnsupportedOperation` listing all unknown operators.
     """
     if not proto.HasField("graph"):
-        raise InvalidModel("the model has no graph", where="model")
+        raise raised_as(InvalidModel("the model has no graph", where="model"), InvalidArgument)
+    if proto.ir_version > NEWEST_IR:
+        raise InvalidModel(
+            f"there is no version {proto.ir_version} of the format", where="ir_version", why=f"{NEWEST_IR} is known"
+        )
     opsets = _opsets(proto.opset_import) or {"": 1}
     functions: dict[tuple[str, str, str], Any] = {}
     for function in proto.functions:
@@ -103,7 +110,8 @@ class _Reader:
             names = ", ".join(sorted(self.unknown))
             where = "; ".join(f"{name}: {place}" for name, place in sorted(self.unknown.items())[:8])
             hint = "export the model with standard operators, or as functions of these"
-            raise UnsupportedOperation(f"operators that are not known: {names}", where=where, hint=hint)
+            problem = UnsupportedOperation(f"operators that are not known: {names}", where=where, hint=hint)
+            raise raised_as(problem, Fail if any("." in name for name in self.unknown) else InvalidGraph)
 
     def _constants(self, graph: Any, where: str, large: Sequence[memoryview | None]) -> Iterator[tuple[str, Array]]:
         seen: set[str] = set()
@@ -257,7 +265,7 @@ def _check_attributes(operator: Definition, given: set[str], where: str) -> None
         raise UnsupportedOperation(f"the attribute {unknown[0]!r} of {operator.name} has no implementation", where=where)
     missing = sorted(operator.required_attributes - given)
     if missing:
-        raise InvalidModel(f"{operator.name} lacks the attribute {missing[0]!r}", where=where)
+        raise InvalidGraph(f"{operator.name} lacks the attribute {missing[0]!r}", where=where)
 
 
 def _without_trailing(names: tuple[str, ...]) -> tuple[str, ...]:
@@ -279,8 +287,11 @@ def _constant(attributes: Mapping[str, Any], where: str) -> Array:
 
 def _opsets(imports: Any) -> dict[str, int]:
     for imported in imports:
-        if not 1 <= imported.version <= NEWEST:
-            raise InvalidModel(f"the domain {imported.domain!r} has no version {imported.version}", where="opset_import")
+        newest = NEWEST.get(_domain(imported.domain), imported.version)
+        if not 1 <= imported.version <= newest:
+            why = f"versions 1 to {newest} are known" if imported.version > 0 else ""
+            kind = InvalidModel if imported.version > 0 else InvalidGraph
+            raise kind(f"the domain {imported.domain!r} has no version {imported.version}", where="opset_import", why=why)
     return {_domain(imported.domain): imported.version for imported in imports}
 
 

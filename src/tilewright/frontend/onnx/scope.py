@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilewright.errors import InvalidModel
 from tilewright.graph.short_names import short_name
+from tilewright.ort_errors import InvalidArgument, raised_as
 
 
 class Names:
@@ -61,4 +62,5 @@ class Scope:
             if name in scope._defined:
                 return scope._defined[name]
             scope = scope._outer
-        raise InvalidModel(f"{where} reads {name!r}, which nothing defines", where=where)
+        problem = InvalidModel(f"{where} reads {name!r}, which nothing defines", where=where)
+        raise raised_as(problem, InvalidArgument)

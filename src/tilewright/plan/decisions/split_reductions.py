@@ -45,7 +45,7 @@ def split_reduction(
     tile = -(-size // (wanted * multiple)) * multiple
     if tile >= size:
         return None
-    part = _part(context, axis, tile)
+    part = part_of(context, axis, tile)
     cores, region_s = context.machine.cores, context.machine.parallel_region_s
     whole_s = threads_seconds(blocking.seconds, blocks, cores, region_s)
     if least_seconds(context, part, size / tile) >= whole_s:
@@ -102,7 +102,7 @@ def _is_held_back(context: CostContext, found: Sequence[Candidate]) -> bool:
     return is_sum and any(cheaper)
 
 
-def _part(context: CostContext, axis: str, tile: int) -> CostContext:
+def part_of(context: CostContext, axis: str, tile: int) -> CostContext:
     """The context of one part. Tensors keep their shapes, hence the strides of their rows, and come from where the whole lies."""
     chain = context.chain
     operators = tuple(replace(op, axes=tuple(_shortened(present, axis, tile) for present in op.axes)) for op in chain.operators)
