@@ -368,10 +368,19 @@ def _value(scalar: Scalar, environment: _Environment) -> Any:
         case Parameter(name):
             return environment.dtype.type(environment.parameters[name])
         case Apply(function, operands):
-            result = np.asarray(FUNCTIONS[function].numpy(*(_value(operand, environment) for operand in operands)))
+            wants = zip(operands, FUNCTIONS[function].takes_conditions, strict=True)
+            values = (_operand(operand, takes_condition, environment) for operand, takes_condition in wants)
+            result = np.asarray(FUNCTIONS[function].numpy(*values))
             return result.astype(environment.dtype, copy=False) if np.issubdtype(result.dtype, np.number) else result
         case Previous(name):
             raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling rule")
+
+
+def _operand(scalar: Scalar, is_condition: bool, environment: _Environment) -> Any:
+    """The value of an operand: a truth value in the place of a number is 0 or 1, which NumPy would not add up."""
+    value = _value(scalar, environment)
+    is_truth = isinstance(value, np.ndarray | np.generic) and value.dtype == np.bool_
+    return value.astype(environment.dtype) if is_truth and not is_condition else value
 
 
 def _store(operator: Operator, output: Array, box: _Box, block: Array) -> None:
