@@ -6,12 +6,14 @@ Many programs are one graph, which is compiled once. Where something is wrong, e
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from tests.support.random.exact.program import Array, Joined, Program, difference, joined
 from tests.support.sweeps import EQUAL, WRONG, Outcome, judged, judged_in_child
 from tilewright import compiler
+from tilewright.backends import loading
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
@@ -33,8 +35,10 @@ def compiled(target: str, threads: int = 2) -> Judge:
     """What generated code gives on a target."""
 
     def run(one: Joined) -> Mapping[str, Array]:
-        executable = compiler.build(compiler.plan(one.graph, Machine.named(target)), threads=threads)
-        inputs = [one.feeds[name] for name in one.graph.inputs]
+        model_plan = compiler.plan(one.graph, Machine.named(target))
+        given = replace(model_plan.graph, constants=model_plan.given)
+        executable, constants = loading.load(compiler.generate(model_plan), given, model_plan.machine, threads=threads)
+        inputs = [*(one.feeds[name] for name in one.graph.inputs), *constants]
         outputs = executable.new_outputs(inputs)
         executable.run(inputs, outputs)
         return dict(zip(one.graph.outputs, outputs, strict=True))

@@ -49,7 +49,8 @@ class FuseMaps:
     ) -> Operator:
         """The map with a producer's body inside, unless that becomes too long or changes values; the producer is dropped."""
         fused = inlined_as_read(operator, {producer.write.tensor: producer}, tensors)
-        if fused is operator or len(subexpressions(fused.body)) > self.most_nodes:
+        is_read = any(access.tensor == producer.write.tensor for access in fused.reads)
+        if is_read or len(subexpressions(fused.body)) > self.most_nodes:
             return operator
         del operators[producer.write.tensor]
         return fused
