@@ -140,7 +140,7 @@ class _Converted:
         if not all(is_lossless(dtype, self.made) for dtype in self.types):
             return False
         if stored == "bool":
-            return self.is_exact_condition(self.body)
+            return is_condition(self.body, self.types) and self.is_exact_condition(self.body)
         is_kept = stored == self.made and (stored in INTEGERS or (stored == "float64" and self.used not in INTEGERS))
         return is_kept and self.is_exact_value(self.body)
 
