@@ -15,7 +15,7 @@ from tilewright.graph.numpy_types import rounded_once
 
 INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 TYPES = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", *sorted(SHORT_TYPES))
-EXPONENTS = (0, 1, 2, 3, 4, 7, 8, 11, 15, 16, 24, 31, 32, 53, 62, 63, 64, 127, -1, -9, -24, -25, -126, -133, -149, -150, -1074, 1023)
+EXPONENTS = (*range(5), 7, 8, 11, 15, 16, 24, 31, 32, 53, 62, 63, 64, 127, -1, -9, -24, -25, -126, -133, -149, -150, -1074, 1023)
 
 
 def dtype_of(name: str) -> np.dtype[Any]:

@@ -21,7 +21,6 @@ from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SymbolicExtent, Tensor
 
-
 COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 

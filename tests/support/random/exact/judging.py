@@ -121,5 +121,3 @@ def told(programs: Sequence[Program], judge: Judge) -> tuple[str, int]:
     """The text of all failures among programs, and their number. A refusal is one, too: all of these have a result."""
     found = failures(programs, judge)
     return "\n\n".join(f"{what.kind}: {what.reason}\n{program.text()}" for program, what in found), len(found)
-
-

@@ -68,7 +68,6 @@ def _by(function: Callable[..., Any]) -> Callable[..., Array]:
     return meaning
 
 
-
 CONDITIONS: Mapping[str, Callable[..., Array]] = {
     "Less": _by(np.less),
     "LessOrEqual": _by(np.less_equal),

@@ -1,4 +1,4 @@
-"""Positions in all integer types: triangles, diagonals, one-hot rows, ranges, lookups, extremes of rows, and what compares them."""
+"""Positions in all integer types: triangles, diagonals, one-hot rows, ranges, lookups, extremes of rows, and comparisons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Places(Growing):
 
     def triangle(self) -> None:
         x = self.matrix()
-        k, upper = int(self.one_of((-2**40, -3, -1, 0, 1, 2, 2**40))), int(self.random.integers(2))
+        k, upper = int(self.one_of((-(2**40), -3, -1, 0, 1, 2, 2**40))), int(self.random.integers(2))
         keep = np.triu if upper else np.tril
         value = self.values[x]
         mask = keep(np.ones(value.shape, bool), max(-99, min(k, 99)))
