@@ -28,15 +28,16 @@ def values_of(name: str) -> np.ndarray:
     if name == "bool":
         return np.array([False, True])
     if name in ("int2", "int4", "uint2", "uint4"):
-        return np.arange(int(ml_dtypes.iinfo(name).min), int(ml_dtypes.iinfo(name).max) + 1).astype(dtype)
+        limits = ml_dtypes.iinfo(name)  # type: ignore[no-untyped-call]
+        return np.arange(int(limits.min), int(limits.max) + 1).astype(dtype)
     if name == "float4_e2m1fn":
         return np.arange(16, dtype=np.uint8).view(dtype)
     if dtype.itemsize <= 2:
         return np.arange(1 << (8 * dtype.itemsize), dtype=f"u{dtype.itemsize}").view(dtype)
     if name in INTEGERS:
-        limits = np.iinfo(dtype)
+        low, high = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
         around = [sign * 2**e + step for e in EXPONENTS if 0 <= e < 64 for sign in (1, -1) for step in (-1, 0, 1)]
-        return np.array([n for n in (*around, limits.min, limits.max) if limits.min <= n <= limits.max], dtype)
+        return np.array([n for n in (*around, low, high) if low <= n <= high], dtype)
     with np.errstate(all="ignore"):
         powers = np.array([2.0**e for e in EXPONENTS]).astype(dtype)
         near = [np.nextafter(powers, dtype.type(0)), powers, np.nextafter(powers, dtype.type(np.inf))]

@@ -40,7 +40,7 @@ def numbers_of(dtype: str) -> Numbers:
     if dtype == "bool":
         return Numbers(1, 0, 0, 1, frozenset())
     if "int" in dtype:
-        limits = ml_dtypes.iinfo(dtype)
+        limits = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
         return Numbers(int(limits.max).bit_length(), 0, int(limits.min), int(limits.max), frozenset())
     floats = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
     others = {INFINITY, NAN, NEGATIVE_ZERO}
