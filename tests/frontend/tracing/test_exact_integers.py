@@ -16,7 +16,7 @@ LARGE = 2**53 + 1
 def conditions(m: Any, u32: Any, u64: Any, i64: Any, i8: Any) -> tuple[Any, ...]:
     """What NumPy says of integers, by the functions of `m`."""
     return (
-        *(u32 > -1, -1 <= u64, i8 < 300, i8 == 256),
+        *(u32 > -1, u64 >= -1, i8 < 300, i8 == 256),
         *(i64 == LARGE, i64 < 2**63, u64 == 2**64 - 1, i64 + LARGE == m.maximum(i64, 0) + LARGE),
         *(i64 < u64, u64 < i64, i64 == u64, u64 != i8, u64 <= i8),
         m.arange(3, 0, -1, dtype=np.uint32) == u32 + 1,

@@ -62,7 +62,8 @@ def is_as_read(producer: Operator, reader: Operator, tensors: Types) -> bool:
         return False
     types = [tensors[read.tensor].dtype for read in producer.reads]
     if made != used:
-        return all(dtype in WHOLE for dtype in types) and _Converted(producer, tensors, made, used).is_exact(stored)
+        is_whole = producer.is_map() and all(dtype in WHOLE for dtype in types)
+        return is_whole and _Converted(producer, tensors, made, used).is_exact(stored)
     if stored == "bool":
         return is_condition(producer.body, types)
     if stored in HALVES:
