@@ -67,7 +67,8 @@ class WholeNumbers:
         if constraint is None or len(loads) > 1:
             return False
         beside = sum(self._highest(datum.leaf) for datum in constraint.data if isinstance(datum.leaf, Parameter))
-        return self._size(constraint.index) + beside <= limits(dtype)[1]
+        constants = sum(abs(node.value) for node in subexpressions(comparison) if isinstance(node, Literal))
+        return self._size(constraint.index) + beside + constants <= limits(dtype)[1]
 
     def bounds(self, scalar: Scalar) -> Bounds:
         """Between which numbers the value of an expression lies."""
@@ -97,9 +98,9 @@ class WholeNumbers:
         return own[0] if own else LARGEST_EXTENT
 
     def _size(self, index: Index) -> float:
-        """A bound of the sum of the sizes of all terms of an affine index."""
+        """A bound of the sum of the sizes of all terms of an affine index, but for its constant."""
         terms = [(self.operator.axis(str(atom)).extent, abs(coefficient)) for atom, coefficient in index.terms]
-        return abs(index.constant) + sum(coefficient * largest_extent(extent) for extent, coefficient in terms)
+        return sum(coefficient * largest_extent(extent) for extent, coefficient in terms)
 
 
 def _numbers(scalar: Scalar) -> list[Scalar]:
