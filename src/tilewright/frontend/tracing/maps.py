@@ -17,6 +17,7 @@ from tilewright.frontend.tracing.promotion import dtype_of, kind_of, map_type, t
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.elementwise import body_of, elementwise
+from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SymbolicExtent, Tensor
@@ -131,7 +132,7 @@ def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | No
 
 def _exact(operand: Any, beside: Collection[str]) -> Any:
     """An operand; an array in the place of an integer that no float, and so no literal, is, beside integers."""
-    limits = _limits([np.dtype(name) for name in beside])
+    limits = _limits([np.dtype(name) for name in beside]) if INTEGERS.issuperset(beside) else None
     if limits is None or not isinstance(operand, int | np.integer) or not limits[0] <= operand <= limits[1]:
         return operand
     return operand if int(float(operand)) == operand else np.array(operand, *beside)

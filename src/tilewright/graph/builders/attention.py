@@ -161,10 +161,8 @@ def _positions(builder: Builder, shape: AttentionShape, taken: Participation) ->
     if taken.left is None and taken.right is None:
         return conditions
     queries: Tensor = builder.slice(_range(builder, shape.queries), (slice(None), None))
-    if taken.first is None and lengths is not None:
-        return conditions + _before_lengths(builder, shape, taken, lengths, keys, queries)
     if taken.first is None:
-        queries = builder.map("add", queries, _past(builder, shape))
+        queries = builder.map("add", queries, _past(builder, shape, lengths))
     elif taken.first:
         queries = builder.map("add", queries, _number(builder, taken.first))
     if taken.right is not None:
@@ -173,24 +171,6 @@ def _positions(builder: Builder, shape: AttentionShape, taken: Participation) ->
     if taken.left is not None:
         first = builder.map("subtract", queries, taken.left)
         conditions.append(builder.map("greater_equal", keys, first, dtype="bool"))
-    return conditions
-
-
-def _before_lengths(
-    builder: Builder, shape: AttentionShape, taken: Participation, lengths: Tensor, keys: Tensor, queries: Tensor
-) -> list[Tensor]:
-    """The window around a query whose last one is where the last key is: `key - query + queries`, compared with the lengths.
-
-    Lengths stand alone on their side: nothing wraps, whatever they are, and so the condition is the same in float32.
-    """
-    ahead = builder.map("subtract", builder.map("add", keys, _number(builder, shape.queries)), queries)
-    conditions = []
-    if taken.right is not None:
-        last = builder.map("subtract", ahead, taken.right) if taken.right else ahead
-        conditions.append(builder.map("less_equal", last, lengths, dtype="bool"))
-    if taken.left is not None:
-        first = builder.map("add", ahead, taken.left)
-        conditions.append(builder.map("greater_equal", first, lengths, dtype="bool"))
     return conditions
 
 
@@ -204,9 +184,10 @@ def _range(builder: Builder, count: Extent) -> Tensor:
     return builder.record(arange.arange, count, 0, 1, "int64", kind="arange")
 
 
-def _past(builder: Builder, shape: AttentionShape) -> Operand:
+def _past(builder: Builder, shape: AttentionShape, lengths: Tensor | None) -> Operand:
     """The keys before that of the first query, if the last query's is the last."""
-    last, queries = _number(builder, shape.keys), _number(builder, shape.queries)
+    last = _number(builder, shape.keys) if lengths is None else lengths
+    queries = _number(builder, shape.queries)
     if isinstance(last, Tensor) or isinstance(queries, Tensor):
         return builder.map("subtract", last, queries)
     return last - queries

@@ -41,7 +41,9 @@ CASES: list[tuple[str, Scalar, str, str, bool]] = [
     ("int64", Load(0), "int32", "float32", False),
     ("int8", body_of("square"), "int8", "int8", False),
     ("int64", apply("less", POSITION, WIDE), "bool", "float32", True),
-    ("int64", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", False),  # the largest one wraps
+    ("int64", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", True),
+    ("int32", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", False),  # the largest one wraps
+    ("uint64", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", False),
     ("int64", apply("less", apply("subtract", POSITION, Literal(1.0)), WIDE), "bool", "float32", True),
     ("int8", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", True),
     ("int16", apply("equal", apply("multiply", WIDE, OTHER), Literal(3.0)), "bool", "float32", False),

@@ -171,12 +171,21 @@ class Growing:
         functions += OF_BITS if dtype in INTEGERS else []
         functions += QUOTIENTS if dtype in HALVES else []
         function = str(self.one_of(functions))
-        if function in QUOTIENTS:
+        if function in SUMS and dtype == "int64":
+            self.add_whole(function, x, self.beside(x))
+        elif function in QUOTIENTS:
             y = self.beside(x)
             if np.all(self.values[y].astype(np.float32) != 0):
                 self.apply(function, x, y)
         else:
             self.apply(function, *self.either(x, self.beside(x)))
+
+    def add_whole(self, function: str, x: str, y: str) -> None:
+        """A sum of int64 that does not wrap: that is assumed where it is compared with positions."""
+        wide = [self.values[name].astype(np.longdouble) for name in (x, y)]
+        total = wide[0] + wide[1] if function == "Add" else wide[0] - wide[1]
+        if np.all((total >= -(2.0**63)) & (total < 2.0**63)):
+            self.apply(function, x, y)
 
     def change(self) -> None:
         """One value."""

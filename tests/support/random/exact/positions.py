@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.support.random.exact.growing import Growing, grown
-from tests.support.random.exact.meaning import DTYPES, HALVES, INTEGERS, ONNX_NUMBERS, TYPES
+from tests.support.random.exact.meaning import DTYPES, HALVES, INTEGERS, ONNX_NUMBERS, SUMS, TYPES
 from tests.support.random.exact.program import Array, Program
 
 MOST_STEPS = 8
@@ -78,7 +78,10 @@ class Places(Growing):
         x = self.cast_of(str(self.one_of(able)), to)
         other = self.beside(x)
         function = str(self.one_of(("Less", "Greater", "Equal", "GreaterOrEqual", "Add", "Sub", "Max")))
-        self.apply(function, *self.either(x, other))
+        if function in SUMS and to == "int64":
+            self.add_whole(function, *self.either(x, other))
+        else:
+            self.apply(function, *self.either(x, other))
 
     def lookup(self) -> None:
         x = self.matrix()

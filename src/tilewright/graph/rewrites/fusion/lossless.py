@@ -13,6 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.graph.conditions import constraint_of
 from tilewright.graph.conversions import is_lossless
 from tilewright.graph.exactness import HALVES, INTEGERS, scalar_element_type, scalar_type
 from tilewright.graph.numpy_types import rounded_once
@@ -160,12 +161,16 @@ class _Converted:
             return isinstance(body, Load) and (self.used not in INTEGERS or is_lossless(self.types[body.read], self.used))
         if body.function.startswith("logical_"):
             return all(self.is_exact_condition(operand) for operand in body.operands)
-        if not FUNCTIONS[body.function].is_condition or not all(self.is_whole(part) for part in body.operands):
+        if not FUNCTIONS[body.function].is_condition or not self.is_whole(body):
             return False
         if all(self.whole.are_within(operand, self.used) for operand in body.operands):
             return True
         return self.used not in INTEGERS and self.whole.compares_alike(body, self.used)
 
-    def is_whole(self, operand: Scalar) -> bool:
-        """Whether the type that the map is computed in neither rounds an operand nor lets it wrap: a load it does not change."""
-        return isinstance(operand, Load) or self.whole.are_within(operand, self.made)
+    def is_whole(self, comparison: Apply) -> bool:
+        """Whether the type that the map is computed in neither rounds an operand nor lets it wrap: a load it does not change.
+
+        Sums of positions and one int64 are taken not to wrap: they do only within 2^24 of the ends of the type.
+        """
+        kept = all(isinstance(part, Load) or self.whole.are_within(part, self.made) for part in comparison.operands)
+        return kept or (self.made == "int64" and constraint_of(comparison) is not None)
