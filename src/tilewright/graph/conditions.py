@@ -51,6 +51,19 @@ class _Linear:
         return _Linear(self.index + other.index * sign, self.constant + sign * other.constant, leaves)
 
 
+def compared_ahead(function: str, this: Scalar, that: Scalar, by: int) -> Apply:
+    """`this - that` compared with a whole number, as sums of which none is negative: unsigned integers cannot be.
+
+    >>> compared_ahead("equal", AxisValue("m"), AxisValue("l"), -2).operands[0]
+    Apply(function='add', operands=(AxisValue(axis='m'), Literal(value=2.0)))
+    """
+    return Apply(function, (_plus(this, -by), _plus(that, by)))
+
+
+def _plus(position: Scalar, offset: int) -> Scalar:
+    return Apply("add", (position, Literal(float(offset)))) if offset > 0 else position
+
+
 def conjuncts(condition: Scalar, holds: bool = True) -> tuple[Scalar, ...]:
     """Conditions that together are this one; or, with `holds` of False, its opposite.
 

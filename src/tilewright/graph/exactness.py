@@ -6,7 +6,7 @@ to it where they are loaded; integers and doubles as accumulators are no floats,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter, Scalar, subexpressions
 from tilewright.graph.types import SUM, Operator, Tensor
@@ -44,12 +44,19 @@ def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> st
     >>> scalar_element_type(add, {"x": x}), scalar_element_type(mixed, {"x": x, "y": y})
     ('int32', '')
     """
-    if operator.accumulator in INTEGERS or operator.accumulator == "float64":
-        return operator.accumulator
     loaded = (read for number, read in enumerate(operator.reads) if number not in operator.looked_up())
-    if operator.accumulator in HALVES and any(tensors[read.tensor].dtype not in IN_FLOAT32 for read in loaded):
-        return "float64"
-    return ""
+    return scalar_type(operator.accumulator, (tensors[read.tensor].dtype for read in loaded))
+
+
+def scalar_type(accumulator: str, loaded: Iterable[str]) -> str:
+    """The same, given the accumulator and the types that are loaded.
+
+    >>> scalar_type("float16", ["float32"]), scalar_type("float16", ["float32", "int32"])
+    ('', 'float64')
+    """
+    if accumulator in INTEGERS or accumulator == "float64":
+        return accumulator
+    return "float64" if accumulator in HALVES and not IN_FLOAT32.issuperset(loaded) else ""
 
 
 def has_integer_lanes(operator: Operator, reads: Sequence[str], written: str) -> bool:

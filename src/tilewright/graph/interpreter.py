@@ -14,9 +14,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
-from tilewright.graph.exactness import HALVES
+from tilewright.graph.exactness import HALVES, scalar_element_type
 from tilewright.graph.extents import dimensions_of, value_of
 from tilewright.graph.index import Index
+from tilewright.graph.numpy_types import rounded_once
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
@@ -53,10 +54,12 @@ def evaluate(
     values = {name: _converted(np.asarray(inputs[name]), dtype) for name in graph.inputs}
     values |= {name: _converted(constant.array, dtype) for name, constant in graph.constants}
     known = {**_formulas(graph, symbols), **symbols, **(parameters or {})}
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
     with np.errstate(all="ignore"):
         for operator in graph.operators:
-            result = graph.tensor(operator.write.tensor)
-            values[result.name] = _evaluate_operator(operator, result, values, symbols, known, dtype, sum_error)
+            result = tensors[operator.write.tensor]
+            computed = np.dtype(scalar_element_type(operator, tensors) or accumulating_type(operator))
+            values[result.name] = _evaluate_operator(operator, result, computed, values, symbols, known, dtype, sum_error)
     return {name: values[name] for name in graph.outputs}
 
 
@@ -133,6 +136,7 @@ class _Environment:
 def _evaluate_operator(
     operator: Operator,
     result: Tensor,
+    computed: np.dtype[Any],
     values: Mapping[str, Array],
     symbols: Mapping[str, int],
     parameters: Mapping[str, float],
@@ -143,7 +147,6 @@ def _evaluate_operator(
     target = np.dtype(result.dtype)
     if dtype is not None and np.issubdtype(target, np.floating):
         target = np.dtype(dtype)
-    computed = accumulating_type(operator)
     if dtype is not None and np.issubdtype(computed, np.floating):
         computed = np.dtype(dtype)
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
@@ -162,7 +165,7 @@ def _evaluate_operator(
 
 
 def accumulating_type(operator: Operator) -> np.dtype[Any]:
-    """The type that an operator computes in: float32 for shorter ones."""
+    """The type that an operator computes in: float32 for shorter ones, if it holds what the operator reads."""
     return np.dtype("float32" if operator.accumulator in HALVES else operator.accumulator)
 
 
@@ -365,14 +368,24 @@ def _value(scalar: Scalar, environment: _Environment) -> Any:
         case Parameter(name):
             return environment.dtype.type(environment.parameters[name])
         case Apply(function, operands):
-            result = np.asarray(FUNCTIONS[function].numpy(*(_value(operand, environment) for operand in operands)))
+            wants = zip(operands, FUNCTIONS[function].takes_conditions, strict=True)
+            values = (_operand(operand, takes_condition, environment) for operand, takes_condition in wants)
+            result = np.asarray(FUNCTIONS[function].numpy(*values))
             return result.astype(environment.dtype, copy=False) if np.issubdtype(result.dtype, np.number) else result
         case Previous(name):
             raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling rule")
 
 
+def _operand(scalar: Scalar, is_condition: bool, environment: _Environment) -> Any:
+    """The value of an operand: a truth value in the place of a number is 0 or 1, which NumPy would not add up."""
+    value = _value(scalar, environment)
+    is_truth = isinstance(value, np.ndarray | np.generic) and value.dtype == np.bool_
+    return value.astype(environment.dtype) if is_truth and not is_condition else value
+
+
 def _store(operator: Operator, output: Array, box: _Box, block: Array) -> None:
     written = operator.write.axes()
+    block = rounded_once(block, output.dtype.name)
     kept = [axis.name for axis in operator.axes if axis not in operator.reduction_axes() or axis.name in written]
     inner = _Box({name: box.ranges[name] for name in kept})
     if _is_plain(operator.write):

@@ -19,3 +19,19 @@ def is_short_float(dtype: Any) -> bool:
 def widened(x: Any) -> Any:
     """An array of short floating-point numbers as float32, any other as it is."""
     return x.astype(np.float32) if isinstance(x, np.ndarray | np.generic) and is_short_float(x.dtype) else x
+
+
+def rounded_once(x: Any, dtype: str) -> Any:
+    """Floating-point numbers in a half-width type, rounded once: ml_dtypes rounds doubles to float32 before.
+
+    >>> float(rounded_once(np.array(1 + 2.0**-8 + 2.0**-30), "bfloat16"))
+    1.0078125
+    """
+    x = np.asarray(x)
+    if dtype != "bfloat16" or x.dtype != np.float64:
+        return x.astype(dtype)
+    near = x.astype(np.float32)
+    bits = near.view(np.uint32)
+    beyond = np.abs(near.astype(np.float64)) > np.abs(x)
+    is_inexact = (near != x) & (x == x)
+    return np.where(is_inexact, (bits - beyond) | 1, bits).astype(np.uint32).view(np.float32).astype(dtype)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph import special_functions
+from tilewright.graph.numpy_types import rounded_once
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,18 @@ ROUNDED = "rounded"
 """The identity. A product in it is rounded before it is added to something, and a row is divided by what is in it."""
 
 
+AS_STORED: Mapping[str, str] = MappingProxyType({"float16": "as_float16", "bfloat16": "as_bfloat16"})
+"""By type, the function that rounds a number to the nearest one of the type: what storing and reading it makes of it."""
+
+
+def _as_float16(x: Any) -> Any:
+    return rounded_once(x, "float16").astype(np.asarray(x).dtype)
+
+
+def _as_bfloat16(x: Any) -> Any:
+    return rounded_once(x, "bfloat16").astype(np.asarray(x).dtype)
+
+
 def _reciprocal(x: Any) -> Any:
     return np.divide(1.0, x)
 
@@ -66,6 +79,8 @@ _STRICT = (
     ("mod", 2, np.remainder),
     ("fmod", 2, np.fmod),
     ("floor_divide", 2, np.floor_divide),
+    (AS_STORED["float16"], 1, _as_float16),
+    (AS_STORED["bfloat16"], 1, _as_bfloat16),
     (REPORT_NOT_FINITE, 1, _identity),
     (ROUNDED, 1, _identity),
 )

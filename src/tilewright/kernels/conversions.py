@@ -31,7 +31,7 @@ TW_INLINE double tw_float64_of(double x) { return x; }
 TW_INLINE unsigned tw_odd_bits_of(double x) {
   union { float value; unsigned bits; } to = {(float)x};
   if ((double)to.value != x && x == x) {
-    to.bits -= (to.value > 0 ? (double)to.value > x : (double)to.value < x);
+    to.bits -= __builtin_fabs((double)to.value) > __builtin_fabs(x);
     to.bits |= 1;
   }
   return to.bits;

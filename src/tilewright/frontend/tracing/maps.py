@@ -17,9 +17,12 @@ from tilewright.frontend.tracing.promotion import dtype_of, kind_of, map_type, t
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.elementwise import body_of, elementwise
+from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SymbolicExtent, Tensor
+
+COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
 def recorder_of(values: Sequence[Any]) -> Recorder:
@@ -64,8 +67,44 @@ def converted(value: Any, dtype: np.dtype[Any]) -> Any:
 
 
 def apply_map(function: str, *operands: Any) -> Traced:
-    """Record a function of FUNCTIONS or COMPOSITES; numbers among the operands are weakly typed literals in the body."""
+    """Record a function of FUNCTIONS or COMPOSITES; numbers among the operands are weakly typed literals in the body.
+
+    Integers are compared as integers, as in NumPy: with numbers that their type does not hold, and signed ones with uint64,
+    beside which float64 is the common type.
+    """
+    if function in COMPARISONS:
+        operands = tuple(_comparable(operand, operands) for operand in operands)
+        types = [np.dtype(bool) if is_number(operand) else dtype_of(operand) for operand in operands]
+        signed = [number for number, dtype in enumerate(types) if dtype.kind == "i"]
+        if signed and np.dtype(np.uint64) in types:
+            return _compared_by_sign(function, operands, signed[0])
     return record_map(function, body_of(function), operands)
+
+
+def _comparable(operand: Any, operands: Sequence[Any]) -> Any:
+    """An operand of a comparison: an infinity in the place of a number that the integers beside it cannot be."""
+    limits = _limits([dtype_of(other) for other in operands if not is_number(other)])
+    is_beyond = limits is not None and isinstance(operand, int | np.integer) and not limits[0] <= operand <= limits[1]
+    return math.copysign(math.inf, operand) if is_beyond else operand
+
+
+def _limits(types: Sequence[np.dtype[Any]]) -> tuple[int, int] | None:
+    """The range of the one type of integers that arrays have; None if they have another one, or several."""
+    if len(set(types)) != 1 or types[0].kind not in "iu":
+        return None
+    return int(np.iinfo(types[0]).min), int(np.iinfo(types[0]).max)
+
+
+def _compared_by_sign(function: str, operands: Sequence[Any], signed: int) -> Traced:
+    """Negative numbers are below all of uint64, all others are among them."""
+    holds_below = bool(FUNCTIONS[function].numpy(*(-1 if number == signed else 0 for number in range(2))))
+    is_below = apply_map("less", operands[signed], 0)
+    among = record_map(function, body_of(function), [converted(operand, np.dtype(np.uint64)) for operand in operands])
+    return apply_map("where", is_below, _truths(is_below, holds_below), among)
+
+
+def _truths(like: Traced, value: bool) -> Any:
+    return np.full((1,) * len(like.shape), value)
 
 
 def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | None = None) -> Traced:
@@ -74,7 +113,7 @@ def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | No
     tensors: list[Tensor] = []
     values: list[Scalar] = []
     beside = {dtype_of(operand).name for operand in operands if not is_number(operand)}
-    for operand in operands:
+    for operand in (_exact(operand, beside) for operand in operands):
         if is_number(operand):
             values.append(_number_scalar(operand, beside))
             continue
@@ -89,6 +128,14 @@ def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | No
     filled = _coerced(rewrite(body, lambda node: values[node.read] if isinstance(node, Load) else None), types, wanted)
     result = recorder.record(partial(elementwise, kind=kind), filled, tensors, kind=kind, dtype=chosen)
     return Traced(recorder, result)
+
+
+def _exact(operand: Any, beside: Collection[str]) -> Any:
+    """An operand; an array in the place of an integer that no float, and so no literal, is, beside integers."""
+    limits = _limits([np.dtype(name) for name in beside]) if INTEGERS.issuperset(beside) else None
+    if limits is None or not isinstance(operand, int | np.integer) or not limits[0] <= operand <= limits[1]:
+        return operand
+    return operand if int(float(operand)) == operand else np.array(operand, *beside)
 
 
 def is_number(value: Any) -> bool:

@@ -28,9 +28,12 @@ def arange(
     _check_exact(extent, start, step)
     along = Axis("d0", extent)
     body: Scalar = AxisValue(along.name)
-    body = body if step == 1 else apply("multiply", body, Literal(float(step)))
+    body = body if abs(step) == 1 else apply("multiply", body, Literal(float(abs(step))))
     first = scalar_of(start) if isinstance(start, SymbolicExtent) else Literal(float(start))
-    body = body if start == 0 else apply("add", body, first)
+    if step < 0:
+        body = apply("subtract", first, body)  # no factor is negative: unsigned integers have none
+    elif start != 0:
+        body = apply("add", body, first)
     write = Access(result, (axis(along.name),))
     operator = Operator(name, "arange", (along,), (), write, body, accumulator=accumulator_of(dtype))
     return operator, Tensor(result, (extent,), dtype)

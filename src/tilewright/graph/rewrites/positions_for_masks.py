@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from tilewright.graph.conditions import compared_ahead
 from tilewright.graph.constant_values import is_mask
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.licences import Licence
@@ -92,8 +93,8 @@ def _band(truth: Bools, row: str, column: str) -> Scalar | None:
     if not np.array_equal(truth, np.tri(rows, columns, high, bool) & ~np.tri(rows, columns, low - 1, bool)):
         return None
     i, j = AxisValue(row), AxisValue(column)
-    parts = [apply("less_equal", j, _plus(i, high))] if high < columns - 1 else []
-    parts += [apply("greater_equal", j, _plus(i, low))] if low > 1 - rows else []
+    parts = [compared_ahead("less_equal", j, i, high)] if high < columns - 1 else []
+    parts += [compared_ahead("greater_equal", j, i, low)] if low > 1 - rows else []
     return _all(iter(parts))
 
 
@@ -106,10 +107,6 @@ def _interval(truth: Bools, axis: str) -> Scalar | None:
     parts = [apply("less", position, Literal(float(stop)))] if stop < len(truth) else []
     parts += [apply("greater_equal", position, Literal(float(first)))] if first else []
     return _all(iter(parts))
-
-
-def _plus(position: Scalar, offset: int) -> Scalar:
-    return apply("add", position, Literal(float(offset))) if offset else position
 
 
 def _all(conditions: Iterator[Scalar]) -> Scalar | None:

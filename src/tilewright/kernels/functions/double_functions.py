@@ -28,7 +28,17 @@ from tilewright.kernels.functions.doubles.exponentials import (
     TANH,
 )
 from tilewright.kernels.functions.doubles.powers import POW
-from tilewright.kernels.functions.doubles.rounding import CEIL, FLOOR, FLOOR_DIVIDE, FMOD, MOD, ROUND, TRUNC
+from tilewright.kernels.functions.doubles.rounding import (
+    AS_BFLOAT16,
+    AS_FLOAT16,
+    CEIL,
+    FLOOR,
+    FLOOR_DIVIDE,
+    FMOD,
+    MOD,
+    ROUND,
+    TRUNC,
+)
 from tilewright.kernels.functions.doubles.trigonometry import ACOS, ASIN, ATAN, COS, SIN, TAN
 from tilewright.kernels.helpers import Helper
 
@@ -38,6 +48,8 @@ DOUBLE_FUNCTIONS: Mapping[str, Helper] = MappingProxyType(
         "floor": FLOOR,
         "ceil": CEIL,
         "round": ROUND,
+        "as_float16": AS_FLOAT16,
+        "as_bfloat16": AS_BFLOAT16,
         "fmod": FMOD,
         "mod": MOD,
         "floor_divide": FLOOR_DIVIDE,

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from tilewright.graph.scalar_functions import AS_STORED
+from tilewright.kernels.conversions import BITS
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
 from tilewright.kernels.helpers import Helper
 
@@ -58,6 +60,12 @@ TW_INLINE tw_vec tw_rounded_quotient(tw_vec x, tw_vec d) {
 #endif
 }
 #endif
+""",
+        "as_float16": """\
+TW_INLINE tw_vec tw_as_float16(tw_vec v) { return tw_widen_float16((tw_int)tw_narrow_float16(v)); }
+""",
+        "as_bfloat16": """\
+TW_INLINE tw_vec tw_as_bfloat16(tw_vec v) { return tw_widen_bfloat16((tw_int)tw_narrow_bfloat16(v)); }
 """,
         "sign": """\
 TW_INLINE tw_vec tw_sign(tw_vec v) {
@@ -122,7 +130,7 @@ def lane_functions(functions: Iterable[str]) -> list[Helper]:
 def _helper(name: str) -> Helper:
     if name in LIGHT:
         touches = TOUCHES_MASK if name.startswith("is") else TOUCHES_VALUE
-        uses = (_helper("nearest"),) if name == "rounded_quotient" else ()
+        uses = (_helper("nearest"),) if name == "rounded_quotient" else (BITS,) if name in AS_STORED.values() else ()
         return Helper(f"tw_{name}", LIGHT[name], uses, traced=Helper(f"tw_{name}", _filled(touches, name)))
     trace = Helper(f"tw_lanes_{name}", _filled(TOUCHES_VALUE, name))
     return Helper(f"tw_lanes_{name}", _filled(BY_LANES, name), (DOUBLE_FUNCTIONS[name],), trace)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.graph.scalar_functions import REPORT_NOT_FINITE, ROUNDED
+from tilewright.graph.scalar_functions import AS_STORED, REPORT_NOT_FINITE, ROUNDED
 from tilewright.kernels.functions.lane_functions import OF_ONE, OF_TWO
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 
@@ -21,7 +21,7 @@ VALUES: Mapping[str, str] = {
     "floor": "tw_floor({})",
     "maximum": "tw_maximum({}, {})",
     "minimum": "tw_minimum({}, {})",
-    **{name: f"tw_{name}({{}})" for name in (*VECTOR_FUNCTIONS, "ceil", "trunc", "sign")},
+    **{name: f"tw_{name}({{}})" for name in (*VECTOR_FUNCTIONS, "ceil", "trunc", "sign", *AS_STORED.values())},
     **{name: f"tw_lanes_{name}({{}})" for name in OF_ONE},
     **{name: f"tw_lanes_{name}({{}}, {{}})" for name in OF_TWO},
     "round": "tw_nearest({})",

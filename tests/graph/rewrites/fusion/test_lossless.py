@@ -11,7 +11,7 @@ from tests.support.typed import Graphs, sample
 from tilewright.compiler import rewrite
 from tilewright.graph.builders.elementwise import accumulator_of, body_of, elementwise
 from tilewright.graph.builders.matmul import matmul
-from tilewright.graph.rewrites.fusion.lossless import is_as_read
+from tilewright.graph.rewrites.fusion.lossless import as_read, is_as_read
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
@@ -22,7 +22,14 @@ POSITION = AxisValue("d0")
 WIDE, OTHER = Load(0), Load(1)
 CASES: list[tuple[str, Scalar, str, str, bool]] = [
     ("float32", body_of("square"), "float32", "float32", True),
-    ("float16", body_of("square"), "float16", "float16", True),
+    ("float16", body_of("square"), "float16", "float16", False),
+    ("float16", body_of("maximum"), "float16", "float16", True),
+    ("float16", apply("maximum", Load(0), Literal(0.1)), "float16", "float16", False),
+    ("float64", Load(0), "float32", "float16", False),
+    ("int32", Load(0), "float32", "bfloat16", False),
+    ("float32", body_of("add"), "float64", "float16", False),
+    ("int64", Load(0), "float64", "float32", False),
+    ("int32", Load(0), "float64", "float32", True),
     ("float32", Load(0), "float16", "float16", False),
     ("float32", Load(0), "float16", "float32", False),
     ("float32", Load(0), "int32", "float32", False),
@@ -35,6 +42,18 @@ CASES: list[tuple[str, Scalar, str, str, bool]] = [
     ("int8", body_of("square"), "int8", "int8", False),
     ("int64", apply("less", POSITION, WIDE), "bool", "float32", True),
     ("int64", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", True),
+    ("int32", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", False),  # the largest one wraps
+    ("uint64", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", False),
+    ("int64", apply("less", apply("subtract", POSITION, Literal(1.0)), WIDE), "bool", "float32", True),
+    ("int8", apply("less", POSITION, apply("add", WIDE, Literal(1.0))), "bool", "float32", True),
+    ("int16", apply("equal", apply("multiply", WIDE, OTHER), Literal(3.0)), "bool", "float32", False),
+    ("int8", apply("equal", apply("multiply", WIDE, OTHER), Literal(3.0)), "bool", "float32", True),
+    ("int8", apply("equal", apply("divide", WIDE, Literal(2.0)), Literal(1.0)), "bool", "float32", False),
+    ("uint32", apply("less", apply("subtract", POSITION, Literal(1.0)), WIDE), "bool", "float32", False),
+    ("int32", apply("less", WIDE, OTHER), "bool", "float64", True),
+    ("int32", apply("less", WIDE, OTHER), "bool", "int64", True),
+    ("int32", apply("less", WIDE, OTHER), "bool", "uint32", False),
+    ("int64", WIDE, "bool", "float32", False),
     ("int64", apply("equal", WIDE, Literal(3.0)), "bool", "float32", True),
     ("int64", apply("equal", WIDE, Literal(2.0**40)), "bool", "float32", False),
     ("int64", apply("less", WIDE, OTHER), "bool", "float32", False),
@@ -55,6 +74,34 @@ def test_a_reader_computes_what_it_would_have_read(read: str, body: Scalar, stor
     assert is_as_read(producer, consumer, tensors) is expected
 
 
+@pytest.mark.parametrize(
+    ("read", "computed", "reader", "expected"),
+    [
+        ("int32", "uint32", "float32", False),
+        ("int64", "int32", "float32", False),
+        ("uint64", "int64", "float32", False),
+        ("int8", "uint32", "float32", False),
+        ("int8", "int64", "float32", True),
+        ("uint8", "uint32", "int32", True),
+    ],
+)
+def test_a_comparison_in_another_type_than_its_operands_have(read: str, computed: str, reader: str, expected: bool) -> None:
+    x = Tensor("x", (9,), read)
+    producer, middle = elementwise(apply("less", Load(0), Literal(100.0)), [x], name="f", result="z", dtype="bool")
+    producer = replace(producer, accumulator=computed)
+    consumer, result = elementwise(Load(0), [middle], name="g", result="out", dtype=reader)
+    assert is_as_read(producer, consumer, {tensor.name: tensor for tensor in (x, middle, result)}) is expected
+
+
+def test_a_reader_rounds_the_halves_that_it_computes() -> None:
+    x = Tensor("x", (9,), "float16")
+    producer, middle = elementwise(body_of("square"), [x], name="f", result="z")
+    consumer, result = elementwise(body_of("isinf"), [middle], name="g", result="out", dtype="bool")
+    found = as_read(producer, consumer, {tensor.name: tensor for tensor in (x, middle, result)})
+    assert found is not None
+    assert found.body == apply("as_float16", body_of("square"))
+
+
 def clipped(low: float, high: float) -> Scalar:
     return apply("minimum", apply("maximum", apply("round", Load(0)), Literal(low)), Literal(high))
 
@@ -63,7 +110,8 @@ def clipped(low: float, high: float) -> Scalar:
     ("body", "wide", "accumulator", "expected"),
     [
         (clipped(0, 255), "int16", "float32", True),
-        (clipped(3, 200), "int32", "float32", True),
+        (clipped(3, 200), "uint16", "float32", True),
+        (clipped(3, 200), "int32", "float32", False),  # a NaN is no 0 there
         (clipped(-1, 255), "int16", "float32", False),
         (clipped(0, 256), "int16", "float32", False),
         (apply("round", Load(0)), "int16", "float32", False),

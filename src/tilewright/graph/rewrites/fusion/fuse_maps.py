@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.graph.licences import Licence
-from tilewright.graph.rewrites.fusion.compose import inlined, is_invertible
-from tilewright.graph.rewrites.fusion.lossless import is_as_read
+from tilewright.graph.rewrites.fusion.compose import is_invertible
+from tilewright.graph.rewrites.fusion.lossless import inlined_as_read
 from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
-from tilewright.graph.types import Access, Graph, Operator
+from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +42,18 @@ class FuseMaps:
             operands = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
             for access in operands if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
-                if producer is None or not is_as_read(producer, operator, tensors):
-                    continue
-                if _has_same_points(operator, access, producer):
-                    fused = self._fused(fused, producer, operators)
+                if producer is not None and _has_same_points(operator, access, producer):
+                    fused = self._fused(fused, producer, operators, tensors)
             operators[fused.write.tensor] = fused
         return with_operators(graph, operators.values())
 
-    def _fused(self, operator: Operator, producer: Operator, operators: dict[str, Operator]) -> Operator:
-        """The map with a producer's body inside, unless that becomes too long; the producer is dropped."""
-        fused = inlined(operator, {producer.write.tensor: producer})
-        if len(subexpressions(fused.body)) > self.most_nodes:
+    def _fused(
+        self, operator: Operator, producer: Operator, operators: dict[str, Operator], tensors: Mapping[str, Tensor]
+    ) -> Operator:
+        """The map with a producer's body inside, unless that becomes too long or changes values; the producer is dropped."""
+        fused = inlined_as_read(operator, {producer.write.tensor: producer}, tensors)
+        is_read = any(access.tensor == producer.write.tensor for access in fused.reads)
+        if is_read or len(subexpressions(fused.body)) > self.most_nodes:
             return operator
         del operators[producer.write.tensor]
         return fused

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
 from tilewright.graph.licences import Licence
-from tilewright.graph.rewrites.fusion.compose import inlined
-from tilewright.graph.rewrites.fusion.lossless import is_as_read
+from tilewright.graph.rewrites.fusion.lossless import WHOLE, inlined_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
-from tilewright.graph.types import Graph, Operator
+from tilewright.graph.types import Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +34,16 @@ class InlineConditions:
         tensors = {tensor.name: tensor for tensor in graph.tensors}
         for operator in graph.operators:
             near = {access.tensor: conditions[access.tensor] for access in operator.reads if access.tensor in conditions}
-            able = {name: producer for name, producer in near.items() if is_as_read(producer, operator, tensors)}
-            whole = operator if operator.is_product_sum() else inlined(operator, able)
-            if _is_condition(whole, graph) and len(subexpressions(whole.body)) <= self.most_nodes:
+            whole = operator if operator.is_product_sum() else inlined_as_read(operator, near, tensors)
+            if _is_condition(whole, tensors) and len(subexpressions(whole.body)) <= self.most_nodes:
                 conditions[whole.write.tensor] = whole
             operators.append(whole)
         read = {access.tensor for operator in operators for access in operator.reads} | set(graph.outputs)
         return with_operators(graph, [o for o in operators if o.write.tensor not in conditions or o.write.tensor in read])
 
 
-def _is_condition(operator: Operator, graph: Graph) -> bool:
+def _is_condition(operator: Operator, tensors: Mapping[str, Tensor]) -> bool:
     plain = all(index.is_axis() or not index.terms for index in operator.write.indices)
     simple = plain and all(access.guard is None and not access.lookups for access in operator.reads)
-    is_float = np.issubdtype(graph.tensor(operator.write.tensor).dtype, np.floating)
+    is_float = tensors[operator.write.tensor].dtype not in WHOLE
     return operator.is_map() and simple and not (is_float and operator.reads)

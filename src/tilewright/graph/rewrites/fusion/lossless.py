@@ -1,25 +1,56 @@
 """Test for lossless fusion: a reader that computes a map's body by itself gets what it would have read.
 
-Storing an element rounds, cuts off or wraps; and the reader computes in its own accumulator. Integers wrap in theirs, while
-float32 has 24 bits: of integers beyond these it still knows how they compare with positions and short numbers, and how they are
-rounded when they become floats.
+Storing an element rounds, cuts off or wraps; and the reader computes in its own accumulator. Three kinds of bodies have the same
+value there: those of the same type; those that two types compute alike, since all their numbers are whole and none of them is
+rounded or wraps (`whole_numbers`); and those of halves, whose rounding the reader does by itself. What a conversion of a load to
+the type that a body is computed in changes, is changed: such a body has the value of that type alone (`conversions`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from tilewright.graph.conditions import constraint_of
-from tilewright.graph.exactness import HALVES, IN_FLOAT32, INTEGERS, LARGEST_WHOLE, scalar_element_type
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, subexpressions
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.conversions import is_lossless
+from tilewright.graph.exactness import HALVES, INTEGERS, scalar_element_type, scalar_type
+from tilewright.graph.numpy_types import rounded_once
+from tilewright.graph.rewrites.fusion.compose import inlined
+from tilewright.graph.rewrites.fusion.whole_numbers import WholeNumbers
+from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
+from tilewright.graph.scalar_functions import AS_STORED, FUNCTIONS
 from tilewright.graph.types import Operator, Tensor
 
-WHOLE_FUNCTIONS = frozenset(("add", "subtract", "multiply", "negative", "abs", "maximum", "minimum", "floor", "divide"))
-"""Of short integers, for which they are exact: divisions are rounded down."""
+CHOOSING = frozenset(("maximum", "minimum", "negative", "abs", "floor", "ceil", "trunc", "round", "sign"))
+"""Functions whose value has no more digits than their operands."""
+SHORT = frozenset(("int8", "uint8", "int16", "uint16"))
+"""Integers that a NaN becomes 0 in."""
+WHOLE = INTEGERS | {"bool"}
 Types = Mapping[str, Tensor]
+
+
+def inlined_as_read(operator: Operator, producers: Mapping[str, Operator], tensors: Types) -> Operator:
+    """An operator that computes the bodies of those of these maps by itself whose results it then computes with as before.
+
+    It stays what it is where it would be computed in another type because of what they read.
+    """
+    readable = [as_read(producer, operator, tensors) for producer in producers.values()]
+    kept = {producer.write.tensor: producer for producer in readable if producer is not None}
+    fused = inlined(operator, kept)
+    return fused if _computed(fused, tensors) == _computed(operator, tensors) else operator
+
+
+def as_read(producer: Operator, reader: Operator, tensors: Types) -> Operator | None:
+    """A map whose body has, inside a reader, the value that this map's result has there; None if it has none."""
+    if is_as_read(producer, reader, tensors):
+        return producer
+    stored = tensors[producer.write.tensor].dtype
+    alike = _computed(producer, tensors) == _computed(reader, tensors) == _computed_together(producer, reader, tensors)
+    if stored in HALVES and alike and producer.is_map():
+        return replace(producer, body=apply(AS_STORED[stored], producer.body))
+    return None
 
 
 def is_as_read(producer: Operator, reader: Operator, tensors: Types) -> bool:
@@ -28,20 +59,24 @@ def is_as_read(producer: Operator, reader: Operator, tensors: Types) -> bool:
     if stored in INTEGERS and _is_widening(reader, stored, tensors):
         return producer.accumulator == "float32" and _is_clipped(producer.body, stored)
     made, used = (_computed(operator, tensors) for operator in (producer, reader))
+    if used != _computed_together(producer, reader, tensors):
+        return False
+    types = [tensors[read.tensor].dtype for read in producer.reads]
     if made != used:
-        return used in ("float32", "float64") and _is_safe(producer, stored, tensors)
+        is_whole = producer.is_map() and all(dtype in WHOLE for dtype in types)
+        return is_whole and _Converted(producer, tensors, made, used).is_exact(stored)
     if stored == "bool":
-        return is_condition(producer.body, [tensors[read.tensor].dtype for read in producer.reads])
+        return is_condition(producer.body, types)
     if stored in HALVES:
-        return producer.accumulator == stored and all(tensors[read.tensor].dtype in (stored, "bool") for read in producer.reads)
+        return producer.is_map() and _is_of_type(producer.body, stored, types)
     return stored == made
 
 
 def _is_widening(reader: Operator, stored: str, tensors: Types) -> bool:
-    """Whether a map in float32 only gives short integers a longer type."""
+    """Whether a map in float32 only gives short integers a longer short type."""
     written = tensors[reader.write.tensor].dtype
     is_copy = reader.is_map() and reader.body == Load(0) and reader.accumulator == "float32"
-    return is_copy and written in INTEGERS and written != stored and np.can_cast(stored, written)
+    return is_copy and written in SHORT and written != stored and is_lossless(stored, written)
 
 
 def _is_clipped(body: Scalar, dtype: str) -> bool:
@@ -66,54 +101,76 @@ def is_condition(body: Scalar, types: list[str]) -> bool:
     return False
 
 
+def _is_of_type(body: Scalar, dtype: str, types: list[str]) -> bool:
+    """Whether the value of a body is a number of a floating-point type, so that storing it changes nothing."""
+    match body:
+        case Load(read):
+            return is_lossless(types[read], dtype)
+        case Literal(value):
+            return bool(np.array_equal(rounded_once(np.float64(value), dtype).astype(np.float64), value, equal_nan=True))
+        case Apply("where", (_, yes, no)):
+            return _is_of_type(yes, dtype, types) and _is_of_type(no, dtype, types)
+        case Apply(function, operands) if function in CHOOSING:
+            return all(_is_of_type(operand, dtype, types) for operand in operands)
+        case Apply(function):
+            return FUNCTIONS[function].is_condition or function == AS_STORED[dtype]
+    return False
+
+
 def _computed(operator: Operator, tensors: Types) -> str:
     return scalar_element_type(operator, tensors) or "float32"
 
 
-def _is_safe(producer: Operator, stored: str, tensors: Types) -> bool:
-    """Whether a body of integers gives in float32 (and then in float64, too) what its stored result gives, converted to it."""
-    types = [tensors[read.tensor].dtype for read in producer.reads]
-    if not all(dtype == "bool" or dtype in INTEGERS for dtype in types):
-        return False
-    if stored == "bool":
-        return _is_safe_condition(producer.body, types)
-    if stored in INTEGERS and (np.iinfo(stored).max < LARGEST_WHOLE or not all(np.can_cast(dtype, stored) for dtype in types)):
-        return False
-    return (stored in INTEGERS or stored == "float64") and _is_safe_value(producer.body, types)
+def _computed_together(producer: Operator, reader: Operator, tensors: Types) -> str:
+    """The type that a reader would be computed in if it read what a producer reads."""
+    looked_up, written = reader.looked_up(), producer.write.tensor
+    own = [read.tensor for number, read in enumerate(reader.reads) if number not in looked_up and read.tensor != written]
+    loaded = (tensors[name].dtype for name in (*own, *(read.tensor for read in producer.reads)))
+    return scalar_type(reader.accumulator, loaded) or "float32"
 
 
-def _is_safe_value(body: Scalar, types: list[str]) -> bool:
-    """Rounding commutes with choosing an element; everything else has to be short."""
-    match body:
-        case Load():
+class _Converted:
+    """A map of integers and truth values, computed in one type, whose body is to be computed in another one."""
+
+    def __init__(self, producer: Operator, tensors: Types, made: str, used: str) -> None:
+        self.body, self.made, self.used = producer.body, made, used
+        self.types = [tensors[read.tensor].dtype for read in producer.reads]
+        self.whole = WholeNumbers(producer, tensors)
+
+    def is_exact(self, stored: str) -> bool:
+        """Whether the body gives in the other type what the stored result gives, converted to it."""
+        if not all(is_lossless(dtype, self.made) for dtype in self.types):
+            return False
+        if stored == "bool":
+            return is_condition(self.body, self.types) and self.is_exact_condition(self.body)
+        is_kept = stored == self.made and (stored in INTEGERS or (stored == "float64" and self.used not in INTEGERS))
+        return is_kept and self.is_exact_value(self.body)
+
+    def is_exact_value(self, body: Scalar) -> bool:
+        """Converting commutes with choosing an element; everything else has to be whole in both types."""
+        match body:
+            case Load():
+                return True
+            case Apply("where", (condition, yes, no)):
+                return self.is_exact_condition(condition) and self.is_exact_value(yes) and self.is_exact_value(no)
+        return self.whole.are_within(body, self.made) and self.whole.are_within(body, self.used)
+
+    def is_exact_condition(self, body: Scalar) -> bool:
+        """Whether a condition holds in both types at once. Being rounded keeps a number from 0, wrapping does not."""
+        if not isinstance(body, Apply):
+            return isinstance(body, Load) and (self.used not in INTEGERS or is_lossless(self.types[body.read], self.used))
+        if body.function.startswith("logical_"):
+            return all(self.is_exact_condition(operand) for operand in body.operands)
+        if not FUNCTIONS[body.function].is_condition or not self.is_whole(body):
+            return False
+        if all(self.whole.are_within(operand, self.used) for operand in body.operands):
             return True
-        case Apply("where", (condition, yes, no)):
-            return _is_safe_condition(condition, types) and _is_safe_value(yes, types) and _is_safe_value(no, types)
-    return _is_short(body, types)
+        return self.used not in INTEGERS and self.whole.compares_alike(body, self.used)
 
+    def is_whole(self, comparison: Apply) -> bool:
+        """Whether the type that the map is computed in neither rounds an operand nor lets it wrap: a load it does not change.
 
-def _is_safe_condition(body: Scalar, types: list[str]) -> bool:
-    if not isinstance(body, Apply):
-        return isinstance(body, Load) and types[body.read] in IN_FLOAT32
-    if body.function.startswith("logical_"):
-        return all(_is_safe_condition(operand, types) for operand in body.operands)
-    if not FUNCTIONS[body.function].is_condition:
-        return False
-    wide = [operand for operand in body.operands if not _is_short(operand, types)]
-    return not wide or (len(wide) == 1 and isinstance(wide[0], Load)) or constraint_of(body) is not None
-
-
-def _is_short(body: Scalar, types: list[str]) -> bool:
-    """Whether an expression is made of positions, extents and short numbers."""
-    return all(_is_short_node(node, types) for node in subexpressions(body))
-
-
-def _is_short_node(node: Scalar, types: list[str]) -> bool:
-    match node:
-        case Load(read):
-            return types[read] in IN_FLOAT32
-        case Literal(value):
-            return abs(value) < LARGEST_WHOLE and value == int(value)
-        case Apply(function):
-            return function in WHOLE_FUNCTIONS
-    return isinstance(node, AxisValue | Parameter)
+        Sums of positions and one int64 are taken not to wrap: they do only within 2^24 of the ends of the type.
+        """
+        kept = all(isinstance(part, Load) or self.whole.are_within(part, self.made) for part in comparison.operands)
+        return kept or (self.made == "int64" and constraint_of(comparison) is not None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tilewright.kernels.conversions import CONVERSIONS
 from tilewright.kernels.helpers import Helper
 
 TRUNC = Helper(
@@ -92,4 +93,14 @@ TW_INLINE double tw_floor_divide_float64(double a, double b) {
         FMOD,
         FLOOR,
     ),
+)
+AS_FLOAT16 = Helper(
+    "tw_as_float16_float64",
+    "TW_INLINE double tw_as_float16_float64(double x) { return tw_float_of_float16(tw_float16_of(x)); }\n",
+    uses=(CONVERSIONS,),
+)
+AS_BFLOAT16 = Helper(
+    "tw_as_bfloat16_float64",
+    "TW_INLINE double tw_as_bfloat16_float64(double x) { return tw_float_of_bfloat16(tw_bfloat16_of(x)); }\n",
+    uses=(CONVERSIONS,),
 )

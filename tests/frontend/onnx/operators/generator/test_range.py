@@ -41,3 +41,20 @@ def test_another_stash_type_is_refused() -> None:
     operands = [np.array(number, np.float16) for number in (0, 3, 1)]
     with pytest.raises(UnsupportedOperation, match="Range with stash_type float16"):
         operator("Range", 27, stash_type=TensorProto.FLOAT16).reference(*operands)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "start", "limit", "delta"),
+    [
+        (np.int64, 2**60 + 1, 2**60 + 5, 1),
+        (np.int64, 2**53 + 1, 2**53 + 4, 1),
+        (np.int64, 2**63 - 6, 2**63 - 1, 2),
+        (np.int64, -(2**63) + 5, -(2**63), -2),
+        (np.uint64, 2**64 - 6, 2**64 - 1, 2),
+        (np.int16, -32768, 32767, 1),
+    ],
+)
+def test_integers_are_counted_as_integers(dtype: type, start: int, limit: int, delta: int) -> None:
+    found = operator("Range", 11).reference(*(np.array(number, dtype) for number in (start, limit, delta)))
+    assert found.dtype == dtype
+    assert found.tolist() == list(range(start, limit, delta))

@@ -77,7 +77,10 @@ class ConstantOfShape:
         whole = [extent for extent in extents if isinstance(extent, int)]
         if len(whole) == len(extents) and math.prod(whole) <= SMALL:
             return builder.constant(self.reference(whole))
-        return builder.record(_full, extents, float(element.reshape(-1)[0]), element.dtype.name, kind="full")
+        value = element.reshape(-1)[0]
+        if element.dtype.kind in "iu" and int(float(value)) != int(value):
+            raise UnsupportedOperation(f"ConstantOfShape of {element.dtype} {value}", why="no float is that number")
+        return builder.record(_full, extents, float(value), element.dtype.name, kind="full")
 
     def _element(self) -> Any:
         return np.zeros(1, np.float32) if self.value is None else np.asarray(self.value)

@@ -35,11 +35,9 @@ class Range:
         dtype = np.asarray(start).dtype
         computed = self._computed_in(dtype)
         first, last, step = (np.asarray(operand, computed).reshape(-1)[0] for operand in (start, limit, delta))
-        if step == 0:
-            raise ShapeError("a range with steps of 0", where="Range")
-        count = max(0, math.ceil((float(last) - float(first)) / float(step)))
+        count = _count(first.item(), last.item(), step.item())
         check_size((count,), "Range")
-        positions = np.arange(count, dtype=None if computed == dtype else computed)
+        positions = np.arange(count).astype(computed) if dtype.kind in "iu" or computed != dtype else np.arange(count)
         with np.errstate(over="ignore"):
             return (first + positions * step).astype(dtype)
 
@@ -69,6 +67,15 @@ class Range:
             why = f"{dtype} is computed in {' or '.join(STASH_TYPES)}"
             raise UnsupportedOperation(f"Range with stash_type {stash}", where="Range", why=why)
         return stash
+
+
+def _count(first: float, last: float, step: float) -> int:
+    """How many numbers are before the limit. Python's integers are exact; those of 64 bits are no doubles."""
+    if step == 0:
+        raise ShapeError("a range with steps of 0", where="Range")
+    if isinstance(step, int):
+        return max(0, -int((first - last) // step))
+    return max(0, math.ceil((last - first) / step))
 
 
 def _exact(number: Any) -> Extent:

@@ -74,7 +74,7 @@ def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> 
     start = float("-inf") if function == "maximum" else float("inf")
     is_nan = apply("not_equal", Point(), Point())
     is_extreme = apply("logical_or", apply("equal", Point(), State("extreme")), is_nan)
-    nowhere = -1.0 if last else float(extent)
+    nowhere = 0.0 if last else float(extent)
     position = StateVariable(
         "position",
         nowhere,

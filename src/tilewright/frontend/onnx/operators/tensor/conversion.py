@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.graph.numpy_types import rounded_once
 from tilewright.graph.scalar import Literal, Scalar, apply
 
 POWER = "float8_e8m0fnu"
@@ -34,7 +35,7 @@ def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: 
     if target.kind not in "biufc" or x.dtype.kind not in "biufc":
         x = _in_range(x.astype(np.float32) if x.dtype.kind not in "biufc" else x, target)
     with np.errstate(all="ignore"):
-        return x.astype(target)
+        return rounded_once(x, target.name)
 
 
 def _in_range(x: Any, target: np.dtype[Any]) -> Any:

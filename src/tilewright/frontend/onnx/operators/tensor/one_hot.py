@@ -31,7 +31,7 @@ class OneHot:
         check_size((*ids.shape, count), "OneHot")
         along = np.arange(count).reshape([-1 if d == place else 1 for d in range(ids.ndim + 1)])
         positions = np.expand_dims(ids, place)
-        return np.where((positions == along) | (positions + count == along), values[1], values[0])
+        return np.where((positions == along) | (positions == along - count), values[1], values[0])
 
     def lower(self, builder: Builder, ids: Tensor, depth: Tensor, values: Tensor) -> Tensor:
         """A comparison with the positions along the new dimension."""
@@ -40,29 +40,39 @@ class OneHot:
             raise ShapeError("the values of OneHot are two", where="OneHot")
         if not isinstance(count, int | float) or not 0 <= count < 1 << 24:
             raise UnsupportedOperation(f"OneHot of depth {count}")
-        return builder.record(_one_hot, ids, int(count), values, self.axis, kind="one_hot")
+        mask = builder.record(_is_hot, ids, int(count), self.axis, kind="is_hot")
+        return builder.record(_chosen, mask, values, kind="one_hot")
 
 
-def _one_hot(ids: Tensor, depth: int, values: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`values[1]` where the position along the new `axis`, of extent `depth`, is the element of `ids`, else `values[0]`.
+def _is_hot(ids: Tensor, depth: int, axis: int = -1, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Whether the position along the new `axis`, of extent `depth`, is the element of `ids`: negative ones count from the end.
 
-    Negative elements count from the end; those outside give `values[0]` everywhere.
+    Compared in the type of `ids`: that of the values may not hold them.
 
-    >>> _one_hot(Tensor("ids", (3,), "int64"), 5, Tensor("values", (2,)), name="one_hot", result="y")[1].shape
+    >>> _is_hot(Tensor("ids", (3,), "int64"), 5, name="is_hot", result="y")[1].shape
     (3, 5)
     """
     place = normalize_axis(axis, len(ids.shape) + 1, "OneHot")
     shape = (*ids.shape[:place], depth, *ids.shape[place:])
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     read = Access(ids.name, tuple(axis_index(a.name) for d, a in enumerate(axes) if d != place))
-    reads = (read, Access(values.name, (constant(0),)), Access(values.name, (constant(1),)))
-    ahead = apply("subtract", Load(0), AxisValue(f"d{place}"))
-    is_hot = apply("logical_or", apply("equal", ahead, Literal(0.0)), apply("equal", ahead, Literal(float(-depth))))
+    position = AxisValue(f"d{place}")
+    body = apply("equal", Load(0), position)
+    if not ids.dtype.startswith("uint"):
+        body = apply("logical_or", body, apply("equal", Load(0), apply("subtract", position, Literal(float(depth)))))
     write = Access(result, tuple(axis_index(a.name) for a in axes))
-    body = apply("where", is_hot, Load(2), Load(1))
-    return Operator(name, "one_hot", axes, reads, write, body, accumulator=accumulator_of(values.dtype)), Tensor(
-        result, shape, values.dtype
-    )
+    operator = Operator(name, "is_hot", axes, (read,), write, body, accumulator=accumulator_of(ids.dtype))
+    return operator, Tensor(result, shape, "bool")
+
+
+def _chosen(mask: Tensor, values: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`values[1]` where a mask holds, else `values[0]`."""
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(mask.shape))
+    indices = tuple(axis_index(a.name) for a in axes)
+    reads = (Access(mask.name, indices), Access(values.name, (constant(0),)), Access(values.name, (constant(1),)))
+    body = apply("where", Load(0), Load(2), Load(1))
+    operator = Operator(name, "one_hot", axes, reads, Access(result, indices), body, accumulator=accumulator_of(values.dtype))
+    return operator, Tensor(result, mask.shape, values.dtype)
 
 
 define("OneHot", OneHot, since=9)
