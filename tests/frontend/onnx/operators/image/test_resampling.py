@@ -128,7 +128,9 @@ TRANSFORMATIONS = (
     "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn",
 )  # fmt: skip
 NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
-RESIZED_TO = [(extent, output) for extent in (3, 7, 10, 14, 15, 20, 25, 28, 30, 39, 40) for output in range(1, 41, 1 + extent % 2)]
+RESIZED_TO = [
+    (extent, output) for extent in (3, 7, 10, 14, 15, 20, 25, 28, 30, 39, 40) for output in range(1, 41, 1 + extent % 2)
+]
 """Among them ties and whole positions that float32 does not hit."""
 
 
@@ -141,7 +143,7 @@ def resize_of_any_sizes(**attributes: Any) -> onnxruntime.InferenceSession:
     return onnxruntime.InferenceSession(found.SerializeToString())
 
 
-@pytest.mark.parametrize(("transformation", "mode"), product(TRANSFORMATIONS, NEAREST))
+@pytest.mark.parametrize(("transformation", "mode"), list(product(TRANSFORMATIONS, NEAREST)))
 def test_ties_and_whole_positions_are_onnxruntimes(transformation: str, mode: str) -> None:
     session = resize_of_any_sizes(coordinate_transformation_mode=transformation, nearest_mode=mode)
     for extent, output in RESIZED_TO:
