@@ -177,3 +177,19 @@ def test_resize_10_takes_the_elements_after_positions_where_the_axis_shrinks(
     x = np.arange(extent, dtype=np.float32)
     ours, theirs = both("Resize", x, np.array([scale], np.float32), opset=10)
     assert ours.tolist() == theirs.tolist() == expected
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32])
+def test_integers_are_cut_off_where_onnxruntimes_are(dtype: type, transformation: str) -> None:
+    """Between whole numbers, a rounding decides: 3.9999998 is 3."""
+    for shape, sizes in (
+        ((1, 1, 7, 5), (1, 1, 12, 9)),
+        ((5, 12), (13, 4)),
+        ((1, 2, 3, 8), (1, 2, 9, 8)),
+        ((2, 4, 5), (3, 9, 11)),
+    ):
+        x = RNG.integers(0, 120, shape).astype(dtype)
+        options = {"mode": "linear", "coordinate_transformation_mode": transformation}
+        ours, theirs = both("Resize", x, None, None, np.array(sizes), **options)
+        np.testing.assert_array_equal(ours, theirs)

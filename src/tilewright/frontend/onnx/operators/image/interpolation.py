@@ -49,7 +49,7 @@ class Mode:
 
 def is_identity(resampling: Resampling) -> bool:
     """Whether results are the elements themselves."""
-    return resampling.extent == resampling.output and resampling.scale == 1.0
+    return resampling.extent == resampling.output and resampling.scale == 1.0 and resampling.crop == (0.0, 1.0)
 
 
 def positions(resampling: Resampling, transformation: str) -> Any:
@@ -97,7 +97,7 @@ def nearest_positions(resampling: Resampling, how: Mode) -> Any:
     >>> nearest_positions(Resampling(20, 6, 0.3), Mode(nearest="round_prefer_ceil")).tolist()  # the fifth lies at 14.5
     [1, 5, 8, 11, 15, 18]
     """
-    if how.transformation != "tf_crop_and_resize" and is_identity(resampling):
+    if is_identity(resampling):
         return np.arange(resampling.extent)
     places = positions(resampling, how.transformation)
     low = np.floor(places)
