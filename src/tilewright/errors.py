@@ -74,11 +74,13 @@ class Undecided(ShapeError, UnsupportedOperation):
     """A question about extents known at run time that has different answers inside of their ranges.
 
     `cuts` are the dimensions and values from which on the answer is another one: ranges that end and begin there decide it.
-    `equal` are pairs of extents that are equal for some values, as those of multiples of a number may be.
+    `equal` are pairs of extents that are equal for some values, as those of multiples of a number may be. `numbers` are the
+    dimensions that have to be numbers: each of their values is compiled on its own.
     """
 
     cuts: tuple[tuple[str, int], ...] = ()
     equal: tuple[tuple[Any, Any], ...] = ()
+    numbers: tuple[str, ...] = ()
 
     def with_cuts(self, cuts: tuple[tuple[str, int], ...]) -> Undecided:
         """The same error, with what would decide the question."""
@@ -88,6 +90,11 @@ class Undecided(ShapeError, UnsupportedOperation):
     def with_equal(self, pairs: Iterable[tuple[Any, Any]]) -> Undecided:
         """The same error, with extents that would have to be equal."""
         self.equal = tuple(pairs)
+        return self
+
+    def with_numbers(self, dimensions: Iterable[str]) -> Undecided:
+        """The same error, with the dimensions that have to be numbers."""
+        self.numbers = tuple(dimensions)
         return self
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,6 +144,17 @@ def test_what_cannot_be_traced_with_a_length_is_specialised_for_it_alone() -> No
     assert len(jitted.kernels) == 3
     with pytest.raises(tw.TilewrightError):
         jit(function, dynamic=True)(random(3, 3), random(5))
+
+
+def test_heads_that_share_others_are_numbers_and_the_rest_stays_dynamic() -> None:
+    """How many heads of q share one of k and v is no extent that a kernel could compute: with `dynamic=True`, too."""
+    jitted = jit(partial(tw.scaled_dot_product_attention, enable_gqa=True, scale=0.25), dynamic=True)
+    for batch, queries, keys in ((3, 5, 6), (5, 7, 9)):
+        q, k, v = (random(batch, heads, n, 8, seed=n) for heads, n in ((4, queries), (2, keys), (2, keys)))
+        repeated = (q, np.repeat(k, 2, axis=1), np.repeat(v, 2, axis=1))
+        exact = expected(*(x.reshape(4 * batch, -1, 8) for x in repeated))
+        close(jitted(q, k, v).reshape(exact.shape), exact)
+    assert len(jitted.kernels) == 1
 
 
 def test_branches_on_lengths_are_decided_by_ranges_or_specialised() -> None:

@@ -174,11 +174,6 @@ CASES: dict[str, tuple[Callable[[], Any], str, Callable[[str], Any]]] = {
         r"tw\.jit\(static_argnames=\('x',\)\)",
         lambda code: evaluated(code)(lambda x: ONES * 2)(x=object()),
     ),
-    "a diagonal": (
-        _traced(lambda x: tw.einsum("ii->", x), X),
-        "'ij,ij->'",
-        lambda code: tw.jit(lambda x: tw.einsum(evaluated(code), x, np.eye(4, dtype=np.float32)))(X),
-    ),
     "matrices that do not fit": (
         _traced(lambda x: x @ x, X[:2]),
         r"\.mT",

@@ -160,6 +160,14 @@ def test_integers_reduce_as_integers(function: str) -> None:
     np.testing.assert_array_equal(actual, getattr(np, function)(values, axis=1).astype(np.int32))
 
 
+def test_truth_values_reduce_as_numbers() -> None:
+    """Read into a maximum of integers, they are none that the least integer is converted to."""
+    operator, tensor = reduce.reduce("max", Tensor("x", (3, 2), "int32"), -1, name="largest", result="out")
+    graph = single(operator, tensor, [Tensor("x", (3, 2), "bool")])
+    x = np.array([[False, False], [True, False], [True, True]])
+    assert evaluate(graph, {"x": x})["out"].tolist() == [0, 1, 1]
+
+
 @pytest.mark.parametrize(("shape", "axes"), [((100_003, 3), (0,)), ((20_001, 3, 5), (0, 2)), ((20_001, 2), (0, 1))])
 def test_sums_along_any_axes_are_made_in_pairs(shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     x = np.full(shape, 0.1, np.float32)

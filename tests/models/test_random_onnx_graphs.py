@@ -12,11 +12,13 @@ from tests.support.random.onnx.growing import Growing, Unfit, plain_options  # n
 from tests.support.random.onnx.judging import difference, outcome  # noqa: E402
 from tests.support.random.onnx.program import Program  # noqa: E402
 from tests.support.random.onnx.shrinking import shrunk  # noqa: E402
-from tests.support.random.onnx.styles import program  # noqa: E402
+from tests.support.random.onnx.styles import ENDS, program  # noqa: E402
 from tests.support.sweeps import EQUAL, WRONG, Outcome  # noqa: E402
 
 MOST_NODES = 10
 """Of the graphs that are compiled here."""
+MASKED, SUPPRESSED = 16, 24
+"""Seeds of ends with logits of -inf, and with a NonMaxSuppression."""
 
 
 @pytest.mark.needs("ssse3", "sse4_1")
@@ -25,6 +27,20 @@ def test_results_are_those_of_onnxruntime(seed):
     one = program(seed, MOST_NODES)
     found = outcome(one)
     assert found.kind == EQUAL, f"{found}\n{one.text()}"
+
+
+@pytest.mark.needs("ssse3", "sse4_1")
+@pytest.mark.parametrize("seed", [0, 1, 2, 3, MASKED, 20, SUPPRESSED, 28, 31, 59])
+def test_what_follows_detectors_and_language_models_is_that_of_onnxruntime(seed):
+    one = program(seed, MOST_NODES, ENDS)
+    found = outcome(one)
+    assert found.kind == EQUAL, f"{found}\n{one.text()}"
+
+
+def test_masked_logits_and_suppressed_boxes_are_among_the_programs():
+    arrays = [array for value in program(MASKED, MOST_NODES, ENDS).values.values() for array in value.arrays]
+    assert any((array == -np.inf).any() for array in arrays)
+    assert any(node.op_type == "NonMaxSuppression" for node in program(SUPPRESSED, MOST_NODES, ENDS).nodes)
 
 
 @pytest.mark.parametrize("seed", range(200, 220))

@@ -151,7 +151,8 @@ class Signatures(Generic[TracedT, MadeT]):
             if not lengths or isinstance(problem, self._passing):
                 raise
             if (
-                self._multiplied(key, extents, problem)
+                self._made_numbers(key, extents, problem)
+                or self._multiplied(key, extents, problem)
                 or self._narrowed(key, problem)
                 or self._restricted(key, extents, maker, problem)
             ):
@@ -177,6 +178,16 @@ class Signatures(Generic[TracedT, MadeT]):
         if is_split:
             self._tell("dynamic in ranges", problem)
         return is_narrowed
+
+    def _made_numbers(self, key: Extents, extents: Extents, problem: Exception) -> bool:
+        """Whether dimensions that a problem says must be numbers, as heads that share others are, were specialised alone."""
+        wanted = problem.numbers if isinstance(problem, Undecided) else ()
+        found = [positions for number, positions in enumerate(symbols(key).values()) if f"s{number}" in wanted]
+        if found:
+            with self._lock:
+                self._lengths.specialise([position for positions in found for position in positions], extents)
+            self._tell("specialised: each of their values is compiled on its own", problem)
+        return bool(found)
 
     def _multiplied(self, key: Extents, extents: Extents, problem: Exception) -> bool:
         """Whether dimensions were restricted to multiples of a number that make the extents equal that a problem names."""

@@ -313,7 +313,7 @@ def _evaluate_box(operator: Operator, environment: _Environment) -> Array:
     reduced = tuple(d for d, axis in enumerate(operator.axes) if axis in operator.reduction_axes())
     inner = replace(environment, point=point, states={})
     for state in operator.reduction.states:
-        contribution = np.broadcast_to(_value(state.contribution, inner), full)
+        contribution = np.broadcast_to(_as_number(_value(state.contribution, inner), environment.dtype), full)
         combine = COMBINATIONS[state.combine]
         identity = _identity(state.identity, contribution.dtype)
         is_float_sum = state.combine == "add" and np.issubdtype(contribution.dtype, np.floating)
@@ -329,6 +329,11 @@ def _evaluate_box(operator: Operator, environment: _Environment) -> Array:
     dropped = tuple(d for d in reduced if operator.axes[d].name not in written)
     shape = tuple(1 if d in dropped else extent for d, extent in enumerate(full))
     return np.broadcast_to(finished, shape).squeeze(dropped)
+
+
+def _as_number(contribution: Any, dtype: np.dtype[Any]) -> Any:
+    """Truth values as numbers: the least of them, where a search for the largest starts, is none of theirs."""
+    return contribution.astype(dtype) if contribution.dtype == np.bool_ else contribution
 
 
 def _side_by_side(points: Array, axes: Sequence[int]) -> Array:

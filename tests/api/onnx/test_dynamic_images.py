@@ -110,6 +110,19 @@ def test_resized_images_of_all_sizes(case: str) -> None:
     _check(sessions, calls)
 
 
+@pytest.mark.parametrize("mode", ["round_prefer_ceil", "round_prefer_floor"])
+def test_ties_of_extents_known_at_run_time(mode: str) -> None:
+    """The positions that kernels compute are those of NumPy, in float32, and so are their ties."""
+    nodes = [helper.make_node("Shape", ["like"], ["sizes"])]
+    nodes.append(helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], nearest_mode=mode))
+    session = _session(nodes, {"x": ["n"], "like": ["N"]}, {}, 1)
+    for extent, output in ((20, 6), (14, 39), (26, 7), (14, 19), (18, 21), (22, 13), (40, 12), (5, 5)):
+        feeds = {"x": np.arange(extent, dtype=np.float32), "like": np.zeros(output, np.float32)}
+        expected = operator("Resize", OPSET, nearest_mode=mode).reference(feeds["x"], sizes=np.array([output]))
+        np.testing.assert_array_equal(session.run(None, feeds)[0], expected)
+    assert session.compilation_count == 1
+
+
 @pytest.mark.needs("avx2", "fma")
 @pytest.mark.parametrize("dtype", ["float32", "float16", "float64", "int64", "bool"])
 def test_padding_of_images_of_all_sizes(dtype: str) -> None:

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.graphs import random, run
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError
 from tilewright.graph.builders import einsum, matmul
+from tilewright.graph.builders.diagonals import diagonal
 from tilewright.graph.types import SymbolicExtent, Tensor
 
 SIZES = {"b": 2, "i": 3, "j": 4, "k": 5, "l": 1, "m": 6}
@@ -111,10 +112,10 @@ def test_matmul_follows_the_array_api(left: tuple[int, ...], right: tuple[int, .
     np.testing.assert_allclose(run(built, tensors, {"x": x, "y": y}), matmul.numpy_reference(x, y), rtol=1e-4, atol=1e-5)
 
 
-def test_a_diagonal_is_refused_with_a_way_out() -> None:
-    with pytest.raises(UnsupportedOperation, match="'i' repeated") as caught:
-        einsum.parse("ii->i", [2])
-    assert "numpy.eye" in caught.value.hint
+def test_extents_of_a_diagonal_are_equal() -> None:
+    """1 does not broadcast inside one operand."""
+    with pytest.raises(ShapeError, match="extents 4 and 1"):
+        diagonal(Tensor("x", (4, 1)), ("i", "i"), name="diagonal", result="y")
 
 
 @pytest.mark.parametrize(

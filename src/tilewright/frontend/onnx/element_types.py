@@ -64,7 +64,7 @@ def element_type(code: Any) -> np.dtype[Any]:
     (dtype('float16'), dtype('int8'))
     """
     name = _NAMES.get(int(code), ("", ""))[0] if isinstance(code, int | np.integer) else _numpy_name(code)
-    if not name or (not hasattr(np, name) and not hasattr(ml_dtypes, name)):
+    if name not in {numpy for numpy, _ in _NAMES.values()}:
         raise DTypeError(f"element type {code} is not known here", hint="ONNX numbers its element types from 1 to 26")
     return np.dtype(getattr(ml_dtypes, name, name))
 

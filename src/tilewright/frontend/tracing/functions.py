@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, TilewrightError, UnsupportedOperation
+from tilewright.errors import ShapeError, TilewrightError
 from tilewright.frontend.tracing import element_types
 from tilewright.frontend.tracing.element_types import arange as arange
 from tilewright.frontend.tracing.elementwise import *  # noqa: F403
@@ -30,6 +30,7 @@ from tilewright.graph.builders import matmul as matmul_operator
 from tilewright.graph.builders import reduce as reduce_operator
 from tilewright.graph.builders import softmax as softmax_operator
 from tilewright.graph.builders import transpose as transpose_operator
+from tilewright.graph.builders.diagonals import without_diagonals
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
@@ -44,7 +45,7 @@ def _numpy_einsum(subscripts: str, *operands: Any, optimize: Any = True) -> Any:
 def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
     """Sums of products, in NumPy's notation; more than two operands are multiplied from left to right (`optimize` is ignored).
 
-    Raises `ShapeError` for extents that differ and `UnsupportedOperation` for an index repeated inside one operand.
+    An index that stands twice in an operand is its diagonal. Raises `ShapeError` for extents that differ.
 
     >>> import numpy as np
     >>> einsum("ij,jk->ik", np.eye(2), np.ones((2, 3))).shape
@@ -53,8 +54,9 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
     if not isinstance(subscripts, str):
         raise unsupported("einsum without a string of subscripts", FUNCTIONS, "operands and indices are interleaved")
     recorder = recorder_of(operands)
-    first, *rest = in_one_type(operands, contracted_type, "einsum")
-    steps = einsum_operator.pairwise(_subscripts(subscripts, [first, *rest]))
+    tensors = in_one_type(operands, contracted_type, "einsum")
+    parsed, (first, *rest) = without_diagonals(recorder, _subscripts(subscripts, tensors), tensors)
+    steps = einsum_operator.pairwise(parsed)
     tensors = [first, *rest[:1]]
     result = recorder.record(einsum_operator.einsum, steps[0], tensors, kind="einsum")
     for step, operand in zip(steps[1:], rest[1:], strict=True):
@@ -65,7 +67,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
 def _subscripts(subscripts: str, tensors: Sequence[Any]) -> einsum_operator.Subscripts:
     try:
         return einsum_operator.parse(subscripts, [len(tensor.shape) for tensor in tensors])
-    except (ShapeError, UnsupportedOperation) as error:
+    except ShapeError as error:
         raise located(error) from error.__cause__
 
 

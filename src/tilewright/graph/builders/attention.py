@@ -11,9 +11,10 @@ import math
 from dataclasses import dataclass
 from functools import reduce
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders import arange, extent, softmax
 from tilewright.graph.builders.builder import Builder, Operand
+from tilewright.graph.extents import dimensions_of
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
@@ -103,7 +104,10 @@ def attention_shape(q: Shape, k: Shape, v: Shape, *, grouped: bool, name: str) -
 
 def _group(q: Shape, k: Shape, shapes: str) -> int:
     heads, shared = q[-3], k[-3]
-    if isinstance(heads, int) and isinstance(shared, int) and shared > 0 and heads % shared == 0:
+    if not isinstance(heads, int) or not isinstance(shared, int):
+        why = f"how many of {heads} heads of q share one of {shared} heads of k and v is no number"
+        raise Undecided(shapes, why=why).with_numbers(dimensions_of([heads, shared]))
+    if shared > 0 and heads % shared == 0:
         return heads // shared
     why = f"{heads} heads of q cannot share {shared} heads of k and v evenly"
     raise ShapeError(shapes, why=why, hint="give q a multiple of k's heads")

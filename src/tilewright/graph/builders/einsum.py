@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import Load, Scalar, apply
@@ -41,8 +41,8 @@ def parse(subscripts: str, ranks: Sequence[int]) -> Subscripts:
     """Understand einsum's subscripts for operands of the given ranks.
 
     Without `->` the result has the ellipsis dimensions and then, in alphabetical order, the letters that occur once.
-    Raises `ShapeError` for subscripts that do not fit the ranks or contradict themselves, and `UnsupportedOperation`
-    for a letter repeated inside one operand.
+    Raises `ShapeError` for subscripts that do not fit the ranks or contradict themselves. A letter that stands twice in an
+    operand is a diagonal of it (`diagonals.py`).
 
     >>> parse("ij,jk", [2, 2])
     Subscripts(operands=(('i', 'j'), ('j', 'k')), result=('i', 'k'))
@@ -126,16 +126,7 @@ def _operand_labels(part: str, rank: int, where: str) -> tuple[str, ...]:
     spare = rank - len(before) - len(after)
     if spare < 0 or (spare > 0 and not dots):
         raise ShapeError(f"{part!r} does not fit an operand with {rank} dimensions", where=where)
-    labels = (*before, *(f"b{position}" for position in reversed(range(spare))), *after)
-    repeated = [label for label, count in Counter(labels).items() if count > 1]
-    if repeated:
-        raise UnsupportedOperation(
-            f"einsum with {repeated[0]!r} repeated inside one operand ({part!r})",
-            where=where,
-            why="a diagonal is no contraction",
-            hint="multiply by an identity matrix (numpy.eye) with two different letters: 'ij,ij->' for a trace",
-        )
-    return labels
+    return (*before, *(f"b{position}" for position in reversed(range(spare))), *after)
 
 
 def _result_labels(right: str, ellipsis: tuple[str, ...], operands: Sequence[Sequence[str]], where: str) -> tuple[str, ...]:

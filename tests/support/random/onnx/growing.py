@@ -130,15 +130,18 @@ class Growing:
 
     # Nodes
 
-    def add(self, operator: str, *inputs: str, terms: int = 0, results: int = 1, **attributes: Any) -> Any:
-        """The results' names (one: itself). `terms` are summed for an element, 1 for a function; 0 for what is exact.
+    def add(
+        self, operator: str, *inputs: str, terms: int = 0, results: int = 1, is_masked: bool = False, **attributes: Any
+    ) -> Any:
+        """The results' names (one: itself). `terms` are summed for an element, 1 for a function; 0 for what is exact, which may
+        be -inf if it `is_masked`.
 
         Raises `Unfit` where onnxruntime refuses, and for results that are too large, not finite or without a margin.
         """
         node = helper.make_node(operator, inputs, [f"r{number}" for number in range(results)], **attributes)
         values = [self._rounded(value, terms) for value in self._computed(node)]
         for value in values:
-            check(value, self.most_elements, has_empty=self.has_empty)
+            check(value, self.most_elements, has_empty=self.has_empty, is_masked=is_masked)
         names = [self._declare("v", value) for value in values]
         node.output[:] = names
         self.nodes.append(node)
@@ -161,7 +164,7 @@ class Growing:
         ]
 
     def _rounded(self, value: Value, terms: int) -> Value:
-        if not terms or value.dtype.kind != "f":
+        if not terms or value.dtype.kind != "f" or not np.isfinite(value.largest):
             return value
         size = NOISE * UNIT_ROUNDOFF * np.sqrt(terms) * value.largest
         twins = tuple(
@@ -186,18 +189,19 @@ def is_of(value: Value, kind: str) -> bool:
     return value.dtype.kind in kind and value.dtype != np.float64
 
 
-def check(value: Value, most_elements: int, *, has_empty: bool) -> None:
+def check(value: Value, most_elements: int, *, has_empty: bool, is_masked: bool = False) -> None:
     """Raises `Unfit` for a value that is not worth comparing."""
     if value.size > most_elements or (min(one.size for one in value.arrays) == 0 and not has_empty):
         raise Unfit
-    if not np.isfinite(value.largest):
+    largest = value.largest_finite if is_masked else value.largest
+    if not np.isfinite(largest):
         raise Unfit
     if any(a.shape != b.shape for twin in value.twins for a, b in zip(value.arrays, twin, strict=True)):
         raise Unfit
     if value.dtype.kind != "f":
-        if value.spread or value.largest > LARGEST_INTEGER:
+        if value.spread or largest > LARGEST_INTEGER:
             raise Unfit
-    elif value.spread > MOST_SPREAD * value.largest or value.largest > 1e4:
+    elif value.spread > MOST_SPREAD * largest or largest > 1e4:
         raise Unfit
 
 

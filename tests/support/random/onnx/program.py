@@ -54,6 +54,12 @@ class Value:
         return max((float(np.abs(one.astype(np.float64)).max()) for one in self.arrays if one.size), default=0.0)
 
     @cached_property
+    def largest_finite(self) -> float:
+        """The same without elements of -inf, as masks make them."""
+        finite = [one[one != -np.inf] for one in self.arrays]
+        return max((float(np.abs(one.astype(np.float64)).max()) for one in finite if one.size), default=0.0)
+
+    @cached_property
     def spread(self) -> float:
         """The largest difference of a twin."""
         pairs = [(own, other) for twin in self.twins for own, other in zip(self.arrays, twin, strict=True) if own.size]

@@ -15,12 +15,14 @@ from onnx import helper
 
 import tilewright.onnx
 from tilewright.frontend.onnx.operators.image.grid_sample import GridSample
+from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling, nearest_positions
+from tilewright.frontend.onnx.operators.image.resize import Resize
 
 onnxruntime.set_default_logger_severity(4)
 RNG = np.random.default_rng(3)
 
 
-def model(operator: str, x: Any, others: Sequence[Any], **attributes: Any) -> bytes:
+def model(operator: str, x: Any, others: Sequence[Any], opset: int = 20, **attributes: Any) -> bytes:
     """One node whose first operand is an input and whose others are constants (None: left out)."""
     names = ["" if one is None else f"constant_{number}" for number, one in enumerate(others)]
     node = helper.make_node(operator, ["x", *names], ["y"], **attributes)
@@ -28,7 +30,7 @@ def model(operator: str, x: Any, others: Sequence[Any], **attributes: Any) -> by
     given = [onnx.numpy_helper.from_array(one, name) for one, name in zip(others, names, strict=True) if one is not None]
     inputs, outputs = [helper.make_tensor_value_info("x", kind, x.shape)], [helper.make_tensor_value_info("y", kind, None)]
     graph = helper.make_graph([node], "graph", inputs, outputs, given)
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9).SerializeToString()
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9).SerializeToString()
 
 
 def both(operator: str, x: Any, *others: Any, **attributes: Any) -> tuple[Any, Any]:
@@ -120,3 +122,74 @@ def test_resized_integers_are_interpolated_before_they_are_cut_off(dtype: type) 
     x = (16 * RNG.integers(-4 if dtype != np.uint8 else 0, 5, (1, 2, 5, 7))).astype(dtype)
     ours, theirs = both("Resize", x, None, np.array([1, 1, 2, 2], np.float32), mode="linear")
     np.testing.assert_array_equal(ours, theirs)
+
+
+TRANSFORMATIONS = (
+    "half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric", "tf_half_pixel_for_nn",
+)  # fmt: skip
+NEAREST = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
+RESIZED_TO = [
+    (extent, output) for extent in (3, 7, 10, 14, 15, 20, 25, 28, 30, 39, 40) for output in range(1, 41, 1 + extent % 2)
+]
+"""Among them ties and whole positions that float32 does not hit."""
+
+
+def resize_of_any_sizes(**attributes: Any) -> onnxruntime.InferenceSession:
+    node = helper.make_node("Resize", ["x", "", "", "sizes"], ["y"], **attributes)
+    x, y = (helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in (("x", ["n"]), ("y", None)))
+    sizes = helper.make_tensor_value_info("sizes", onnx.TensorProto.INT64, [1])
+    graph = helper.make_graph([node], "resized", [x, sizes], [y])
+    found = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
+    return onnxruntime.InferenceSession(found.SerializeToString())
+
+
+@pytest.mark.parametrize(("transformation", "mode"), list(product(TRANSFORMATIONS, NEAREST)))
+def test_ties_and_whole_positions_are_onnxruntimes(transformation: str, mode: str) -> None:
+    session = resize_of_any_sizes(coordinate_transformation_mode=transformation, nearest_mode=mode)
+    for extent, output in RESIZED_TO:
+        found = nearest_positions(Resampling(extent, output, output / extent), Mode("nearest", transformation, mode))
+        feeds = {"x": np.arange(extent, dtype=np.float32), "sizes": np.array([output])}
+        np.testing.assert_array_equal(found, session.run(None, feeds)[0], err_msg=f"{extent} to {output}")
+
+
+@pytest.mark.parametrize(
+    ("extent", "output", "transformation", "mode", "expected"),
+    [
+        (20, 6, "half_pixel", "round_prefer_ceil", [1, 5, 8, 11, 15, 18]),  # 14.5 is 14.499999 in float32
+        (7, 4, "asymmetric", "round_prefer_ceil", [0, 2, 4, 5]),
+        (10, 6, "half_pixel", "floor", [0, 2, 3, 5, 6, 8]),  # 7 is 6.9999995, in onnxruntime, too
+        (4, 4, "tf_half_pixel_for_nn", "ceil", [0, 1, 2, 3]),  # as compiled: an axis that is not resized is not looked into
+    ],
+)
+def test_nearest_elements_of_ties(extent: int, output: int, transformation: str, mode: str, expected: list[int]) -> None:
+    x = np.arange(extent, dtype=np.float32)
+    options = {"coordinate_transformation_mode": transformation, "nearest_mode": mode}
+    ours, theirs = both("Resize", x, None, None, np.array([output]), **options)
+    reference = Resize(**options).reference(x, sizes=np.array([output]))
+    assert ours.tolist() == theirs.tolist() == reference.tolist() == expected
+
+
+@pytest.mark.parametrize(("extent", "scale", "expected"), [(4, 0.6, [0, 2]), (7, 0.3, [0, 4]), (3, 2.0, [0, 0, 1, 1, 2, 2])])
+def test_resize_10_takes_the_elements_after_positions_where_the_axis_shrinks(
+    extent: int, scale: float, expected: list[int]
+) -> None:
+    """ONNX's node test of that version: 0.6 of 1, 2, 3, 4 is 1, 3."""
+    x = np.arange(extent, dtype=np.float32)
+    ours, theirs = both("Resize", x, np.array([scale], np.float32), opset=10)
+    assert ours.tolist() == theirs.tolist() == expected
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS)
+@pytest.mark.parametrize("dtype", [np.uint8, np.int32])
+def test_integers_are_cut_off_where_onnxruntimes_are(dtype: type, transformation: str) -> None:
+    """Between whole numbers, a rounding decides: 3.9999998 is 3."""
+    for shape, sizes in (
+        ((1, 1, 7, 5), (1, 1, 12, 9)),
+        ((5, 12), (13, 4)),
+        ((1, 2, 3, 8), (1, 2, 9, 8)),
+        ((2, 4, 5), (3, 9, 11)),
+    ):
+        x = RNG.integers(0, 120, shape).astype(dtype)
+        options = {"mode": "linear", "coordinate_transformation_mode": transformation}
+        ours, theirs = both("Resize", x, None, None, np.array(sizes), **options)
+        np.testing.assert_array_equal(ours, theirs)

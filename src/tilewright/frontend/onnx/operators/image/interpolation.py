@@ -16,6 +16,13 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 
+TIE = np.float32(1e-6)
+"""How far from the middle between two elements a position is a tie. Source: measured in onnxruntime 1.32, at float32 positions
+around 0.5, 1.5 and 2.5: those 9.54e-7 away are ties, those 1.01e-6 away are none."""
+BEFORE_11 = "before 11"
+"""The nearest elements of Resize-10, whose only statement is its node test: those after a position where the axis shrinks
+(0.6 of 1, 2, 3, 4 is 1, 3), else those before it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Resampling:
@@ -42,11 +49,11 @@ class Mode:
 
 def is_identity(resampling: Resampling) -> bool:
     """Whether results are the elements themselves."""
-    return resampling.extent == resampling.output and resampling.scale == 1.0
+    return resampling.extent == resampling.output and resampling.scale == 1.0 and resampling.crop == (0.0, 1.0)
 
 
 def positions(resampling: Resampling, transformation: str) -> Any:
-    """Where every output lies in the input, in float32 as scales are: 0.7 * 5 is 3.5 there, half way between two elements."""
+    """Where every output lies in the input, in float32 as scales are, by onnxruntime's operations in its order."""
     outputs, scale = np.arange(resampling.output, dtype=np.float32), np.float32(resampling.scale)
     half = np.float32(0.5)
     first, last = resampling.crop
@@ -63,29 +70,48 @@ def positions(resampling: Resampling, transformation: str) -> Any:
         case "half_pixel":
             return (outputs + half) / scale - half
         case "half_pixel_symmetric":
-            shift = np.float32(resampling.extent / 2) * (
-                1 - np.float32(resampling.output) / (scale * np.float32(resampling.extent))
-            )
-            return shift + (outputs + half) / scale - half
+            adjustment = np.float32(resampling.output) / (scale * np.float32(resampling.extent))
+            shift = np.float32(resampling.extent) / 2 * (1 - adjustment)
+            centred = (outputs.astype(np.float64) + 0.5) / float(scale) - 0.5
+            return (float(shift) + centred).astype(np.float32)
         case "tf_crop_and_resize":
             if resampling.output == 1:
-                return outputs + 0.5 * (first + last) * (resampling.extent - 1)
+                return outputs + 0.5 * np.float32(first + last) * (resampling.extent - 1)
             return first * (resampling.extent - 1) + outputs * (last - first) * (resampling.extent - 1) / (resampling.output - 1)
     raise UnsupportedOperation(f"Resize by {transformation!r}", where="Resize", why="there is no such transformation")
 
 
+def nearest_mode(mode: str, scale: float | None) -> str:
+    """The mode itself; of Resize-10 what it comes to for a scale, which is always given there."""
+    if mode != BEFORE_11 or scale is None:
+        return mode
+    return "floor" if scale >= 1 else "ceil"
+
+
 def nearest_positions(resampling: Resampling, how: Mode) -> Any:
-    """The element that is nearest to every output."""
+    """The element that is nearest to every output.
+
+    A position within `TIE` of the middle between two elements counts as a tie, as in onnxruntime: the roundings of a float32
+    position are smaller than that up to the 16th element. An axis that is not resized keeps its elements.
+
+    >>> nearest_positions(Resampling(20, 6, 0.3), Mode(nearest="round_prefer_ceil")).tolist()  # the fifth lies at 14.5
+    [1, 5, 8, 11, 15, 18]
+    """
+    if is_identity(resampling):
+        return np.arange(resampling.extent)
     places = positions(resampling, how.transformation)
+    low = np.floor(places)
+    nearer, is_tie = np.floor(places + 0.5), np.abs(places - low - 0.5) <= TIE
     rounded = {
-        "round_prefer_floor": np.ceil(places - 0.5),
-        "round_prefer_ceil": np.floor(places + 0.5),
-        "floor": np.floor(places),
+        "round_prefer_floor": np.where(is_tie, low, nearer),
+        "round_prefer_ceil": np.where(is_tie, low + 1, nearer),
+        "floor": low,
         "ceil": np.ceil(places),
     }
-    if how.nearest not in rounded:
-        raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest!r}", where="Resize")
-    return np.clip(rounded[how.nearest], 0, resampling.extent - 1).astype(np.int64)
+    mode = nearest_mode(how.nearest, resampling.scale)
+    if mode not in rounded:
+        raise UnsupportedOperation(f"Resize with nearest_mode {mode!r}", where="Resize")
+    return np.clip(rounded[mode], 0, resampling.extent - 1).astype(np.int64)
 
 
 def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import reduce
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,13 @@ from tilewright.graph.types import Access, Axis, Operator, Tensor
 def resized(x: Any, found: dict[int, Resampling], how: Mode, outside: float) -> Any:
     """The resized array; elements outside a part that is resized are `outside`."""
     y = x
-    for d, resampling in found.items():
+    are_cut_off = x.dtype.kind in "iu" and how.mode == "linear" and not how.antialias
+    if are_cut_off:
+        y = _between_corners(x, found, how)
+    for d, resampling in () if are_cut_off else found.items():
         if how.mode == "nearest":
             y = np.take(y, nearest_positions(resampling, how), axis=d)
-        elif how.transformation == "tf_crop_and_resize" or not is_identity(resampling):
+        elif not is_identity(resampling):
             y = _interpolated(y, d, *taps(resampling, how))
     if how.transformation == "tf_crop_and_resize":
         for d, resampling in found.items():
@@ -40,6 +44,42 @@ def resized(x: Any, found: dict[int, Resampling], how: Mode, outside: float) -> 
     if x.dtype.kind in "iu" and how.mode != "nearest":
         y = np.clip(np.trunc(y), np.iinfo(x.dtype).min, np.iinfo(x.dtype).max)
     return np.asarray(y, x.dtype)
+
+
+def _between_corners(x: Any, found: dict[int, Resampling], how: Mode) -> Any:
+    """Integers between the corners of squares or cubes of elements: in float32, by onnxruntime's operations in its order.
+
+    They are cut off behind, so that one rounding more or less may change a result by 1.
+    """
+    ends = {d: _ends(found[d], how) for d in _dimensions_of_corners(x.ndim, found)}
+    total: Any = np.float32(0)
+    for corner in product((0, 1), repeat=len(ends)):
+        weight, element = np.float32(1), x.astype(np.float32)
+        for d, side in reversed([*zip(ends, corner, strict=True)]):
+            place, share = ends[d][side]
+            weight = weight * share.reshape(-1, *(1,) * (x.ndim - 1 - d))
+            element = np.take(element, place, axis=d)
+        total = total + weight * element
+    return total
+
+
+def _dimensions_of_corners(rank: int, found: dict[int, Resampling]) -> list[int]:
+    """onnxruntime's: images with two dimensions or, of odd rank, three, though one of them stays; else those that are resized."""
+    inner = [d for d in range(rank)[-2 - rank % 2 :] if d in found]
+    changed = [d for d, resampling in found.items() if not is_identity(resampling)]
+    return inner if set(changed) <= set(inner) else sorted(changed)
+
+
+def _ends(resampling: Resampling, how: Mode) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """The elements before and behind every output, and their shares; halves of one that is both."""
+    last = resampling.extent - 1
+    places = positions(resampling, how.transformation) if not is_identity(resampling) else np.arange(last + 1)
+    places = np.clip(places.astype(np.float32), 0, last)
+    low = np.floor(places).astype(np.int64)
+    high = np.minimum(low + 1, last)
+    shares = (np.where(low == high, 0.5, np.abs(places - end)).astype(np.float32) for end in (high, low))
+    before, behind = zip((low, high), shares, strict=True)
+    return before, behind
 
 
 def _interpolated(x: Any, d: int, places: Any, weights: Any) -> Any:

@@ -1,6 +1,7 @@
 """RoiAlign: regions of an image, each as a grid of bins that are sampled between pixels.
 
-Source: K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", arXiv:1703.06870 (2017), section 3.
+Source: K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", arXiv:1703.06870 (2017), section 3. Where a bin is sampled,
+and how often, is computed in the image's type, float32 at least, by onnxruntime's operations in its order: a rounding may decide.
 """
 
 from __future__ import annotations
@@ -36,16 +37,19 @@ class RoiAlign:
             raise ShapeError(message, where="RoiAlign")
         check_positions(batch_indices, x.shape[0], "RoiAlign", least=0)
         out = np.zeros((len(rois), x.shape[1], self.output_height, self.output_width))
-        for number, (region, image) in enumerate(zip(rois.astype(np.float64), batch_indices, strict=True)):
+        accurate = np.result_type(x.dtype, np.float32)
+        for number, (region, image) in enumerate(zip(rois.astype(accurate), batch_indices, strict=True)):
             out[number] = self._bins(x[int(image)].astype(np.float64), region)
         return np.asarray(out, x.dtype)
 
     def _bins(self, image: Any, region: Any) -> Any:
         """The bins of a region (left, top, right, bottom)."""
         half, height, width = self.coordinate_transformation_mode == "half_pixel", self.output_height, self.output_width
-        left, top, right, bottom = region * self.spatial_scale - (0.5 if half else 0.0)
+        left, top, right, bottom = region * region.dtype.type(self.spatial_scale) - region.dtype.type(0.5 if half else 0.0)
         rows = _samples(top, bottom, height, self.sampling_ratio, half)
         columns = _samples(left, right, width, self.sampling_ratio, half)
+        if not len(rows) or not len(columns):
+            return np.zeros((len(image), height, width))
         corners = [
             _element(image, row, column) for row in _corners(rows, image.shape[1]) for column in _corners(columns, image.shape[2])
         ]
@@ -76,11 +80,14 @@ class RoiAlignBefore16:
         return layer.reference(x, rois, batch_indices)
 
 
-def _samples(start: float, stop: float, bins: int, ratio: int, half: bool) -> Any:
-    """Where all bins are sampled, bin by bin."""
-    size = stop - start if half else max(stop - start, 1.0)
-    each = ratio if ratio > 0 else max(ceil(size / bins), 1)
-    return start + (np.arange(bins * each) + 0.5) * size / (bins * each)
+def _samples(start: Any, stop: Any, bins: int, ratio: int, half: bool) -> Any:
+    """Where all bins are sampled, bin by bin: nowhere in a region without a size."""
+    kind = start.dtype.type
+    size = stop - start if half else max(stop - start, kind(1))
+    each = ratio if ratio > 0 else max(ceil(size / kind(bins)), 0)
+    step = size / kind(bins)
+    inside = (np.arange(each, dtype=kind) + kind(0.5)) * step / kind(max(each, 1))
+    return ((start + np.arange(bins, dtype=kind) * step)[:, None] + inside).reshape(-1).astype(np.float64)
 
 
 def _corners(places: Any, extent: int) -> list[tuple[Any, Any]]:

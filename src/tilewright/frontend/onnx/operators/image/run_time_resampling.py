@@ -15,7 +15,13 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling, nearest_positions
+from tilewright.frontend.onnx.operators.image.interpolation import (
+    TIE,
+    Mode,
+    Resampling,
+    nearest_mode,
+    nearest_positions,
+)
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.gather import gather
@@ -78,7 +84,7 @@ def _nearest(builder: Builder, x: Tensor, d: int, resampling: RunTimeResampling,
     factor = resampling.factor()
     if factor is not None and _repeats(factor, largest_extent(resampling.extent), how):
         return builder.record(_repeated, x, d, factor, resampling.output, kind="resize")
-    rounded = _ROUNDED.get(how.nearest)
+    rounded = _ROUNDED.get(nearest_mode(how.nearest, resampling.scale))
     if rounded is None:
         raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest!r}", where="Resize")
     places = _held(rounded(_position(resampling, how.transformation)), resampling.extent)
@@ -123,7 +129,7 @@ def _position(resampling: RunTimeResampling, transformation: str) -> Scalar:
         case "asymmetric":
             return apply("divide", output, scale)
         case "tf_half_pixel_for_nn":
-            return centred
+            return apply("where", apply("equal", scale, Literal(1.0)), output, centred)
         case "half_pixel":
             return apply("subtract", centred, HALF)
         case "pytorch_half_pixel":
@@ -142,10 +148,18 @@ def _held(position: Scalar, extent: Extent) -> Scalar:
     return apply("maximum", apply("minimum", position, scalar_of(minus(extent, 1))), Literal(0.0))
 
 
+def _nearer(place: Scalar, beside: float) -> Scalar:
+    """The nearer element; so many behind the lower one at ties, as `nearest_positions` says."""
+    low = apply("floor", place)
+    distance = apply("abs", apply("subtract", apply("subtract", place, low), HALF))
+    is_tie = apply("less_equal", distance, Literal(float(TIE)))
+    return apply("where", is_tie, apply("add", low, Literal(beside)), apply("floor", apply("add", place, HALF)))
+
+
 _ROUNDED: Mapping[str, Callable[[Scalar], Scalar]] = MappingProxyType(
     {
-        "round_prefer_floor": lambda place: apply("ceil", apply("subtract", place, HALF)),
-        "round_prefer_ceil": lambda place: apply("floor", apply("add", place, HALF)),
+        "round_prefer_floor": lambda place: _nearer(place, 0.0),
+        "round_prefer_ceil": lambda place: _nearer(place, 1.0),
         "floor": lambda place: apply("floor", place),
         "ceil": lambda place: apply("ceil", place),
     }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.image.interpolation import Mode
+from tilewright.frontend.onnx.operators.image.interpolation import BEFORE_11, Mode
 from tilewright.frontend.onnx.operators.image.resampling import resized
 from tilewright.frontend.onnx.operators.image.resize import resampled, resamplings
 from tilewright.graph.builders.builder import Builder
@@ -45,7 +45,7 @@ class UpsampleBefore9:
         return resampled(builder, x, None, (list(self.scales), None), "stretch", self._mode())
 
     def _mode(self) -> Mode:
-        return Mode(self.mode, "asymmetric", "floor")
+        return Mode(self.mode, "asymmetric", BEFORE_11)
 
 
 define("Resize", ResizeBefore11, since=10)

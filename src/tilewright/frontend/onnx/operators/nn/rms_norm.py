@@ -1,6 +1,6 @@
 """RMSNormalization: rows over the dimensions from `axis` on, divided by the root of their mean square, then scaled.
 
-Source: the ONNX operator schema; B. Zhang, R. Sennrich, arXiv:1910.07467 (2019).
+Source: the ONNX operator schema (types as in LayerNormalization); B. Zhang, R. Sennrich, arXiv:1910.07467 (2019).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.nn.layer_norm import normalized
+from tilewright.frontend.onnx.operators.nn.layer_norm import computed_in, normalized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import rms_norm
 from tilewright.graph.numpy_types import widened
@@ -30,7 +30,7 @@ class RMSNormalization:
 
     def reference(self, x: Any, scale: Any) -> Any:
         axes = self._axes(x.ndim)
-        wide = widened(x.astype(element_type(self.stash_type)))
+        wide = x.astype(computed_in(x.dtype.name, element_type(self.stash_type).name))
         root = np.sqrt(np.square(wide).mean(axis=axes, keepdims=True) + self.epsilon)
         return (widened((wide / root).astype(x.dtype)) * widened(scale)).astype(scale.dtype)
 

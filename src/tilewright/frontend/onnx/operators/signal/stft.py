@@ -1,4 +1,7 @@
-"""STFT: Fourier transforms of short frames of a signal, each multiplied by a window."""
+"""STFT: Fourier transforms of short frames of a signal, each multiplied by a window.
+
+A signal is [batch, samples, 1 or 2]; torch's exporters leave out the last dimension of a real one, which onnxruntime takes.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +23,16 @@ from tilewright.frontend.onnx.operators.signal.spectra import (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class STFT:
-    """Transforms [batch, frames, bins, 2] of frames of a signal [batch, samples, 1 or 2], `frame_step` apart."""
+    """Transforms [batch, frames, bins, 2] of frames of a signal [batch, samples] or [batch, samples, 1 or 2]."""
 
     onesided: int = 1
 
     def reference(self, signal: Any, frame_step: Any, window: Any = None, frame_length: Any = None) -> Any:
+        if np.ndim(signal) not in (2, 3):
+            why = "[batch, samples], or with 1 or 2 parts of every sample, is wanted"
+            raise ShapeError(f"a signal of shape {np.shape(signal)}", where="STFT", why=why)
+        signal = signal if np.ndim(signal) == 3 else signal[..., None]
         check_parts(signal, "STFT")
-        if np.ndim(signal) != 3:
-            raise ShapeError(f"a signal of shape {np.shape(signal)}", where="STFT", why="[batch, samples, 1 or 2] is wanted")
         step, length = positive_integer(frame_step, "STFT"), _frame_length(signal.shape[1], window, frame_length)
         values = real_numbers(signal, "STFT") if self.onesided else complex_numbers(signal)
         frames = np.lib.stride_tricks.sliding_window_view(values, length, axis=1)[:, ::step]

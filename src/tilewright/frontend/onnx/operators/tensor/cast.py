@@ -11,7 +11,8 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power, text_of
+from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power
+from tilewright.frontend.onnx.operators.tensor.texts import text_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
@@ -42,6 +43,8 @@ class Cast:
         target = element_type(self.to).name
         if x.dtype != target and {x.dtype, target} & SHORT_TYPES:
             return self._lower_short(builder, x, target)
+        if "object" in (x.dtype, target):
+            raise UnsupportedOperation("Cast from or to strings in generated code")
         if x.dtype not in GENERATED or target not in GENERATED:
             raise UnsupportedOperation(f"Cast from {x.dtype} to {target} in generated code")
         if target == "bool" and x.dtype != "bool":

@@ -11,6 +11,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tilewright.frontend.onnx.operators.tensor.texts import numbers_of, texts_of
 from tilewright.graph.numpy_types import rounded_once
 from tilewright.graph.scalar import Literal, Scalar, apply
 
@@ -22,9 +23,9 @@ LEAST = 2.0**-127
 def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Any:
     """An array in another element type."""
     if target.hasobject:
-        return _texts(x)
+        return texts_of(x)
     if x.dtype.hasobject:
-        x = np.array([float(text_of(element)) for element in x.reshape(-1)], np.float64).reshape(x.shape)
+        x = numbers_of(x, target)
     if target.kind == "b":
         return x.astype(np.float32) != 0 if x.dtype.kind not in "biufc" else x.astype(bool)
     if target.name == POWER:
@@ -72,16 +73,3 @@ def _powers(x: Any, round_mode: str, saturate: bool) -> Any:
     most = 254 if saturate else 255
     codes = np.where(np.isnan(x), 255, np.minimum(codes, most))
     return codes.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
-
-
-def text_of(value: Any) -> str:
-    """A text, decoded."""
-    return value.decode() if isinstance(value, bytes) else str(value)
-
-
-def _texts(x: Any) -> Any:
-    """Numbers as the shortest text that says which one it is."""
-    if x.dtype == object:
-        return x
-    texts = [str(element) for element in x.reshape(-1)]
-    return np.array(texts, object).reshape(x.shape)
