@@ -148,11 +148,8 @@ def _of_constant(pack: Pack, signature: Signature, constant: int, source: Array)
 
 def release_pages(source: Array) -> None:
     """Take the pages of an array in a mapped file out of memory; who reads it again finds them in the system's cache."""
-    owner: object = source
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    owner = owner.obj if isinstance(owner, memoryview) else owner
-    if can_change(source) or not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+    owner = _mapped_file(source)
+    if owner is None or not hasattr(mmap, "MADV_DONTNEED"):
         return
     start = np.frombuffer(owner, np.uint8).ctypes.data
     first = -(-(source.ctypes.data - start) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -160,6 +157,26 @@ def release_pages(source: Array) -> None:
     is_one_piece = source.flags.c_contiguous or source.flags.f_contiguous
     if is_one_piece and last > first:
         owner.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def _mapped_file(source: object) -> mmap.mmap | None:
+    """The mapping that a read-only array lies in, if it lies in a file."""
+    owner = source
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    owner = owner.obj if isinstance(owner, memoryview) else owner
+    is_file = isinstance(owner, mmap.mmap) and isinstance(source, np.ndarray) and not can_change(source)
+    return owner if is_file else None  # type: ignore[return-value]
+
+
+def held(source: Array) -> Array:
+    """The same elements where nobody writes to them: those of a mapped file are copied, and its pages let go."""
+    if _mapped_file(source) is None:
+        return source
+    copy = np.empty(source.shape, source.dtype)
+    _copy(source, copy)
+    copy.flags.writeable = False
+    return copy
 
 
 def residents(arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -179,13 +196,18 @@ def residents(arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 def _copied(array: Array, place: Array) -> Array:
     copy = place.view(array.dtype).reshape(array.shape)
+    _copy(array, copy)
+    return copy
+
+
+def _copy(array: Array, copy: Array) -> None:
+    """Piece by piece, so that a mapped file is never in memory beside all of its copy."""
     if array.nbytes < PIECE_BYTES:
         copy[...] = array
         release_pages(array)
-        return copy
+        return
     rows = max(1, PIECE_BYTES * len(array) // array.nbytes)
     for begin in range(0, len(array), rows):
         piece = array[begin : begin + rows]
         copy[begin : begin + rows] = piece
         release_pages(piece)
-    return copy
