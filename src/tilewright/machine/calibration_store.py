@@ -2,9 +2,10 @@
 
 The runtime measures and writes; this reads. The file is `<cache_dir>/calibration/<fingerprint key>.json`:
 
-    {"schema": 1, "checksum": "<SHA-256 of the canonical JSON of calibration>", "calibration": {"cpu": "<fingerprint key>", ...}}
+    {"schema": 1, "checksum": "<SHA-256 of the canonical JSON of calibration>",
+     "calibration": {"cpu": "<fingerprint key>", ...}}
 
-A file that does not match schema, checksum, CPU or types is ignored with a warning: the machine is then described by default rates.
+A file that does not match schema, checksum, CPU or types is ignored with a warning: default rates then describe the machine.
 """
 
 from __future__ import annotations

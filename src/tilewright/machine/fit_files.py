@@ -79,7 +79,8 @@ def shipped(fingerprint: Fingerprint, vector_bits: int) -> Fitted:
 def read(file: Path, features: frozenset[str] | None = None, cpu: str = "") -> Fitted:
     """The coefficients in a fit's file; empty where there is none, or (with one warning) none that can be used.
 
-    Where `features` are given, a fit of a CPU that has others counts as none; where `cpu` is, one that names another cannot be used.
+    Where `features` are given, a fit of a CPU that has others counts as none; where `cpu` is given, one that names another cannot
+    be used.
     """
     try:
         text = file.read_text(encoding="utf-8")

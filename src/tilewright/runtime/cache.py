@@ -110,7 +110,7 @@ class KernelCache:
         return None if content is None else (self._fallback() / name, content)
 
     def keep(self, name: str, content: bytes, beside: Iterable[Path] = ()) -> None:
-        """Store such a file, for which none of those `beside` is removed. Raises `CacheError` where nothing can be stored anywhere."""
+        """Store such a file; those `beside` are not removed for it. Raises `CacheError` where nothing can be stored anywhere."""
         self._store(name, content, lambda path: None, beside)
 
     def remove(self, key: str) -> None:

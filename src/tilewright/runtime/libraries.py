@@ -93,7 +93,8 @@ def opened(
 ) -> tuple[Path, Library]:
     """Load the library of an artifact; a stored one that is of no use is removed and built again, once.
 
-    `toolchain` of None takes what is `available`. Where other processes remove what is stored before it is loaded (a small TILEWRIGHT_CACHE_SIZE), it is this process's alone.
+    `toolchain` of None takes what is `available`. Where other processes remove what is stored before it is loaded (a small
+    TILEWRIGHT_CACHE_SIZE), it is this process's alone.
     """
     path = _stored(artifact, toolchain, cache, exported)
     try:

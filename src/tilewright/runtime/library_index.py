@@ -66,7 +66,7 @@ class LibraryIndex:
         return LibraryIndex(cache, _key(artifact) + SUFFIX)
 
     def find(self, chosen: str | None) -> Path | None:
-        """The library that was used last where TILEWRIGHT_CC was `chosen`; None where it is gone, or its compiler was replaced."""
+        """The library last used where TILEWRIGHT_CC was `chosen`; None where it is gone, or its compiler was replaced."""
         return self._first(made for made in self._read() if made.chosen == (chosen or "") and made.is_current())
 
     def find_of_any_compiler(self) -> Path | None:

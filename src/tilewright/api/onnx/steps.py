@@ -416,7 +416,7 @@ class _BodyRunner:
 
 
 def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, Any]) -> RemainingSubgraph:
-    """What comes behind a stage, which is compiled when a call has shown its shapes: nobody may change its constants until then."""
+    """What comes behind a stage: compiled when a call has shown its shapes, with constants that nobody may change until then."""
     context, nodes, wanted = remaining.context, stage.rest, _left(remaining.wanted, stage)
     if not context.mapped:
         read = {name for node in nodes for name in node.reads()} | set(wanted)
