@@ -169,14 +169,16 @@ def _mapped_file(source: object) -> mmap.mmap | None:
     return owner if is_file else None  # type: ignore[return-value]
 
 
-def held(source: Array) -> Array:
-    """The same elements where nobody writes to them: those of a mapped file are copied, and its pages let go."""
-    if _mapped_file(source) is None:
-        return source
-    copy = np.empty(source.shape, source.dtype)
-    _copy(source, copy)
-    copy.flags.writeable = False
-    return copy
+def held(arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """The same elements where nobody writes to them: those of mapped files are copied, and the pages of these let go."""
+    lying = [array for array in arrays if _mapped_file(array) is not None]
+    copies = iter(map(_fixed, residents(lying)))
+    return tuple(array if _mapped_file(array) is None else next(copies) for array in arrays)
+
+
+def _fixed(array: Array) -> Array:
+    """An array that nobody can make writeable."""
+    return np.frombuffer(array.reshape(-1).view(np.uint8).data.toreadonly(), array.dtype).reshape(array.shape)
 
 
 def residents(arrays: Sequence[Array]) -> tuple[Array, ...]:
@@ -196,18 +198,13 @@ def residents(arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 def _copied(array: Array, place: Array) -> Array:
     copy = place.view(array.dtype).reshape(array.shape)
-    _copy(array, copy)
-    return copy
-
-
-def _copy(array: Array, copy: Array) -> None:
-    """Piece by piece, so that a mapped file is never in memory beside all of its copy."""
     if array.nbytes < PIECE_BYTES:
         copy[...] = array
         release_pages(array)
-        return
+        return copy
     rows = max(1, PIECE_BYTES * len(array) // array.nbytes)
     for begin in range(0, len(array), rows):
         piece = array[begin : begin + rows]
         copy[begin : begin + rows] = piece
         release_pages(piece)
+    return copy

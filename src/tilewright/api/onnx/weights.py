@@ -27,7 +27,7 @@ def held_nodes(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 def held_constants(constants: Mapping[str, Array]) -> dict[str, Array]:
     """Constants by name, in memory."""
-    return {name: held(array) for name, array in constants.items()}
+    return dict(zip(constants, held([*constants.values()]), strict=True))
 
 
 def _held_body(body: Body) -> Body:
