@@ -72,7 +72,7 @@ class InferenceSession:
         prepare: bool = True,
         precision: str = "float32",
         fuse: bool | None = None,
-        mapped: bool = False,
+        mapped: bool = True,
         **options: Any,
     ) -> None:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
@@ -80,9 +80,9 @@ class InferenceSession:
         `precision` says which algorithms may be chosen, "strict", "float32", "fast" or "bf16", and `fuse` what decides on
         fusion, as in `tw.jit`: None the prices; True fuses whatever can be executed, False nothing.
 
-        Weights that later compilations read are copied out of the model's files, unless they stay `mapped`: they take no memory
-        then, but a file that is written to makes calls that need another library raise `InvalidModel`, and one that is truncated
-        while such a library is made may end the process.
+        Weights that later compilations read stay in the model's `mapped` files, where they take no memory: calls that need
+        another library raise `InvalidModel` once a file was written to, and who truncates one while a library is made may end
+        the process. With False they are copied, and the session goes on whatever becomes of the files.
         """
         try:
             freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")

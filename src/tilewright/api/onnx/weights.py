@@ -1,4 +1,4 @@
-"""Weights of a model that calls or later compilations may still read, out of the file that holds them.
+"""Weights of a model that later compilations read, out of the files that hold them.
 
 Whoever writes to a mapped file changes the arrays that lie in it, and whoever truncates it ends the process that reads them.
 """
