@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError
-from tilewright.graph import data_format
 from tilewright.runtime import flags
 from tilewright.runtime.cache import MAGIC, KernelCache
 from tilewright.runtime.cache_size import touch
@@ -26,8 +27,7 @@ from tilewright.runtime.toolchain import Toolchain
 SUFFIX = ".index"
 
 
-@dataclass(frozen=True, slots=True)
-class Made:
+class Made(NamedTuple):
     """A library that a compiler made: its key, the compiler's file, and the size and time of that."""
 
     chosen: str
@@ -44,13 +44,6 @@ class Made:
     def is_plain(self) -> bool:
         """Whether TILEWRIGHT_CC gave the compiler no options, which may ask for a sanitizer."""
         return not any(word.startswith("-") for word in shlex.split(self.chosen))
-
-
-@dataclass(frozen=True, slots=True)
-class Libraries:
-    """The content of an index: at most one library for each value of TILEWRIGHT_CC."""
-
-    made: tuple[Made, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +72,7 @@ class LibraryIndex:
         new = Made(chosen or "", path.stem, compiler.command[0], size_bytes, modified_ns)
         others = tuple(made for made in self._read() if made.chosen != new.chosen)
         with contextlib.suppress(CacheError):
-            self.cache.keep(self.name, data_format.encode(Libraries((*others, new)), Libraries), beside=(path,))
+            self.cache.keep(self.name, json.dumps((*others, new)).encode(), beside=(path,))
 
     def _first(self, found: Iterable[Made]) -> Path | None:
         paths = (self.cache.library(made.key) for made in found)
@@ -94,10 +87,7 @@ class LibraryIndex:
 
     def _read(self) -> tuple[Made, ...]:
         content = self.cache.find(self.name)
-        try:
-            return () if content is None else data_format.decode(content, Libraries).made
-        except data_format.Unreadable:
-            return ()
+        return () if content is None else tuple(Made(*made) for made in json.loads(content))
 
 
 def _key(artifact: Artifact) -> str:
