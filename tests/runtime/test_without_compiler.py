@@ -145,6 +145,15 @@ def test_without_an_index_the_compiler_is_asked_and_not_run(
     assert index(cache).exists()
 
 
+@pytest.mark.parametrize("content", [b"[[1, 2]]", b"{}", b"7", b"no JSON"])
+def test_an_index_of_another_form_is_written_again(cache: KernelCache, content: bytes) -> None:
+    path = libraries.available(dot(), cache)
+    name = index(cache).name
+    cache.keep(name, content)
+    assert libraries.available(dot(), cache) == path
+    assert json.loads(cache.find(name) or b"")[0][1] == path.stem
+
+
 def test_what_the_cache_lacks_needs_a_compiler(cache: KernelCache, without_compiler: None) -> None:
     with pytest.raises(ToolchainError, match="no working C compiler was found"):
         libraries.available(dot(), cache)

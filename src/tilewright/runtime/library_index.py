@@ -86,17 +86,22 @@ class LibraryIndex:
         return state[1] if state is not None else 0
 
     def _read(self) -> tuple[Made, ...]:
+        """Nothing where there is no index, or one of another form."""
         content = self.cache.find(self.name)
-        return () if content is None else tuple(Made(*made) for made in json.loads(content))
+        try:
+            return () if content is None else tuple(Made(*made) for made in json.loads(content))
+        except (TypeError, ValueError):
+            return ()
 
 
 def _key(artifact: Artifact) -> str:
-    """A digest of an artifact, the ABI, and the flags of every family of compilers."""
+    """A digest of an artifact, the ABI, the flags of every family of compilers, and the form of an index."""
     wanted = [
         (family, flags.COMMON, flags.BY_FAMILY[family], flags.for_features(family, artifact.architecture, artifact.features))
         for family in sorted(flags.BY_FAMILY)
     ]
-    return hashlib.sha256(MAGIC + "\0".join((artifact.key, CONTEXT_DECLARATION, repr(wanted))).encode()).hexdigest()
+    parts = (artifact.key, CONTEXT_DECLARATION, repr(wanted), *Made._fields)
+    return hashlib.sha256(MAGIC + "\0".join(parts).encode()).hexdigest()
 
 
 def _state(path: str | Path) -> tuple[int, int] | None:
