@@ -17,14 +17,14 @@ GOOD = Calibration((("float32", 2e11), ("int8", 8e11)), (("L1", 4e11), ("memory"
 
 def forged(**changes: Any) -> bytes:
     """A file with a right checksum and wrong content."""
-    record = {**json.loads(calibration_store.encode(GOOD))["calibration"], **changes}
+    record = {**json.loads(calibration_store.encode(GOOD, "c"))["calibration"], **changes}
     document = {"schema": 1, "checksum": calibration_store.checksum(record), "calibration": record}
     return json.dumps(document).encode()
 
 
 def test_round_trip(tmp_path: Path) -> None:
     path = tmp_path / "c.json"
-    path.write_bytes(calibration_store.encode(GOOD))
+    path.write_bytes(calibration_store.encode(GOOD, "c"))
     assert calibration_store.read(path) == GOOD
 
 
@@ -43,8 +43,9 @@ def test_a_missing_file_is_no_warning(tmp_path: Path, caplog: pytest.LogCaptureF
         (b'{"schema": 2}', "schema is 2, not 1"),
         (b'{"schema": 1}', "calibration is not a JSON object"),
         (b'{"schema": 1, "checksum": "", "calibration": {}}', "the checksum does not match"),
-        (calibration_store.encode(GOOD)[:-40], "damaged"),
-        (calibration_store.encode(GOOD).replace(b"800000000000.0", b"900000000000.0"), "the checksum does not match"),
+        (calibration_store.encode(GOOD, "c")[:-40], "damaged"),
+        (calibration_store.encode(GOOD, "c").replace(b"800000000000.0", b"900000000000.0"), "the checksum does not match"),
+        (calibration_store.encode(GOOD, "another"), "it is of the CPU 'another', not 'c'"),
         (forged(cores=0), "cores is 0"),
         (forged(cores=True), "cores is True"),
         (forged(cores=1.5), "cores is 1.5"),
@@ -75,11 +76,11 @@ def test_an_unreadable_file_is_ignored_with_a_warning(tmp_path: Path, caplog: py
 
 @given(st.data())
 def test_no_single_damaged_byte_is_believed(data: st.DataObject) -> None:
-    content = bytearray(calibration_store.encode(GOOD))
+    content = bytearray(calibration_store.encode(GOOD, "c"))
     position = data.draw(st.integers(0, len(content) - 1))
     content[position] ^= data.draw(st.integers(1, 255))
     try:
-        decoded = calibration_store.decode(bytes(content))
+        decoded = calibration_store.decode(bytes(content), "c")
     except ValueError:
         return
     assert decoded == GOOD

@@ -125,7 +125,7 @@ def test_a_stored_calibration_replaces_default_rates(tmp_path: Path) -> None:
     path = calibration_store.path_of(tmp_path / "cache", fingerprint)
     path.parent.mkdir(parents=True)
     measured = Calibration((("float32", 1.5e11),), (("L1", 3e11), ("memory", 9e9)), 7e-7, 8, 1.0)
-    path.write_bytes(calibration_store.encode(measured))
+    path.write_bytes(calibration_store.encode(measured, fingerprint.key))
     machine = detect(tmp_path, cache_dir=tmp_path / "cache")
     assert machine.peak("float32") == 1.5e11
     assert machine.peak("float64") == pytest.approx(0.75e11)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pickle
@@ -146,7 +145,23 @@ def test_a_damaged_entry_is_generated_again(cache: Path, damage: bytes | None) -
     entry.write_bytes(entry.read_bytes().replace(b"float", b"doubl") if damage is None else damage)
     assert artifacts.remembered(graph, MACHINE, None, generate) == generate.artifact
     assert generate.calls == 2
-    assert artifacts.decode(entry.read_bytes()) == generate.artifact
+    assert artifacts.decode(entry.read_bytes(), entry.name) == generate.artifact
+
+
+def test_exchanged_entries_are_generated_again(cache: Path) -> None:
+    """Both are whole, and of functions with the same arguments."""
+    functions = (lambda x, y: x @ y, lambda x, y: x @ y * 2)
+    graphs = [tw.jit(function, target="x86-64-v2").lower(tw.spec((5, 6)), tw.spec((6, 7))).graph for function in functions]
+    made = [generated(graph) for graph in graphs]
+    for graph, artifact in zip(graphs, made, strict=True):
+        artifacts.remembered(graph, MACHINE, None, lambda artifact=artifact: artifact)
+    first, second = entries(cache)
+    contents = first.read_bytes(), second.read_bytes()
+    first.write_bytes(contents[1])
+    second.write_bytes(contents[0])
+    for graph, artifact in zip(graphs, made, strict=True):
+        assert artifacts.remembered(graph, MACHINE, None, Counted(artifact)) == artifact
+    assert (first.read_bytes(), second.read_bytes()) == contents
 
 
 def test_a_directory_that_others_may_write_to_is_not_read(cache: Path) -> None:
@@ -183,7 +198,7 @@ def test_what_is_read_back_is_what_was_written() -> None:
     lowered = tw.jit(lambda x: x @ weights).lower(tw.spec((40, 24)))
     artifact = compiler.generate(lowered.model_plan)
     assert artifact.signature.constants
-    again = artifacts.decode(artifacts.encode(artifact))
+    again = artifacts.decode(artifacts.encode(artifact, "a"), "a")
     assert again == artifact
 
 
@@ -213,8 +228,8 @@ def with_constants() -> tuple[Graph, Artifact]:
     return graph, artifact
 
 
-def with_checksum(record: bytes) -> bytes:
-    return hashlib.sha256(record).hexdigest().encode() + b"\n" + record
+def with_checksum(record: bytes, name: str) -> bytes:
+    return artifacts.checksum(name, record) + b"\n" + record
 
 
 def test_reading_an_entry_runs_nothing(cache: Path) -> None:
@@ -227,37 +242,37 @@ def test_reading_an_entry_runs_nothing(cache: Path) -> None:
     artifacts.remembered(graph, MACHINE, None, generate)
     (entry,) = entries(cache)
     for content in (pickle.dumps(RunsCode()), json.dumps({"recipe": b64encode(pickle.dumps(RunsCode())).decode()}).encode()):
-        entry.write_bytes(with_checksum(content))
+        entry.write_bytes(with_checksum(content, entry.name))
         assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
     assert generate.calls == 3
 
 
 def test_no_flipped_byte_is_read(cache: Path) -> None:
-    content = artifacts.encode(with_constants()[1])
+    content = artifacts.encode(with_constants()[1], "a")
     for place in np.random.default_rng(0).integers(0, len(content), 200):
         damaged = bytearray(content)
         damaged[place] ^= 1 << int(place) % 8
-        assert artifacts.decode(bytes(damaged)) is None
+        assert artifacts.decode(bytes(damaged), "a") is None
 
 
 def test_what_has_the_checksum_of_a_forger_is_read_as_data_or_refused() -> None:
     _, artifact = with_constants()
-    record = artifacts.encode(artifact).partition(b"\n")[2]
+    record = artifacts.encode(artifact, "a").partition(b"\n")[2]
     generator = np.random.default_rng(0)
     start = record.rindex(b'{"Recipe"')
     for place in generator.integers(start, len(record), 500):
         damaged = bytearray(record)
         damaged[place] = generator.integers(32, 127)
-        found = artifacts.decode(with_checksum(bytes(damaged)))
+        found = artifacts.decode(with_checksum(bytes(damaged), "a"), "a")
         assert found is None or isinstance(found, Artifact)
 
 
 def test_a_recipe_that_is_not_well_formed_is_refused() -> None:
     _, artifact = with_constants()
     graph = artifact.recipe.graph
-    assert artifacts.decode(artifacts.encode(artifact)) == artifact
+    assert artifacts.decode(artifacts.encode(artifact, "a"), "a") == artifact
     broken = replace(artifact.recipe, graph=replace(graph, operators=graph.operators[::-1] * 2))
-    assert artifacts.decode(artifacts.encode(replace(artifact, recipe=broken))) is None
+    assert artifacts.decode(artifacts.encode(replace(artifact, recipe=broken), "a"), "a") is None
 
 
 def test_an_entry_for_another_graph_is_no_answer(cache: Path) -> None:
@@ -265,8 +280,8 @@ def test_an_entry_for_another_graph_is_no_answer(cache: Path) -> None:
     generate = Counted(artifact)
     artifacts.remembered(graph, MACHINE, None, generate)
     (entry,) = entries(cache)
-    entry.write_bytes(artifacts.encode(generated(product())))
+    entry.write_bytes(artifacts.encode(generated(product()), entry.name))
     assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
-    entry.write_bytes(artifacts.encode(replace(artifact, recipe=NO_CONSTANTS)))
+    entry.write_bytes(artifacts.encode(replace(artifact, recipe=NO_CONSTANTS), entry.name))
     assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
     assert generate.calls == 3

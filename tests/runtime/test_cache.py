@@ -101,6 +101,40 @@ def test_damaged_libraries_are_built_again(cache: KernelCache, damage: str, capl
     assert "does not match its checksum" in caplog.text
 
 
+def test_exchanged_libraries_are_built_again(cache: KernelCache, caplog: pytest.LogCaptureFixture) -> None:
+    """Both are whole, and each has the other's name."""
+    keys, libraries = (KEY, "cd" * 32), (LIBRARY, b"another")
+    paths = [cache.get_or_build(key, lambda library=library: library) for key, library in zip(keys, libraries, strict=True)]
+    exchange(*paths)
+    for key, library in zip(keys, libraries, strict=True):
+        assert library_in(cache.get_or_build(key, lambda library=library: library)) == library
+    assert caplog.text.count("does not match its checksum") == 2
+
+
+@pytest.mark.parametrize("suffix", [".o", ".plan", ".index"])
+def test_other_files_that_were_exchanged_are_not_found(cache: KernelCache, suffix: str) -> None:
+    cache.get_or_build(KEY, lambda: LIBRARY)
+    names = [f"{letter}{suffix}" for letter in "ab"]
+    for name in names:
+        cache.keep(name, name.encode())
+    exchange(*(cache.directory / name for name in names))
+    assert [cache.find(name) for name in names] == [None, None]
+    assert cache.info().files == 1
+
+
+def exchange(first: Path, second: Path) -> None:
+    contents = first.read_bytes(), second.read_bytes()
+    first.write_bytes(contents[1])
+    second.write_bytes(contents[0])
+
+
+def test_a_directory_that_became_read_only_serves_other_files_too(cache: KernelCache) -> None:
+    cache.get_or_build(KEY, lambda: LIBRARY)
+    cache.keep("a.index", b"held")
+    cache._unusable = True
+    assert cache.find("a.index") == b"held"
+
+
 def test_killed_writer_leaves_nothing_that_is_used(cache: KernelCache) -> None:
     script = """
 import os, sys, time

@@ -62,7 +62,6 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[o
     tree, inspect_tree = server(tmp_path / "tree"), detection.inspect
     monkeypatch.setattr(detection, "inspect", inspect)
     monkeypatch.setattr(measurement, "compiled", fake)
-    monkeypatch.setattr(calibration, "find", lambda: None)
     calibration.forget()
     yield compilations
     calibration.forget()
@@ -170,10 +169,10 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, compiled: list[object], capl
 def test_without_a_compiler_default_rates_serve(
     compiled: list[object], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def none() -> None:
+    def none(*_: object) -> FakeMeasurer:
         raise ToolchainError("no working C compiler was found")
 
-    monkeypatch.setattr(calibration, "find", none)
+    monkeypatch.setattr(measurement, "compiled", none)
     assert ensure().peak_source is Source.DATASHEET
     assert "no working C compiler was found" in caplog.text
 
@@ -232,7 +231,7 @@ def test_the_compiled_loops_run(level: str) -> None:
     expected = ["float32", "float64", *(["int8"] if "avx2" in machine.features else [])]
     assert [dtype for dtype, _ in found.peak_flops_per_s] == expected
     assert [name for name, _ in found.bandwidth_bytes_per_s] == [level.name for level in machine.levels]
-    assert calibration_store.decode(calibration_store.encode(found)) == found
+    assert calibration_store.decode(calibration_store.encode(found, "key"), "key") == found
 
 
 @pytest.mark.parametrize(

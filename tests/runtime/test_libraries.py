@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import platform
@@ -16,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.runtime.hand_written import dot
+from tilewright.codegen.artifact import Artifact
 from tilewright.errors import CacheError, ToolchainError
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import executable, libraries, native, toolchain
@@ -78,7 +78,7 @@ def store(cache: KernelCache, library: bytes) -> Path:
     key = libraries.library_key(dot(), toolchain.find())
     cache.directory.mkdir(mode=0o700, exist_ok=True)
     path = cache.directory / f"{key}.so"
-    path.write_bytes(library + kernel_cache.MAGIC + hashlib.sha256(library).hexdigest().encode())
+    path.write_bytes(library + kernel_cache.trailer(path.name, library))
     return path
 
 
@@ -103,31 +103,31 @@ def test_a_stored_library_of_no_use_is_built_again_once(
 
 def test_a_library_that_another_process_removed_is_built_again(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
     path = executable.load(dot(), threads=1, cache=cache).path
-    original = KernelCache.get_or_build
-    asked: list[str] = []
+    original = libraries.available
+    asked: list[Path] = []
 
-    def removed_at_once(self: KernelCache, key: str, *rest: object) -> Path:
-        found = original(self, key, *rest)  # type: ignore[arg-type]
-        asked.append(key)
+    def removed_at_once(*arguments: object) -> Path:
+        found = original(*arguments)  # type: ignore[arg-type]
+        asked.append(found)
         if len(asked) == 1:
             found.unlink()
         return found
 
-    monkeypatch.setattr(KernelCache, "get_or_build", removed_at_once)
+    monkeypatch.setattr(libraries, "available", removed_at_once)
     assert executable.load(dot(), threads=1, cache=cache).path == path
     assert len(asked) == 2
 
 
 def test_a_library_that_others_always_remove_is_kept_by_the_process(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
-    original = KernelCache.get_or_build
+    original = libraries.available
 
-    def removed(self: KernelCache, *arguments: object) -> Path:
-        found = original(self, *arguments)  # type: ignore[arg-type]
-        if self is cache:
+    def removed(artifact: Artifact, where: KernelCache, *rest: object) -> Path:
+        found = original(artifact, where, *rest)  # type: ignore[arg-type]
+        if where is cache:
             found.unlink()
         return found
 
-    monkeypatch.setattr(KernelCache, "get_or_build", removed)
+    monkeypatch.setattr(libraries, "available", removed)
     kernel = executable.load(dot(), threads=1, cache=cache)
     assert kernel.path.parent == kernel_cache.private_directory(os.getpid())
 

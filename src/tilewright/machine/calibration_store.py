@@ -2,9 +2,10 @@
 
 The runtime measures and writes; this reads. The file is `<cache_dir>/calibration/<fingerprint key>.json`:
 
-    {"schema": 1, "checksum": "<SHA-256 of the canonical JSON of calibration>", "calibration": {...}}
+    {"schema": 1, "checksum": "<SHA-256 of the canonical JSON of calibration>",
+     "calibration": {"cpu": "<fingerprint key>", ...}}
 
-A file that does not match schema, checksum or types is ignored with a warning: the machine is then described by default rates.
+A file that does not match schema, checksum, CPU or types is ignored with a warning: default rates then describe the machine.
 """
 
 from __future__ import annotations
@@ -53,20 +54,21 @@ def read(path: Path) -> Calibration | None:
         LOG.warning("the calibration %s cannot be read (%s): default rates are used", path, problem)
         return None
     try:
-        return decode(content)
+        return decode(content, path.stem)
     except (ValueError, RecursionError) as problem:
         LOG.warning("the calibration %s is damaged (%s): it is ignored", path, problem)
         return None
 
 
-def encode(calibration: Calibration) -> bytes:
-    """The file's content; `decode` is its inverse.
+def encode(calibration: Calibration, cpu: str) -> bytes:
+    """The content of the file of a CPU, which is the key of its fingerprint; `decode` is its inverse.
 
     >>> c = Calibration((("float32", 1e11),), (("L1", 4e11),), 1e-6, 2, 0.5)
-    >>> decode(encode(c)) == c
+    >>> decode(encode(c, "0123"), "0123") == c
     True
     """
     record = {
+        "cpu": cpu,
         "peak_flops_per_s": dict(calibration.peak_flops_per_s),
         "bandwidth_bytes_per_s": dict(calibration.bandwidth_bytes_per_s),
         "parallel_region_s": calibration.parallel_region_s,
@@ -76,14 +78,16 @@ def encode(calibration: Calibration) -> bytes:
     return json.dumps({"schema": SCHEMA, "checksum": checksum(record), "calibration": record}, indent=1).encode()
 
 
-def decode(content: bytes) -> Calibration:
-    """The calibration that `encode` wrote. Raises `ValueError` that says what is wrong with the content."""
+def decode(content: bytes, cpu: str) -> Calibration:
+    """The calibration that `encode` wrote for a CPU. Raises `ValueError` that says what is wrong with the content."""
     document = _mapping(json.loads(content), "the file")
     if document.get("schema") != SCHEMA:
         raise ValueError(f"schema is {document.get('schema')!r}, not {SCHEMA}")
     record = _mapping(document.get("calibration"), "calibration")
     if document.get("checksum") != checksum(record):
         raise ValueError("the checksum does not match")
+    if record.get("cpu") != cpu:
+        raise ValueError(f"it is of the CPU {record.get('cpu')!r}, not {cpu!r}")
     cores = record.get("cores")
     if not isinstance(cores, int) or isinstance(cores, bool) or cores < 1:
         raise ValueError(f"cores is {cores!r}, not a positive integer")

@@ -60,7 +60,12 @@ def find(cache_dir: Path, fingerprint: Fingerprint, vector_bits: int) -> Fitted:
 
 def users(cache_dir: Path, fingerprint: Fingerprint) -> Fitted:
     """The coefficients that a user fitted on such a CPU; empty where there are none."""
-    return read(path_of(cache_dir, fingerprint))
+    return read(path_of(cache_dir, fingerprint), cpu=fingerprint.key)
+
+
+def of_cpu(text: str, fingerprint: Fingerprint) -> str:
+    """The text of a fit for a user's cache: it names the CPU that it belongs to."""
+    return f'cpu = "{fingerprint.key}"\n{text}'
 
 
 def shipped(fingerprint: Fingerprint, vector_bits: int) -> Fitted:
@@ -71,10 +76,11 @@ def shipped(fingerprint: Fingerprint, vector_bits: int) -> Fitted:
     return read(shipped_path(fingerprint, vector_bits), frozenset(fingerprint.features))
 
 
-def read(file: Path, features: frozenset[str] | None = None) -> Fitted:
+def read(file: Path, features: frozenset[str] | None = None, cpu: str = "") -> Fitted:
     """The coefficients in a fit's file; empty where there is none, or (with one warning) none that can be used.
 
-    Where `features` are given, a fit of a CPU that has others counts as none.
+    Where `features` are given, a fit of a CPU that has others counts as none; where `cpu` is given, one that names another cannot
+    be used.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -84,6 +90,9 @@ def read(file: Path, features: frozenset[str] | None = None) -> Fitted:
         _warn(f"the fit {file} cannot be read ({problem}) and is ignored")
         return ()
     try:
+        found = _document(text).get("cpu", cpu) if cpu else cpu
+        if found != cpu:
+            raise ValueError(f"it is of the CPU {found!r}, not {cpu!r}")
         return decode(text) if features is None or needed_features(text) <= features else ()
     except (ValueError, RecursionError) as problem:
         _warn(f"the fit {file} is ignored ({problem}): `tilewright tune --fit` makes a new one")

@@ -1,8 +1,8 @@
 """Generated code on disk, under what it was generated from: a later process that asks for the same neither plans nor generates.
 
-An entry is the artifact as JSON (`graph/data_format.py`) behind a line with its SHA-256. Its name is a digest of the request
-and of all that answers it: every file of this package counts with its size and time. Entries are accelerators. What is damaged
-or cannot be written is generated again, in silence.
+An entry is the artifact as JSON (`graph/data_format.py`) behind a line with the SHA-256 of its name and the JSON. Its name is a
+digest of the request and of all that answers it: every file of this package counts with its size and time. Entries are
+accelerators. What is damaged, belongs to another name, or cannot be written is generated again, in silence.
 
 Reading an entry runs nothing that is in it, whoever wrote it. The C text that it holds is compiled and run afterwards: hence
 the directory must be private.
@@ -142,16 +142,16 @@ def sources(package: Path = PACKAGE) -> str:
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
-def encode(artifact: Artifact) -> bytes:
-    """The content of an entry; `decode` is its inverse. Raises `Unreadable` for what no file can hold."""
+def encode(artifact: Artifact, name: str) -> bytes:
+    """The content of the entry of a name; `decode` is its inverse. Raises `Unreadable` for what no file can hold."""
     content = data_format.encode(artifact, Artifact)
-    return hashlib.sha256(content).hexdigest().encode() + b"\n" + content
+    return checksum(name, content) + b"\n" + content
 
 
-def decode(content: bytes) -> Artifact | None:
-    """The artifact of an entry; None where the content does not match its checksum, or is none of ours."""
-    checksum, _, record = content.partition(b"\n")
-    if checksum != hashlib.sha256(record).hexdigest().encode():
+def decode(content: bytes, name: str) -> Artifact | None:
+    """The artifact of an entry; None where the content does not match its checksum and name, or is none of ours."""
+    found, _, record = content.partition(b"\n")
+    if found != checksum(name, record):
         return None
     try:
         artifact = data_format.decode(record, Artifact)
@@ -159,6 +159,13 @@ def decode(content: bytes) -> Artifact | None:
     except (data_format.Unreadable, InternalError):
         return None
     return artifact
+
+
+def checksum(name: str, record: bytes) -> bytes:
+    """What stands before the record of the entry of a name."""
+    digest = hashlib.sha256(name.encode() + b"\0")
+    digest.update(record)
+    return digest.hexdigest().encode()
 
 
 def _check_recipe(recipe: Recipe) -> None:
@@ -204,12 +211,12 @@ def _read(path: Path) -> Artifact | None:
     except (OSError, CacheError):
         return None
     touch(path)
-    return decode(content)
+    return decode(content, path.name)
 
 
 def _write(path: Path, artifact: Artifact) -> None:
     try:
         check_private(path.parent)
-        kernel_cache.at(path.parent).write(path.name, encode(artifact))
+        kernel_cache.at(path.parent).write(path.name, encode(artifact, path.name))
     except (OSError, CacheError, data_format.Unreadable):
         return

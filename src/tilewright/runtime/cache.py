@@ -1,9 +1,9 @@
 """The on-disk cache of compiled libraries, and of objects that they link.
 
-Each entry is one file, `<key>.so` or `<key>.o`: the content followed by a trailer with the SHA-256 of what precedes it (the
-dynamic loader ignores bytes behind the sections; objects are linked without it). A file appears under its name complete or not
-at all, and is used only when its trailer matches. Files beyond TILEWRIGHT_CACHE_SIZE go, the least recently used first
-(`cache_size.py`).
+Each entry is one file, `<key>.so` or `<key>.o`: the content followed by a trailer with the SHA-256 of the file's name and of what
+precedes it (the dynamic loader ignores bytes behind the sections; objects are linked without it). A file appears under its name
+complete or not at all, and is used only when its trailer matches: neither damaged, nor what belongs to another name. Files beyond
+TILEWRIGHT_CACHE_SIZE go, the least recently used first (`cache_size.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -29,7 +29,8 @@ from tilewright.runtime.cache_size import SizeLimit, touch
 from tilewright.runtime.directories import TEMPORARY_SUFFIX, check_private, write_atomically
 
 LOGGER = logging.getLogger("tilewright.cache")
-MAGIC = b"tilewright-sha256:"
+MAGIC = b"tilewright-sha256-2:"
+"""What keys depend on, too: releases with other trailers share a directory."""
 TRAILER_BYTES = len(MAGIC) + 64
 LEFTOVER_S = 600
 """A temporary file lives for milliseconds; its age is as good as the clocks of machines that share a directory."""
@@ -64,15 +65,11 @@ class KernelCache:
         `check` sees what was built before it is stored. Errors of `build` and `check` pass through, and nothing is stored then.
         Raises `CacheError` where the directory is unsafe or nothing can be stored anywhere.
         """
-        with self._fallback_on_failure(key):
-            check_private(self.directory)
-            found = _verified(self.directory / _name(key))
-            if found is not None:
-                LOGGER.debug("hit %s", key)
-                return found
+        found = self.library(key)
+        if found is not None:
+            return found
         if self._unusable:
-            found = _verified(self._fallback() / _name(key))
-            return found if found is not None else self._store(_name(key), build(), check)
+            return self._store(_name(key), build(), check)
         with self._locked(key):
             found = _verified(self.directory / _name(key))  # another process may have built it meanwhile
             if found is not None:
@@ -80,20 +77,41 @@ class KernelCache:
             LOGGER.info("building %s", key)
             return self._store(_name(key), build(), check)
 
+    def library(self, key: str) -> Path | None:
+        """The path of the library called `key`; None where it is missing or damaged. Raises `CacheError` as `find`."""
+        found = self._found(_name(key))
+        if found is None:
+            return None
+        LOGGER.debug("hit %s", key)
+        return found[0]
+
+    def path_of(self, key: str) -> Path:
+        """Where the directory has the library called `key`, if it has it."""
+        return self.directory / _name(key)
+
     def find(self, name: str) -> bytes | None:
         """The content of another file that was kept here; None where it is missing or damaged: then it is deleted, too.
 
         Raises `CacheError` where the directory is unsafe.
         """
+        found = self._found(name)
+        return None if found is None else found[1]
+
+    def _found(self, name: str) -> tuple[Path, bytes] | None:
+        """A file of the directory or, where that cannot be written, of this process: its path and its content."""
         with self._fallback_on_failure(name):
             check_private(self.directory)
-            if not self._unusable:
-                return _content(self.directory / name)
-        return _content(self._fallback() / name)
+            content = _content(self.directory / name)
+            if content is not None:
+                return self.directory / name, content
+        if not self._unusable:
+            return None
+        content = _content(self._fallback() / name)
+        return None if content is None else (self._fallback() / name, content)
 
-    def keep(self, name: str, content: bytes) -> None:
-        """Store such a file. Raises `CacheError` where nothing can be stored anywhere."""
-        self._store(name, content, lambda path: None)
+    def keep(self, name: str, content: bytes, beside: Iterable[Path] = ()) -> None:
+        """Store such a file; those `beside` are not removed for it. Raises `CacheError` where nothing can be stored anywhere."""
+        self._store(name, content, lambda path: None, beside)
 
     def remove(self, key: str) -> None:
         """Forget a library that turned out to be of no use; where it is loaded it stays so."""
@@ -128,20 +146,22 @@ class KernelCache:
     def _files(self, pattern: str) -> list[Path]:
         return sorted(self.directory.glob(pattern)) if self.directory.is_dir() else []
 
-    def _store(self, name: str, content: bytes, check: Callable[[Path], None]) -> Path:
-        content += MAGIC + hashlib.sha256(content).hexdigest().encode()
+    def _store(self, name: str, content: bytes, check: Callable[[Path], None], beside: Iterable[Path] = ()) -> Path:
+        content += trailer(name, content)
         with self._fallback_on_failure(name):
             if not self._unusable:
-                return self.write(name, content, check)
+                return self._write(self.directory, name, content, check, beside)
         try:
-            return self._write(self._fallback(), name, content, check)
+            return self._write(self._fallback(), name, content, check, beside)
         except OSError as problem:
             raise self._nowhere(problem) from problem
 
-    def _write(self, directory: Path, name: str, content: bytes, check: Callable[[Path], None]) -> Path:
+    def _write(
+        self, directory: Path, name: str, content: bytes, check: Callable[[Path], None], beside: Iterable[Path] = ()
+    ) -> Path:
         write_atomically(directory / name, content, check)
         size = self._sizes.setdefault(directory, SizeLimit(directory))
-        size.count(directory / name, len(content), settings.current().cache_size_bytes)
+        size.count(directory / name, len(content), settings.current().cache_size_bytes, beside)
         return directory / name
 
     @contextlib.contextmanager
@@ -223,6 +243,13 @@ def without_trailer(content: bytes) -> bytes:
     return content[:-TRAILER_BYTES]
 
 
+def trailer(name: str, content: bytes) -> bytes:
+    """What stands behind the content of a file that belongs to a name."""
+    digest = hashlib.sha256(name.encode() + b"\0")
+    digest.update(content)
+    return MAGIC + digest.hexdigest().encode()
+
+
 def _name(key: str) -> str:
     return f"{key}.so"
 
@@ -233,13 +260,13 @@ def _verified(path: Path) -> Path | None:
 
 
 def _content(path: Path) -> bytes | None:
-    """What precedes the trailer of a file."""
+    """What precedes the trailer of a file, which is deleted where that does not match."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
         return None
-    kept, trailer = content[:-TRAILER_BYTES], content[-TRAILER_BYTES:]
-    if trailer == MAGIC + hashlib.sha256(kept).hexdigest().encode():
+    kept, found = content[:-TRAILER_BYTES], content[-TRAILER_BYTES:]
+    if found == trailer(path.name, kept):
         touch(path)
         return kept
     LOGGER.warning("%s does not match its checksum: it is deleted and built again", path)

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-SUFFIXES = (".so", ".o", ".artifact", ".plan")
+SUFFIXES = (".so", ".o", ".artifact", ".plan", ".index")
 """Of what counts and may go; what is known of compilers and of this CPU is small and stays."""
 KEPT_SHARE = 0.9
 """What is left of the limit when files are removed, so that not every new file removes one."""
@@ -38,8 +38,8 @@ class SizeLimit:
     _bytes: int = 0
     _files_until_look: int = field(default=0, repr=False)
 
-    def count(self, written: Path, size_bytes: int, limit_bytes: int) -> None:
-        """A file was written: remove others, if there are too many now."""
+    def count(self, written: Path, size_bytes: int, limit_bytes: int, keep: Iterable[Path] = ()) -> None:
+        """A file was written: remove others, but for those to `keep`, if there are too many now."""
         self._bytes += size_bytes
         self._files_until_look -= 1
         if self._bytes > limit_bytes or self._files_until_look < 0:
@@ -47,7 +47,7 @@ class SizeLimit:
             self._bytes = sum(file.size_bytes for file in found)
             self._files_until_look = max(FILES_BETWEEN_LOOKS, len(found) // SHARE_BETWEEN_LOOKS)
         if self._bytes > limit_bytes:
-            self._bytes -= sum(file.size_bytes for file in prune(self.directory, limit_bytes, keep=(written,)))
+            self._bytes -= sum(file.size_bytes for file in prune(self.directory, limit_bytes, keep=(written, *keep)))
 
 
 def stored(directory: Path) -> list[Stored]:

@@ -22,7 +22,7 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime import measurement
 from tilewright.runtime.directories import check_private, write_atomically
 from tilewright.runtime.measurement import Measurer
-from tilewright.runtime.toolchain import Toolchain, find
+from tilewright.runtime.toolchain import Toolchain
 
 LOG = logging.getLogger("tilewright.calibration")
 MEASURE_S = 0.09
@@ -55,7 +55,7 @@ def calibrate(
     """
     begin = time.perf_counter()
     machine = machine or Machine.of(detection.inspect(max_isa=settings.current().max_isa).machine)
-    measurer = measurer or measurement.compiled(toolchain or find(), machine)
+    measurer = measurer or measurement.compiled(toolchain, machine)
     budget_left_s = RESERVE * (budget_s - (time.perf_counter() - begin))
     rounds = [_round(measurer, machine, budget_left_s / ROUNDS) for _ in range(ROUNDS)]
     return Calibration(
@@ -122,10 +122,11 @@ def store_fit(text: str) -> Path:
     Raises `CacheError` or `OSError` when the directory cannot be used.
     """
     knobs = settings.current()
-    path = fit_files.path_of(knobs.cache_dir, _this_cpu(knobs).fingerprint)
+    fingerprint = _this_cpu(knobs).fingerprint
+    path = fit_files.path_of(knobs.cache_dir, fingerprint)
     check_private(path.parent.parent)
     check_private(path.parent)
-    write_atomically(path, text.encode())
+    write_atomically(path, fit_files.of_cpu(text, fingerprint).encode())
     forget()
     return path
 
@@ -155,7 +156,7 @@ def store(path: Path, calibration: Calibration) -> None:
     """Write the file whole or not at all. Raises `CacheError` or `OSError` when the directory cannot be used."""
     check_private(path.parent.parent)
     check_private(path.parent)
-    write_atomically(path, calibration_store.encode(calibration))
+    write_atomically(path, calibration_store.encode(calibration, path.stem))
 
 
 @lru_cache(maxsize=8)

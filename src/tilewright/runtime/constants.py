@@ -148,11 +148,8 @@ def _of_constant(pack: Pack, signature: Signature, constant: int, source: Array)
 
 def release_pages(source: Array) -> None:
     """Take the pages of an array in a mapped file out of memory; who reads it again finds them in the system's cache."""
-    owner: object = source
-    while isinstance(owner, np.ndarray):
-        owner = owner.base
-    owner = owner.obj if isinstance(owner, memoryview) else owner
-    if can_change(source) or not isinstance(owner, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED"):
+    owner = _mapped_file(source)
+    if owner is None or not hasattr(mmap, "MADV_DONTNEED"):
         return
     start = np.frombuffer(owner, np.uint8).ctypes.data
     first = -(-(source.ctypes.data - start) // mmap.PAGESIZE) * mmap.PAGESIZE
@@ -160,6 +157,28 @@ def release_pages(source: Array) -> None:
     is_one_piece = source.flags.c_contiguous or source.flags.f_contiguous
     if is_one_piece and last > first:
         owner.madvise(mmap.MADV_DONTNEED, first, last - first)
+
+
+def _mapped_file(source: object) -> mmap.mmap | None:
+    """The mapping that a read-only array lies in, if it lies in a file."""
+    owner = source
+    while isinstance(owner, np.ndarray):
+        owner = owner.base
+    owner = owner.obj if isinstance(owner, memoryview) else owner
+    is_file = isinstance(owner, mmap.mmap) and isinstance(source, np.ndarray) and not can_change(source)
+    return owner if is_file else None  # type: ignore[return-value]
+
+
+def held(arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """The same elements where nobody writes to them: those of mapped files are copied, and the pages of these let go."""
+    lying = [array for array in arrays if _mapped_file(array) is not None]
+    copies = iter(map(_fixed, residents(lying)))
+    return tuple(array if _mapped_file(array) is None else next(copies) for array in arrays)
+
+
+def _fixed(array: Array) -> Array:
+    """An array that nobody can make writeable."""
+    return np.frombuffer(array.reshape(-1).view(np.uint8).data.toreadonly(), array.dtype).reshape(array.shape)
 
 
 def residents(arrays: Sequence[Array]) -> tuple[Array, ...]:

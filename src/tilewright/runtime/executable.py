@@ -16,7 +16,7 @@ from tilewright.errors import InternalError, NotFiniteError, TilewrightError
 from tilewright.graph.extents import SymbolicExtent, value_of
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, native, toolchain
+from tilewright.runtime import libraries, native
 from tilewright.runtime import pool as thread_pool
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind, check_counts
@@ -119,7 +119,7 @@ class Executable:
         try:
             content = self.path.read_bytes()
         except OSError:  # the cache has let go of the file: only the loaded library is left
-            content = libraries.build(self.artifact, toolchain.find(), kernel_cache.default()).read_bytes()
+            content = libraries.available(self.artifact, kernel_cache.default()).read_bytes()
         library = kernel_cache.without_trailer(content)
         try:
             Path(path).write_bytes(library)
@@ -179,18 +179,29 @@ class Executable:
 def load(
     artifact: Artifact, *, threads: int | None = None, cache: KernelCache | None = None, constants: Sequence[object] = ()
 ) -> Executable:
-    """Compile an artifact, or find it in the cache, load it, and pack its constants (the signature's).
+    """Find an artifact's library in the cache, or compile it, load it, and pack its constants (the signature's).
 
     `threads` defaults to `TILEWRIGHT_NUM_THREADS`, else the CPUs that this process may use. Raises `ToolchainError` or
     `CacheError`, and `ShapeError` or `DTypeError` for constants that are not those of the signature.
     """
     path, library = libraries.opened(
         artifact,
-        toolchain.find(),
+        None,
         cache if cache is not None else kernel_cache.default(),
         _exported(artifact),
         ctypes.CDLL,
     )
+    return _executable(artifact, path, library, threads, constants)
+
+
+def load_from(path: Path, artifact: Artifact, *, threads: int | None = None, constants: Sequence[object] = ()) -> Executable:
+    """An artifact whose entry points a library has that the caller made. Raises `CacheError` where it cannot be loaded."""
+    return _executable(artifact, path, libraries.load(path, ctypes.CDLL), threads, constants)
+
+
+def _executable(
+    artifact: Artifact, path: Path, library: ctypes.CDLL, threads: int | None, constants: Sequence[object]
+) -> Executable:
     libraries.unload_when_unused(library)
     pool = thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
     name = artifact.entry_point

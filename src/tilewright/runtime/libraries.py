@@ -13,10 +13,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from tilewright import settings
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.runtime.cache import KernelCache, private_directory
+from tilewright.runtime import toolchain as toolchains
+from tilewright.runtime.cache import MAGIC, KernelCache, private_directory
+from tilewright.runtime.library_index import LibraryIndex
 from tilewright.runtime.objects import Objects, compiler_identity
 from tilewright.runtime.toolchain import Toolchain
 
@@ -27,7 +30,28 @@ Library = TypeVar("Library", bound=ctypes.CDLL)
 def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
     """A digest of all that decides what the compiled library is: text, compiler, flags, ABI."""
     parts = (artifact.key, *compiler_identity(toolchain, artifact.architecture, artifact.features), CONTEXT_DECLARATION)
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return hashlib.sha256(MAGIC + "\0".join(parts).encode()).hexdigest()
+
+
+def available(artifact: Artifact, cache: KernelCache, exported: Sequence[str] = ()) -> Path:
+    """The library of an artifact that the cache has, whoever compiled it; else it is built. Raises as `build`.
+
+    No compiler is looked for where the cache has one for this TILEWRIGHT_CC. Without any compiler, that of every other serves.
+    """
+    index, chosen = LibraryIndex.of(cache, artifact), settings.current().cc
+    found = index.find(chosen)
+    if found is not None:
+        return found
+    try:
+        toolchain = toolchains.find()
+    except ToolchainError:
+        found = None if chosen else index.find_of_any_compiler()
+        if found is None:
+            raise
+        return found
+    path = build(artifact, toolchain, cache, exported)
+    index.keep(chosen, path, toolchain)
+    return path
 
 
 def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str] = ()) -> Path:
@@ -65,28 +89,35 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
 
 
 def opened(
-    artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str], kind: type[Library]
+    artifact: Artifact, toolchain: Toolchain | None, cache: KernelCache, exported: Sequence[str], kind: type[Library]
 ) -> tuple[Path, Library]:
-    """Build and load the library of an artifact; a stored one that is of no use is removed and built again, once.
+    """Load the library of an artifact; a stored one that is of no use is removed and built again, once.
 
-    Where other processes remove what is stored before it is loaded (a small TILEWRIGHT_CACHE_SIZE), it is this process's alone.
+    `toolchain` of None takes what is `available`. Where other processes remove what is stored before it is loaded (a small
+    TILEWRIGHT_CACHE_SIZE), it is this process's alone.
     """
-    path = build(artifact, toolchain, cache, exported)
+    path = _stored(artifact, toolchain, cache, exported)
     try:
         return path, _loaded(path, exported, kind)
     except OSError as problem:  # another process removed it, it was made on another system, or nothing can be loaded there
         if _is_refused_by_the_directory(problem):
             raise _not_loaded(path, problem) from problem
         LOGGER.warning("%s is built again: %s", path, problem)
-    cache.remove(library_key(artifact, toolchain))
-    path = build(artifact, toolchain, cache, exported)
+    cache.remove(path.stem)
+    path = _stored(artifact, toolchain, cache, exported)
     try:
         return path, load(path, kind)
     except CacheError:
         if path.exists():
             raise
-    path = build(artifact, toolchain, KernelCache(private_directory(os.getpid())), exported)
+    path = _stored(artifact, toolchain, KernelCache(private_directory(os.getpid())), exported)
     return path, load(path, kind)
+
+
+def _stored(artifact: Artifact, toolchain: Toolchain | None, cache: KernelCache, exported: Sequence[str]) -> Path:
+    if toolchain is None:
+        return available(artifact, cache, exported)
+    return build(artifact, toolchain, cache, exported)
 
 
 def load(path: Path, kind: type[Library]) -> Library:

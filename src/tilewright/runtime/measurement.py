@@ -119,8 +119,11 @@ def text() -> str:
     return directory.joinpath("calibration.c").read_text(encoding="utf-8").replace('#include "pool.h"\n', header)
 
 
-def compiled(toolchain: Toolchain, machine: Machine) -> NativeMeasurer:
-    """The loops, compiled for the machine's features and cached like a kernel. Raises `ToolchainError` or `CacheError`."""
+def compiled(toolchain: Toolchain | None, machine: Machine) -> NativeMeasurer:
+    """The loops, compiled for the machine's features and cached like a kernel, by whichever compiler where none is given.
+
+    Raises `ToolchainError` or `CacheError`.
+    """
     artifact = Artifact(
         entry_point="read_bytes",
         text=text(),

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.kernels.contract import KernelSource, matrix_abi
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.cache import MAGIC, KernelCache
 from tilewright.runtime.toolchain import Toolchain
 
 SUFFIX = ".o"
@@ -32,7 +32,7 @@ class Objects:
     def key(self, source: KernelSource) -> str:
         """A digest of what the object of a source depends on."""
         parts = (source.kind.value, matrix_abi("kernel"), *self.compiler)
-        return hashlib.sha256("\0".join(parts).encode() + b"\0" + source.octets).hexdigest()
+        return hashlib.sha256(MAGIC + "\0".join(parts).encode() + b"\0" + source.octets).hexdigest()
 
     def find(self, source: KernelSource) -> bytes | None:
         """The object of a source; None where it is missing or damaged."""

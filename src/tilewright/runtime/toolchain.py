@@ -176,7 +176,7 @@ def _probe(command: tuple[str, ...], cache_dir: Path) -> Toolchain | str:
     """The toolchain behind a command, or why it cannot be used."""
     identity = _identity(command)
     known = _read_probes(cache_dir)
-    if identity in known:
+    if identity in known and known[identity].command == command:
         return known[identity]
     version = _version(command)
     if not version:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 
@@ -62,10 +61,24 @@ def planned(graph: Graph, machine: Machine, precision: Precision, fuse: bool | N
     return decided(compiler.plan(graph, machine, fuse=fuse, precision=precision, answers=artifacts.answers(machine, precision)))
 
 
-def compiled(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None, threads: int | None) -> Compiled:
-    """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
+def compiled(
+    graph: Graph,
+    machine: Machine,
+    precision: Precision,
+    fuse: bool | None,
+    threads: int | None,
+    check_files: Callable[[], None] = lambda: None,
+) -> Compiled:
+    """Planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`.
+
+    `check_files` is asked before constants of the graph are looked at again, in a call that meets NaN or infinities.
+    """
     artifact = loading.in_range(graph, lambda given: _artifact(given, machine, precision, fuse))
-    strict = partial(_artifact, graph, machine, Precision.STRICT, fuse)
+
+    def strict() -> Artifact:
+        check_files()
+        return _artifact(graph, machine, Precision.STRICT, fuse)
+
     executable, constants = loading.load(artifact, graph, machine, threads=threads, copies=True, strict=strict)
     if settings.current().verify:
         from tilewright.verification import verify_results

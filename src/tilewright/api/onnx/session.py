@@ -18,6 +18,7 @@ from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
 from tilewright.api.onnx.trace import traced
 from tilewright.api.onnx.values import NO_VALUES
+from tilewright.api.onnx.weights import held_model
 from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
@@ -74,6 +75,7 @@ class InferenceSession:
         prepare: bool = True,
         precision: str = "float32",
         fuse: bool | None = None,
+        mapped: bool = True,
         **options: Any,
     ) -> None:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
@@ -81,12 +83,16 @@ class InferenceSession:
         `precision` says which algorithms may be chosen, "strict", "float32", "fast" or "bf16", and `fuse` what decides on
         fusion, as in `tw.jit`: None the prices; True fuses whatever can be executed, False nothing. `options` are those of
         onnxruntime (`disabled_optimizers`, ...), which mean nothing here; others raise `ArgumentTypeError`.
+
+        Weights that later compilations read stay in the model's `mapped` files, where they take no memory: calls that need
+        another library raise `InvalidModel` once a file was written to, and who truncates one while a library is made may end
+        the process. With False they are copied, and the session goes on whatever becomes of the files.
         """
         try:
             check_keywords(options)
             check_providers(providers)
             freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
-            self._load(path_or_bytes, sess_options, target, freedom, fusion, prepare=prepare)
+            self._load(path_or_bytes, sess_options, target, freedom, fusion, prepare=prepare, mapped=mapped)
         except Exception as problem:
             of_loading(problem)
             shorten(problem)
@@ -101,6 +107,7 @@ class InferenceSession:
         fuse: bool | None,
         *,
         prepare: bool,
+        mapped: bool,
     ) -> None:
         logs.configure()
         self._options = checked_options(sess_options)
@@ -112,12 +119,13 @@ class InferenceSession:
         self._all_outputs = [value.unique for value in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
         machine = Machine.named(target) if isinstance(target, str) else target
-        self._context = SessionContext(self._options.threads(), machine, precision, fuse, check_files=self._model.check_files)
+        check = self._model.check_files
+        self._context = SessionContext(self._options.threads(), machine, precision, fuse, check_files=check, mapped=mapped)
         self._subgraphs: dict[Any, RemainingSubgraph] = {}
         self._lock = threading.Lock()
         self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
-        if prepare:
-            self._prepare()
+        if not (prepare and self._prepare()) and not mapped:
+            self._model, self._subgraphs = held_model(self._model), {}
 
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of these names (none: all), for arrays by input name.
@@ -343,18 +351,19 @@ class InferenceSession:
                 wanted = [output.unique for output in body.outputs]
                 declared = {value.unique: value.shape for value in (*self._inputs, *self._optional) if value.shape is not None}
                 name = body.name or "model"
-                self._subgraphs[given] = RemainingSubgraph(name, body.nodes, known, wanted, self._context, declared)
+                check = self._model.check_files
+                self._subgraphs[given] = RemainingSubgraph(name, body.nodes, known, wanted, self._context, declared, check)
             return self._subgraphs[given]
 
-    def _prepare(self) -> None:
-        """Compile a model of known shapes."""
+    def _prepare(self) -> bool:
+        """Compile a model of known shapes; False where there is nothing yet."""
         remaining = self._remaining(frozenset())
         described = {declared.unique: _stand_in(declared) for declared in self._inputs}
         needed = {name: described.get(name) for name in remaining.needs}
         if any(value is None for value in needed.values()):
-            return
+            return False
         try:
-            remaining.prepare(needed)
+            return remaining.prepare(needed) is not None
         except (ShapeError, DTypeError) as problem:
             refused = InvalidModel(problem.message, where=problem.where, why=problem.why, hint=problem.hint)
             raise raised_as(refused, Fail) from problem

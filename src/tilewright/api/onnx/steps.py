@@ -17,6 +17,7 @@ import numpy as np
 from tilewright.api.lengths import FIXED, Extents
 from tilewright.api.onnx.compiled import Compiled, compiled, planned
 from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, frozen, given_of, kind, without_elements
+from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
 from tilewright.collector import collector_waits
@@ -68,6 +69,8 @@ class SessionContext:
     compilations: int = 0
     check_files: Callable[[], None] = lambda: None
     """As that of the model: asked before constants are looked at again."""
+    mapped: bool = True
+    """Whether what is compiled later reads its constants from the mapped files of the model."""
     steps: Recent[tuple[object, Extents], Step] = field(default_factory=lambda: Recent(MOST_STEPS))
     """Of all parts of the model."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -87,9 +90,9 @@ class SessionContext:
         """How a graph of the session will run."""
         return planned(graph, self.chosen_machine(), self.precision, self.fuse)
 
-    def compiled(self, graph: Graph) -> Compiled:
-        """A graph of the session, to be run."""
-        return compiled(graph, self.chosen_machine(), self.precision, self.fuse, self.threads)
+    def compiled(self, graph: Graph, check_files: Callable[[], None]) -> Compiled:
+        """A graph of the session, to be run; `check_files` is asked before its constants are looked at again."""
+        return compiled(graph, self.chosen_machine(), self.precision, self.fuse, self.threads, check_files)
 
     def report_numpy(self, node: Node, reason: TilewrightError | None) -> None:
         """Warn, once for each operator, that it runs as NumPy."""
@@ -117,9 +120,14 @@ class RemainingSubgraph:
         wanted: Sequence[str],
         context: SessionContext,
         declared: Mapping[str, Sequence[int | str | None]] = MappingProxyType({}),
+        check_files: Callable[[], None] = lambda: None,
     ) -> None:
-        """`declared` are shapes of inputs as the model declares them: names and None stand for extents that vary."""
+        """`declared` are shapes of inputs as the model declares them: names and None stand for extents that vary.
+
+        `check_files` is asked before `known` is looked at.
+        """
         self.name, self.wanted, self.known, self.context = short_name(name), tuple(wanted), dict(known), context
+        self.check_files = check_files
         self.nodes = live_nodes(nodes, wanted)
         made = {output for node in self.nodes for output in node.outputs}
         read = {value for node in self.nodes for value in node.reads()} | set(wanted)
@@ -144,7 +152,7 @@ class RemainingSubgraph:
 
     def prepare(self, values: Values) -> Step | None:
         """The step for these shapes and types alone; None where the values of inputs decide."""
-        self.context.check_files()
+        self.check_files()
         signatures, constants = self._signatures(values)
         try:
             return signatures.find_or_make(self._extents(values), _Maker(self, values, constants))
@@ -152,7 +160,7 @@ class RemainingSubgraph:
             return None
 
     def _made(self, values: Values) -> Step:
-        self.context.check_files()
+        self.check_files()
         while True:
             signatures, constants = self._signatures(values)
             try:
@@ -213,6 +221,7 @@ class RemainingSubgraph:
 
     def first_stage(self, values: Values) -> Stage:
         """The stage for these shapes alone; nothing is compiled."""
+        self.check_files()
         asked = self.import_request(values, self._extents(values), self._constants)
         while True:
             try:
@@ -222,6 +231,7 @@ class RemainingSubgraph:
 
     def graph_of(self, step: Step, values: Values) -> Graph:
         """The graph of a step again, with its constants, which compiled steps do not keep."""
+        self.check_files()
         asked = self.import_request(values, self._extents(values), step.constants)
         graph = import_stage(replace(asked, given=step.stage.given), obstacle).graph
         if graph is None:
@@ -306,16 +316,15 @@ class Step:
         """Dimensions of the last call with a profile, and the plans at its extents."""
         if stage.graph is not None:
             try:
-                self.compiled = context.compiled(stage.graph)
+                self.compiled = context.compiled(stage.graph, remaining.check_files)
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
             context.count_compilation()
         self._runners = [(node, NodeRunner(node, context)) for node in stage.as_numpy]
         self._known = {name: frozen(value) for name, value in stage.known.items()}
         known = {**remaining.known, **{name: value for name, value in stage.known.items() if not isinstance(value, Symbolic)}}
-        self.following = (
-            RemainingSubgraph(remaining.name, stage.rest, known, _left(remaining.wanted, stage), context) if stage.rest else None
-        )
+        self.following = _following(remaining, stage, known) if stage.rest else None
+        remaining.check_files()
         for node in stage.as_numpy:
             context.report_numpy(node, stage.refused.get(node.label))
 
@@ -361,7 +370,8 @@ class NodeRunner:
 
     def __init__(self, node: Node, context: SessionContext) -> None:
         self.node = node
-        self._bodies = {name: _BodyRunner(f"{node.operator}_{name}", body, context) for name, body in node.bodies.items()}
+        (kept,) = [node] if context.mapped else held_nodes([node])
+        self._bodies = {name: _BodyRunner(f"{node.operator}_{name}", body, context) for name, body in kept.bodies.items()}
 
     def run(self, values: Values) -> tuple[Any, ...]:
         """The results for the values that the node reads."""
@@ -389,8 +399,9 @@ class _BodyRunner:
 
     @cached_property
     def _remaining(self) -> RemainingSubgraph:
-        wanted = [output.unique for output in self._body.outputs]
-        return RemainingSubgraph(self._name, self._body.nodes, self._body.constants, wanted, self._context)
+        body, context = self._body, self._context
+        wanted = [output.unique for output in body.outputs]
+        return RemainingSubgraph(self._name, body.nodes, body.constants, wanted, context, check_files=_check_of(context))
 
     def bound(self, outer: Values) -> Any:
         """A callable: arrays to a tuple of arrays, with the outer values that the graph captures."""
@@ -405,6 +416,20 @@ class _BodyRunner:
         values.update((declared.unique, as_value(given)) for declared, given in zip(self._body.inputs, inputs, strict=True))
         self._remaining.run(values)
         return tuple(values[declared.unique] for declared in self._body.outputs)
+
+
+def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, Any]) -> RemainingSubgraph:
+    """What comes behind a stage: compiled when a call has shown its shapes, with constants that nobody may change until then."""
+    context, nodes, wanted = remaining.context, stage.rest, _left(remaining.wanted, stage)
+    if not context.mapped:
+        read = {name for node in nodes for name in node.reads()} | set(wanted)
+        nodes, known = held_nodes(nodes), held_constants({name: value for name, value in known.items() if name in read})
+    return RemainingSubgraph(remaining.name, nodes, known, wanted, context, check_files=_check_of(context))
+
+
+def _check_of(context: SessionContext) -> Callable[[], None]:
+    """Of what is not compiled when the session is made."""
+    return context.check_files if context.mapped else lambda: None
 
 
 def _only_joins(stage: Stage) -> bool:

@@ -6,35 +6,36 @@ import mmap
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from tilewright.errors import InvalidModel
+from tilewright.frontend.onnx.large_fields import LARGE_BYTES
 
 
 class ExternalFiles:
     """The files of one model, each mapped into memory when it is first asked for.
 
-    They are read from disk where their contents are looked at, so that whoever looks later asks `check` first.
+    They are read from disk where their large contents are looked at, so that whoever looks later asks `check` first.
     """
 
     def __init__(self, directory: Path | None) -> None:
         """`directory` of the model; None if the model did not come from a file."""
         self._directory = directory
         self._maps: dict[str, memoryview] = {}
-        self._open: list[tuple[IO[bytes], tuple[int, int]]] = []
-        """With size and time of change when they were mapped."""
+        self._open: list[tuple[IO[bytes], _State]] = []
+        """As they were when they were mapped."""
 
     def mapped(self, path: str | Path) -> memoryview:
         """The content of any file. Raises `OSError`."""
         file = open(path, "rb")  # noqa: SIM115  # for `check`, as long as the model lives
         self._open.append((file, _state(file)))
-        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if _state(file)[0] else b""
+        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if _state(file).size_bytes else b""
         return memoryview(content)
 
     def check(self) -> None:
         """Raise `InvalidModel` if a file was written to since it was mapped; others may take its place."""
         for file, state in self._open:
-            if _state(file) != state:
+            if _is_written(_state(file), state):
                 hint = "make a new session, or write changed models to other files"
                 raise InvalidModel(f"{file.name} has changed since the session was made", where=str(file.name), hint=hint)
 
@@ -48,7 +49,8 @@ class ExternalFiles:
         if offset + length > len(whole):
             why = f"it has {len(whole)} bytes, and {offset + length} are needed"
             raise InvalidModel(f"the file {entries['location']!r} of external data is too short", where=where, why=why)
-        return whole[offset : offset + length]
+        content = whole[offset : offset + length]
+        return content if length >= LARGE_BYTES else memoryview(bytes(content))
 
     def _map(self, location: str, where: str) -> memoryview:
         path = self._path(location, where)
@@ -76,9 +78,24 @@ class ExternalFiles:
         return path
 
 
-def _state(file: IO[bytes]) -> tuple[int, int]:
+class _State(NamedTuple):
+    """What a file's system says of it."""
+
+    size_bytes: int
+    written_ns: int
+    """Which who writes may set back."""
+    changed_ns: int
+    links: int
+
+
+def _state(file: IO[bytes]) -> _State:
     status = os.fstat(file.fileno())
-    return status.st_size, status.st_mtime_ns
+    return _State(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_nlink)
+
+
+def _is_written(now: _State, before: _State) -> bool:
+    """A file that another replaces loses a link, which changes it, too, but nothing of its content."""
+    return now[:2] != before[:2] or (now.changed_ns != before.changed_ns and now.links == before.links)
 
 
 def _number(entries: Mapping[str, str], key: str, default: int, where: str) -> int:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, toolchain
+from tilewright.runtime import libraries
 
 DIRECTORY = Path(__file__).parent
 PYTHON_FUNCTIONS = (
@@ -42,7 +42,7 @@ EXPORTED = (
 @lru_cache(maxsize=1)
 def library() -> ctypes.PyDLL:
     """The loaded library, which holds the GIL while it is called. Raises `ToolchainError` or `CacheError`."""
-    _, loaded = libraries.opened(_artifact(), toolchain.find(), kernel_cache.default(), EXPORTED, ctypes.PyDLL)
+    _, loaded = libraries.opened(_artifact(), None, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in PYTHON_FUNCTIONS]
     loaded.tw_launcher_init((ctypes.c_void_p * len(functions))(*functions))
     _declare(loaded)

@@ -19,8 +19,7 @@ from tilewright.codegen.program import Program, c_file, lower_program
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.arrays import Array, dtype_named
-from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.executable import Executable, load
+from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import NativeMeasurer
 from tilewright.runtime.results import new_result
 from tilewright.tune.schedules.cases import Case
@@ -163,7 +162,7 @@ def peak_flops_per_s() -> float:
 
 @cache
 def _measurer() -> NativeMeasurer:
-    return measurement.compiled(toolchain.find(), calibration.ensure())
+    return measurement.compiled(None, calibration.ensure())
 
 
 def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
@@ -202,13 +201,6 @@ def _features(program: Program, model: ModelPlan) -> frozenset[str]:
     return frozenset().union(*used)
 
 
-class _OneLibrary(KernelCache):
-    """A cache that holds the same library for every key: several entry points of one file are loaded from it."""
-
-    def get_or_build(self, key: str, build: Any, check: Any = None) -> Path:
-        return self.directory
-
-
 def _library(plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
     return loaded(library(plans, path), plans, path)
 
@@ -231,10 +223,7 @@ def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:
 
 def loaded(entries: Sequence[Artifact], plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
     """The entry points of the library of some plans, for one thread."""
-    cache = _OneLibrary(path)
-    return [
-        load(entry, threads=1, cache=cache, constants=_packed(entry, plan)) for entry, plan in zip(entries, plans, strict=True)
-    ]
+    return [load_from(path, entry, threads=1, constants=_packed(entry, plan)) for entry, plan in zip(entries, plans, strict=True)]
 
 
 def _packed(entry: Artifact, model: ModelPlan) -> list[np.ndarray[Any, Any]]:
