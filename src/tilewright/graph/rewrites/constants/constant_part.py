@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from dataclasses import replace
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,16 +12,20 @@ import numpy as np
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import Parameter
-from tilewright.graph.types import Constant, Graph, Operator, Tensor
+from tilewright.graph.scalar import AxisValue, Parameter
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor, largest_extent
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-def constant_operators(graph: Graph) -> tuple[Operator, ...]:
-    """The operators that read constants, or each other's results, and nothing else; outputs of the graph are not among them.
+COSTLY = frozenset(("pow", "mod", "fmod", "floor_divide"))
+"""Functions that take as long as a division or longer, besides those that always give floating-point numbers."""
 
-    What reads nothing at all (positions) is not either, nor what a symbolic extent changes.
+
+def constant_operators(graph: Graph) -> tuple[Operator, ...]:
+    """The operators that read constants, or each other's results, and nothing else; outputs of the graph are not among them, nor
+    what a symbolic extent changes. What reads nothing (one number everywhere, positions) is as constant as what reads constants.
     """
     known = {name for name, _ in graph.constants}
     found = []
@@ -29,6 +34,45 @@ def constant_operators(graph: Graph) -> tuple[Operator, ...]:
             known.add(operator.write.tensor)
             found.append(operator)
     return tuple(found)
+
+
+def constant_tensors(graph: Graph) -> set[str]:
+    """The constants of a graph, and what its constant operators make."""
+    return {name for name, _ in graph.constants} | {operator.write.tensor for operator in constant_operators(graph)}
+
+
+@dataclass(frozen=True, slots=True)
+class StoredParts:
+    """Maps of constants that stay apart from readers which are computed in every call: evaluated once, their results are read.
+
+    They do so where reading a result takes no longer than computing it again: where they divide, or apply an exponential or the
+    like, and where they read as many bytes as they write. Short numbers, outer products, numbers and positions stay in the reader.
+    """
+
+    constants: Collection[str]
+    """Constants, and what constant operators make."""
+    tensors: Mapping[str, Tensor]
+
+    @classmethod
+    def of(cls, graph: Graph) -> StoredParts:
+        """Those of a graph."""
+        return cls(constant_tensors(graph), {tensor.name: tensor for tensor in graph.tensors})
+
+    def keep_apart(self, producer: Operator, reader: Operator) -> bool:
+        """Whether a map is not to be computed inside of a reader."""
+        is_end = producer.write.tensor in self.constants and reader.write.tensor not in self.constants
+        return is_end and (_is_costly(producer) or not (_has_positions(producer) or self._lengthens(producer)))
+
+    def _lengthens(self, operator: Operator) -> bool:
+        """Whether an operator writes more bytes than it reads."""
+        return sum(self._bytes(access, operator) for access in operator.reads) < self._bytes(operator.write, operator)
+
+    def _bytes(self, access: Access, operator: Operator) -> int:
+        """Of the elements that an access addresses: no more than the tensor has, nor than there are points."""
+        tensor = self.tensors[access.tensor]
+        points = prod(largest_extent(axis.extent) for axis in operator.axes if axis.name in access.axes())
+        elements = prod(map(largest_extent, tensor.shape))
+        return (elements if access.lookups else min(points, elements)) * np.dtype(tensor.dtype).itemsize
 
 
 def split(graph: Graph) -> tuple[Graph, Graph]:
@@ -75,7 +119,15 @@ def unread(tensor: Tensor) -> Constant:
 
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:
     fixed = all(isinstance(axis.extent, int) for axis in operator.axes)
-    return bool(operator.reads) and fixed and all(a.tensor in known for a in operator.reads) and not _has_parameters(operator)
+    return fixed and all(access.tensor in known for access in operator.reads) and not _has_parameters(operator)
+
+
+def _is_costly(operator: Operator) -> bool:
+    return any(FUNCTIONS[function].is_real or function in COSTLY for function in operator.functions())
+
+
+def _has_positions(operator: Operator) -> bool:
+    return any(isinstance(node, AxisValue) for node in operator.scalars())
 
 
 def _has_parameters(operator: Operator) -> bool:

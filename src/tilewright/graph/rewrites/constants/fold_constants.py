@@ -13,7 +13,10 @@ from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
 @dataclass(frozen=True, slots=True)
 class FoldConstants:
-    """Operators of constants alone become constants, as long as all that they read and write is small."""
+    """Operators of constants alone become constants, as long as all that they read and write is small.
+
+    What reads nothing stays a formula: a reader knows more of positions than of an array of them.
+    """
 
     name: str = "fold-constants"
 
@@ -23,7 +26,8 @@ class FoldConstants:
         known = {name for name, _ in graph.constants} & small
         folded: list[Operator] = []
         for operator in constant_operators(graph):
-            if operator.write.tensor in small and known.issuperset(access.tensor for access in operator.reads):
+            read = {access.tensor for access in operator.reads}
+            if operator.write.tensor in small and read and read <= known:
                 known.add(operator.write.tensor)
                 folded.append(operator)
         if not folded:
