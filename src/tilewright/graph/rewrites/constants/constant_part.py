@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable
+from dataclasses import replace
+from functools import cached_property
 from math import prod
 from typing import Any, TypeAlias
 
@@ -19,13 +20,14 @@ from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor, la
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-COSTLY = frozenset(("pow", "mod", "fmod", "floor_divide"))
-"""Functions that take as long as a division or longer, besides those that always give floating-point numbers."""
+COSTLY = frozenset(name for name, function in FUNCTIONS.items() if function.is_real) - {"divide", "reciprocal", "sqrt"} | {"pow"}
+"""Functions that take longer than to load an element, wherever that lies."""
 
 
 def constant_operators(graph: Graph) -> tuple[Operator, ...]:
     """The operators that read constants, or each other's results, and nothing else; outputs of the graph are not among them, nor
-    what a symbolic extent changes. What reads nothing (one number everywhere, positions) is as constant as what reads constants.
+    what a symbolic extent changes. A map that reads nothing (one number everywhere, positions) is as constant as one that reads
+    constants; a sum of what nothing is read for may run over more points than memory has room for.
     """
     known = {name for name, _ in graph.constants}
     found = []
@@ -41,26 +43,23 @@ def constant_tensors(graph: Graph) -> set[str]:
     return {name for name, _ in graph.constants} | {operator.write.tensor for operator in constant_operators(graph)}
 
 
-@dataclass(frozen=True, slots=True)
 class StoredParts:
     """Maps of constants that stay apart from readers which are computed in every call: evaluated once, their results are read.
 
-    They do so where reading a result takes no longer than computing it again: where they divide, or apply an exponential or the
-    like, and where they read as many bytes as they write. Short numbers, outer products, numbers and positions stay in the reader.
+    They do so where reading a result takes no longer than computing it again: where they apply an exponential or the like, and
+    where they read as many bytes as they write. Short numbers, outer products, numbers and positions stay in the reader.
     """
 
-    constants: Collection[str]
-    """Constants, and what constant operators make."""
-    tensors: Mapping[str, Tensor]
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
 
-    @classmethod
-    def of(cls, graph: Graph) -> StoredParts:
-        """Those of a graph."""
-        return cls(constant_tensors(graph), {tensor.name: tensor for tensor in graph.tensors})
+    @cached_property
+    def _constants(self) -> set[str]:
+        return constant_tensors(self._graph)
 
     def keep_apart(self, producer: Operator, reader: Operator) -> bool:
         """Whether a map is not to be computed inside of a reader."""
-        is_end = producer.write.tensor in self.constants and reader.write.tensor not in self.constants
+        is_end = producer.write.tensor in self._constants and reader.write.tensor not in self._constants
         return is_end and (_is_costly(producer) or not (_has_positions(producer) or self._lengthens(producer)))
 
     def _lengthens(self, operator: Operator) -> bool:
@@ -69,7 +68,7 @@ class StoredParts:
 
     def _bytes(self, access: Access, operator: Operator) -> int:
         """Of the elements that an access addresses: no more than the tensor has, nor than there are points."""
-        tensor = self.tensors[access.tensor]
+        tensor = self._graph.tensor(access.tensor)
         points = prod(largest_extent(axis.extent) for axis in operator.axes if axis.name in access.axes())
         elements = prod(map(largest_extent, tensor.shape))
         return (elements if access.lookups else min(points, elements)) * np.dtype(tensor.dtype).itemsize
@@ -119,11 +118,12 @@ def unread(tensor: Tensor) -> Constant:
 
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:
     fixed = all(isinstance(axis.extent, int) for axis in operator.axes)
-    return fixed and all(access.tensor in known for access in operator.reads) and not _has_parameters(operator)
+    reads = operator.is_map() if not operator.reads else all(access.tensor in known for access in operator.reads)
+    return fixed and reads and not _has_parameters(operator)
 
 
 def _is_costly(operator: Operator) -> bool:
-    return any(FUNCTIONS[function].is_real or function in COSTLY for function in operator.functions())
+    return not COSTLY.isdisjoint(operator.functions())
 
 
 def _has_positions(operator: Operator) -> bool:

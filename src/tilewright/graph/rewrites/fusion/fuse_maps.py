@@ -34,16 +34,16 @@ class FuseMaps:
     def _fused_once(self, graph: Graph) -> Graph:
         alone = read_once(graph)
         tensors = {tensor.name: tensor for tensor in graph.tensors}
-        stored = StoredParts.of(graph)
+        stored = StoredParts(graph)
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
             fused = operator
             operands = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
             for access in operands if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
-                if producer is None or stored.keep_apart(producer, operator) or not is_as_read(producer, operator, tensors):
+                if producer is None or not is_as_read(producer, operator, tensors):
                     continue
-                if _has_same_points(operator, access, producer):
+                if _has_same_points(operator, access, producer) and not stored.keep_apart(producer, operator):
                     fused = self._fused(fused, producer, operators)
             operators[fused.write.tensor] = fused
         return with_operators(graph, operators.values())

@@ -32,13 +32,13 @@ class InlineConditions:
         conditions: dict[str, Operator] = {}
         operators = []
         tensors = {tensor.name: tensor for tensor in graph.tensors}
-        stored = StoredParts.of(graph)
+        stored = StoredParts(graph)
         for operator in graph.operators:
             near = {access.tensor: conditions[access.tensor] for access in operator.reads if access.tensor in conditions}
             able = {
                 name: producer
                 for name, producer in near.items()
-                if not stored.keep_apart(producer, operator) and is_as_read(producer, operator, tensors)
+                if is_as_read(producer, operator, tensors) and not stored.keep_apart(producer, operator)
             }
             whole = operator if operator.is_product_sum() else inlined(operator, able)
             if _is_condition(whole, graph) and len(subexpressions(whole.body)) <= self.most_nodes:
