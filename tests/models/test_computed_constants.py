@@ -94,6 +94,22 @@ def test_constants_whose_lowering_refuses_are_computed_at_import(tmp_path: Any) 
     assert [constant.array.shape for _, constant in stage.graph.constants] == [SHAPE]
 
 
+def test_loops_over_constants_run_once() -> None:
+    """W * W, three times: no call runs the loop, and the product behind it packs what it made."""
+    body = helper.make_graph(
+        [helper.make_node("Mul", ["w", "w"], ["squared"]), helper.make_node("Identity", ["go"], ["again"])],
+        "body",
+        [info("n", (), TensorProto.INT64), info("go", (), TensorProto.BOOL), info("w", SHAPE)],
+        [info("again", (), TensorProto.BOOL), info("squared", SHAPE)],
+    )
+    nodes = [helper.make_node("Loop", ["times", "", "c"], ["made"], body=body), helper.make_node("MatMul", ["x", "made"], ["y"])]
+    proto = model(nodes, [info("x", (3, 9))], [info("y", None)], {"times": np.int64(3), "c": W})
+    session = ort.InferenceSession(proto)
+    x = np.ones((3, 9), np.float32)
+    np.testing.assert_allclose(session.run(None, {"x": x})[0], x @ W**8, rtol=1e-5)
+    assert not session.numpy_operators
+
+
 def test_integers_beyond_float64_fill_tensors() -> None:
     value = numpy_helper.from_array(np.array([2**60 + 1]))
     nodes = [helper.make_node("ConstantOfShape", ["s"], ["c"], value=value), helper.make_node("Add", ["x", "c"], ["y"])]
