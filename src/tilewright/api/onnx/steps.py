@@ -320,13 +320,25 @@ class Step:
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
             context.count_compilation()
-        self._runners = [(node, NodeRunner(node, context)) for node in stage.as_numpy]
+        self._runners: list[tuple[Node, NodeRunner]] = []
         self._known = {name: frozen(value) for name, value in stage.known.items()}
         known = {**remaining.known, **{name: value for name, value in stage.known.items() if not isinstance(value, Symbolic)}}
+        for node in stage.as_numpy:
+            known.update(self._constant_results(node, known))
         self.following = _following(remaining, stage, known) if stage.rest else None
         remaining.check_files()
-        for node in stage.as_numpy:
+        for node, _ in self._runners:
             context.report_numpy(node, stage.refused.get(node.label))
+
+    def _constant_results(self, node: Node, known: Values) -> Values:
+        """What a node makes of constants alone, now; nothing of another node, which runs in every call."""
+        runner = NodeRunner(node, self.remaining.context)
+        if not node.reads() <= known.keys() or _is_random(node):
+            self._runners.append((node, runner))
+            return {}
+        made = dict(zip(node.outputs, runner.run(known), strict=True))
+        self._known.update((name, frozen(value)) for name, value in made.items())
+        return made
 
     def run(self, values: Values, clock: Clock | None = None, targets: Mapping[str, Any] = NO_VALUES) -> None:
         """Add the values that are left to those that are given. A `clock` is told what every part took.
@@ -435,6 +447,12 @@ def _check_of(context: SessionContext) -> Callable[[], None]:
 def _only_joins(stage: Stage) -> bool:
     """Whether nothing is left to NumPy but joins of arrays of run-time lengths: a cache and its new rows."""
     return all(node.operator == "Concat" for node in stage.as_numpy)
+
+
+def _is_random(node: Node) -> bool:
+    """Whether every run of a node, or of a graph inside it, may give other results."""
+    is_drawn = node.definition is not None and node.definition.is_random
+    return is_drawn or any(_is_random(inner) for body in node.bodies.values() for inner in body.nodes)
 
 
 def _apart(stage: Stage) -> int:

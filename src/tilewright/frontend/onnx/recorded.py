@@ -1,14 +1,16 @@
-"""Operators recorded by a builder: rollback after a refused lowering, and the subset that outputs need."""
+"""Operators recorded by a builder: rollback after a refused lowering, the subset that outputs need, values of constant parts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.extents import dimensions_of
 from tilewright.graph.scalar import Parameter
-from tilewright.graph.types import Operator
+from tilewright.graph.types import Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,3 +65,17 @@ def _parameters(operators: Sequence[Operator]) -> set[str]:
     extents += [extent for operator in operators for extent in operator.guard_extents()]
     formulas = [node.extent for node in parameters if node.extent is not None]
     return {*dimensions_of([*extents, *formulas]), *(node.name for node in parameters if node.extent is None)}
+
+
+def evaluated(builder: Builder, tensor: str) -> np.ndarray | None:
+    """The value of a tensor that depends on constants alone; None of any other."""
+    operators = needed_operators(builder.operators, [tensor])
+    touched = {access.tensor for operator in operators for access in (*operator.reads, operator.write)}
+    read = touched - {operator.write.tensor for operator in operators}
+    if not operators or _parameters(operators) or not read <= builder.constants.keys():
+        return None
+    from tilewright.graph.interpreter import evaluate  # 20 ms, and hardly a model asks for such a value
+
+    tensors = tuple(builder.tensors[name] for name in touched)
+    constants = tuple((name, builder.constants[name]) for name in read)
+    return evaluate(Graph(builder.name, tensors, tuple(operators), (), (tensor,), constants), {})[tensor]

@@ -29,7 +29,7 @@ from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.later_readers import read_exactly
 from tilewright.frontend.onnx.model import Array, Node
-from tilewright.frontend.onnx.recorded import Mark, needed_operators, that_bind_symbols
+from tilewright.frontend.onnx.recorded import Mark, evaluated, needed_operators, that_bind_symbols
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
@@ -139,19 +139,26 @@ class _Traversal:
         )
         if given is not None and given not in self.import_request.unknowable:
             raise NeedsValues(given)
+        value = evaluated(self.builder, tensor)
+        if value is not None:
+            self.builder.known[tensor] = value
+            self.work.appendleft(node)
+            return
         computed = any(operator.write.tensor == tensor for operator in self.builder.operators)
         self._postpone(node, as_numpy=given is not None or not computed)
 
     # What is known
 
-    def _fold(self, node: Node) -> bool:
-        """Compute a node at once, if all operands are known and small."""
+    def _fold(self, node: Node, *, is_refused: bool = False) -> bool:
+        """Compute a node at once, if all operands are known and small; of any size where its lowering refused them."""
         inputs = [self.known_value(name) for name in node.inputs]
         if any(value is _UNKNOWN for value in inputs) or (node.definition is not None and node.definition.is_random):
             return False
         if any(isinstance(value, Symbolic) for value in inputs):
             return self._fold_symbolic(node, inputs)
-        if node.definition is None or (node.definition.has_lowering and (_is_packed(node, inputs) or _is_large(node, inputs))):
+        if node.definition is None:
+            return False
+        if node.definition.has_lowering and not is_refused and (_is_packed(node, inputs) or _is_large(node, inputs)):
             return False
         for name, value in zip(node.outputs, run_reference(node, inputs), strict=True):
             self.known[name] = value
@@ -238,6 +245,8 @@ class _Traversal:
         return np.broadcast_to(np.zeros((), getattr(ml_dtypes, tensor.dtype, tensor.dtype)), shape)
 
     def _refused(self, node: Node, problem: TilewrightError) -> None:
+        if self._fold(node, is_refused=True):
+            return
         self.refused[node.label] = problem
         self._as_numpy(node)
 

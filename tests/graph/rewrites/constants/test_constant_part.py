@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from tilewright import compiler
+from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import axis as axis_index
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.constants.constant_part import evaluated, split
 from tilewright.graph.rewrites.constants.fold_constants import FoldConstants
 from tilewright.graph.scalar import Literal, Load, apply
-from tilewright.graph.types import Constant, Graph
+from tilewright.graph.types import Access, Axis, Constant, Graph, Operator, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 
@@ -126,3 +128,74 @@ def test_contents_of_large_constants_are_not_in_the_text_of_a_constant() -> None
     assert light[0] != one
     assert light[1] == masks[0]
     assert light[1].array is masks[0].array
+
+
+def filled(builder: Builder, shape: tuple[int, ...], value: float) -> Tensor:
+    """A tensor of one number, as ConstantOfShape makes it: the map reads nothing."""
+    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
+    write = tuple(axis_index(one.name) for one in axes)
+
+    def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
+        return Operator(name, "full", axes, (), Access(result, write), Literal(value)), Tensor(result, shape)
+
+    return builder.record(build, kind="full")
+
+
+def rest_of(builder: Builder, y: Tensor) -> list[Operator]:
+    """What every call computes, after rewriting."""
+    return [*split(compiler.rewrite(builder.graph((y.name,))))[1].operators]
+
+
+def test_weights_of_one_number_are_constants() -> None:
+    builder = Builder("filled")
+    x = builder.input("x", X.shape, "float32")
+    assert [one.kind for one in rest_of(builder, builder.matmul(x, filled(builder, WEIGHTS.shape, 0.02)))] == ["matmul"]
+
+
+def test_weights_of_positions_are_constants() -> None:
+    builder = Builder("positions")
+    x = builder.input("x", X.shape, "float32")
+    rows, columns = (builder.record(arange, n, 0, 1, "float32", kind="arange") for n in WEIGHTS.shape)
+    angles = builder.map("multiply", builder.reshape(rows, (9, 1)), columns)
+    assert [one.kind for one in rest_of(builder, builder.matmul(x, builder.map("sin", angles)))] == ["matmul"]
+
+
+@pytest.mark.parametrize(
+    ("function", "dtype", "stored"),
+    [("exp", "float32", True), ("abs", "float32", True), ("exp", "float16", True), ("abs", "float16", False)],
+)
+def test_maps_of_constants_are_stored_unless_they_lengthen_cheaply(function: str, dtype: str, stored: bool) -> None:
+    """A reader that computes them again would do so in every call; cheap ones of short numbers are read short."""
+    builder = Builder("beside")
+    x = builder.input("x", (9, 11), "float32")
+    made = builder.map(function, builder.cast(builder.constant(WEIGHTS.astype(dtype)), "float32"))
+    (operator,) = rest_of(builder, builder.map("multiply", x, made))
+    assert (operator.functions() == ("multiply",)) == stored
+
+
+def test_numbers_and_positions_stay_in_their_readers() -> None:
+    builder = Builder("mask")
+    x = builder.input("x", (70, 80), "float32")
+    rows, columns = (builder.record(arange, n, 0, 1, "int64", kind="arange") for n in (70, 80))
+    mask = builder.map("greater_equal", builder.reshape(rows, (70, 1)), columns, dtype="bool")
+    kept = builder.map("multiply", x, filled(builder, (70, 80), 0.5))
+    y = builder.map("where", mask, kept, float("-inf"), dtype="float32")
+    (operator,) = rest_of(builder, y)
+    assert not [access for access in operator.reads if access.tensor != "x"]
+
+
+def test_short_ranges_stay_positions() -> None:
+    builder = Builder("short")
+    y = builder.map("add", builder.input("x", (9,), "float32"), builder.record(arange, 9, 0, 1, "float32", kind="arange"))
+    graph = builder.graph((y.name,))
+    assert FoldConstants().run(graph) == graph
+
+
+def test_rows_of_constants_are_no_part_of_formulas_of_inputs() -> None:
+    """x * w / |w|: the lengths of rows were computed in every call."""
+    builder = Builder("weight_norm")
+    x, w = builder.input("x", (9, 11), "float32"), builder.constant(WEIGHTS)
+    length = builder.map("sqrt", builder.reduce("sum", builder.map("square", w), (1,), keepdims=True))
+    (operator,) = rest_of(builder, builder.map("multiply", x, builder.map("divide", w, length)))
+    assert operator.is_map()
+    assert operator.functions() == ("multiply",)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
+from functools import cached_property
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,16 +14,21 @@ from tilewright.graph.constant_values import decide, is_moderate
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import Parameter
-from tilewright.graph.types import Constant, Graph, Operator, Tensor
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor, largest_extent
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
-def constant_operators(graph: Graph) -> tuple[Operator, ...]:
-    """The operators that read constants, or each other's results, and nothing else; outputs of the graph are not among them.
+COSTLY = frozenset(name for name, function in FUNCTIONS.items() if function.is_real) - {"divide", "reciprocal", "sqrt"} | {"pow"}
+"""Functions that take longer than to load an element, wherever that lies."""
 
-    What reads nothing at all (positions) is not either, nor what a symbolic extent changes.
+
+def constant_operators(graph: Graph) -> tuple[Operator, ...]:
+    """The operators that read constants, or each other's results, and nothing else; outputs of the graph are not among them, nor
+    what a symbolic extent changes. A map that reads nothing (one number everywhere, positions) is as constant as one that reads
+    constants; a sum of what nothing is read for may run over more points than memory has room for.
     """
     known = {name for name, _ in graph.constants}
     found = []
@@ -38,9 +45,54 @@ def moderate_constants(graph: Graph) -> set[str]:
     extreme |= {name for name, constant in graph.constants if decide(constant.array) and not is_moderate(constant.array)}
     moderate = {name for name, _ in graph.constants} - extreme
     for operator in constant_operators(graph):
-        if moderate.issuperset(access.tensor for access in operator.reads):
+        if moderate.issuperset(access.tensor for access in operator.reads) and is_moderate(np.array([*_factors(operator)])):
             moderate.add(operator.write.tensor)
     return moderate
+
+
+def _factors(operator: Operator) -> Iterator[float]:
+    """The numbers that an operator writes, multiplies by or divides by."""
+    if isinstance(operator.body, Literal):
+        yield operator.body.value
+    for part in operator.scalars():
+        if isinstance(part, Apply) and part.function in ("multiply", "divide"):
+            yield from (operand.value for operand in part.operands if isinstance(operand, Literal))
+
+
+def constant_tensors(graph: Graph) -> set[str]:
+    """The constants of a graph, and what its constant operators make."""
+    return {name for name, _ in graph.constants} | {operator.write.tensor for operator in constant_operators(graph)}
+
+
+class StoredParts:
+    """Maps of constants that stay apart from readers which are computed in every call: evaluated once, their results are read.
+
+    They do so where reading a result takes no longer than computing it again: where they apply an exponential or the like, and
+    where they read as many bytes as they write. Short numbers, outer products, numbers and positions stay in the reader.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    @cached_property
+    def _constants(self) -> set[str]:
+        return constant_tensors(self._graph)
+
+    def keep_apart(self, producer: Operator, reader: Operator) -> bool:
+        """Whether a map is not to be computed inside of a reader."""
+        is_end = producer.write.tensor in self._constants and reader.write.tensor not in self._constants
+        return is_end and (_is_costly(producer) or not (_has_positions(producer) or self._lengthens(producer)))
+
+    def _lengthens(self, operator: Operator) -> bool:
+        """Whether an operator writes more bytes than it reads."""
+        return sum(self._bytes(access, operator) for access in operator.reads) < self._bytes(operator.write, operator)
+
+    def _bytes(self, access: Access, operator: Operator) -> int:
+        """Of the elements that an access addresses: no more than the tensor has, nor than there are points."""
+        tensor = self._graph.tensor(access.tensor)
+        points = prod(largest_extent(axis.extent) for axis in operator.axes if axis.name in access.axes())
+        elements = prod(map(largest_extent, tensor.shape))
+        return (elements if access.lookups else min(points, elements)) * np.dtype(tensor.dtype).itemsize
 
 
 def split(graph: Graph) -> tuple[Graph, Graph]:
@@ -87,7 +139,16 @@ def unread(tensor: Tensor) -> Constant:
 
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:
     fixed = all(isinstance(axis.extent, int) for axis in operator.axes)
-    return bool(operator.reads) and fixed and all(a.tensor in known for a in operator.reads) and not _has_parameters(operator)
+    reads = operator.is_map() if not operator.reads else all(access.tensor in known for access in operator.reads)
+    return fixed and reads and not _has_parameters(operator)
+
+
+def _is_costly(operator: Operator) -> bool:
+    return not COSTLY.isdisjoint(operator.functions())
+
+
+def _has_positions(operator: Operator) -> bool:
+    return any(isinstance(node, AxisValue) for node in operator.scalars())
 
 
 def _has_parameters(operator: Operator) -> bool:

@@ -15,7 +15,10 @@ from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
 @dataclass(frozen=True, slots=True)
 class FoldConstants:
-    """Operators of constants alone become constants, as long as all that they read and write is small."""
+    """Operators of constants alone become constants, as long as all that they read and write is small.
+
+    What reads nothing stays a formula: a reader knows more of positions than of an array of them.
+    """
 
     licence: ClassVar[Licence] = Licence.EXACT
     name: str = "fold-constants"
@@ -26,7 +29,8 @@ class FoldConstants:
         known = {name for name, _ in graph.constants} & small
         folded: list[Operator] = []
         for operator in constant_operators(graph):
-            if operator.write.tensor in small and known.issuperset(access.tensor for access in operator.reads):
+            read = {access.tensor for access in operator.reads}
+            if operator.write.tensor in small and read and read <= known:
                 known.add(operator.write.tensor)
                 folded.append(operator)
         if not folded:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites.constants.constant_part import StoredParts
 from tilewright.graph.rewrites.fusion.compose import is_invertible
 from tilewright.graph.rewrites.fusion.lossless import inlined_as_read
 from tilewright.graph.rewrites.readers import read_once
@@ -19,8 +20,9 @@ from tilewright.graph.types import Access, Graph, Operator, Tensor
 class FuseMaps:
     """A map whose result another map alone reads, once and at every point, is computed inside of that one.
 
-    Both must have the same points: what is broadcast is not computed again for each of its readers' points. Outputs stay. The
-    steps in which a formula was written leave no trace: equal formulas are equal operators.
+    Both must have the same points: what is broadcast is not computed again for each of its readers' points. Outputs stay, and so
+    do maps of constants that are better stored. The steps in which a formula was written leave no trace: equal formulas are equal
+    operators.
     """
 
     most_nodes: int = 96
@@ -36,13 +38,16 @@ class FuseMaps:
     def _fused_once(self, graph: Graph) -> Graph:
         alone = read_once(graph)
         tensors = {tensor.name: tensor for tensor in graph.tensors}
+        stored = StoredParts(graph)
         operators: dict[str, Operator] = {}
         for operator in graph.operators:
             fused = operator
             operands = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
             for access in operands if operator.is_map() else ():
                 producer = operators.get(access.tensor) if access.tensor in alone else None
-                if producer is not None and _has_same_points(operator, access, producer):
+                if producer is None or not _has_same_points(operator, access, producer):
+                    continue
+                if not stored.keep_apart(producer, operator):
                     fused = self._fused(fused, producer, operators, tensors)
             operators[fused.write.tensor] = fused
         return with_operators(graph, operators.values())

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites.constants.constant_part import constant_tensors
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known, matched_reduction
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, rewrite, subexpressions
@@ -79,9 +80,12 @@ class _Flow:
     tensors: dict[str, Tensor] = field(default_factory=dict)
     readers: dict[str, list[str]] = field(default_factory=dict)
     positions: dict[str, int] = field(default_factory=dict)
+    constants: set[str] = field(default_factory=set)
+    """Tensors that do not change between calls: what is made of them alone is no part of a formula that does."""
     fused: bool = False
 
     def __post_init__(self) -> None:
+        self.constants = constant_tensors(self.graph)
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
         for position, operator in enumerate(self.graph.operators):
             self.operators[operator.write.tensor] = operator
@@ -183,6 +187,8 @@ class _Region:
         inside = value.made - {tensor}
         needed = (reader for name in inside for reader in self.flow.readers.get(name, ()))
         whole = self._wide_axes() == {name for name in value.dimensions if name}
+        if tensor not in self.flow.constants and not self.flow.constants.isdisjoint(inside):
+            return False
         return whole and self.flow.operators[tensor].is_map() and value.made.issuperset(needed) and not self._are_outputs(inside)
 
     def _are_outputs(self, tensors: frozenset[str]) -> bool:

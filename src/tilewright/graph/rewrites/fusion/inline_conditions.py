@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites.constants.constant_part import StoredParts
 from tilewright.graph.rewrites.fusion.lossless import WHOLE, inlined_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions
@@ -19,7 +20,7 @@ class InlineConditions:
     readers. It stays an operator where it is an output, where a reader would compute something else from it than from what is
     stored (see `lossless`), and where it has become long.
 
-    A condition is cheaper to compute than to store and load.
+    A condition is cheaper to compute than to store and load, but for those of constants that are better stored.
     """
 
     most_nodes: int = 96
@@ -32,8 +33,10 @@ class InlineConditions:
         conditions: dict[str, Operator] = {}
         operators = []
         tensors = {tensor.name: tensor for tensor in graph.tensors}
+        stored = StoredParts(graph)
         for operator in graph.operators:
             near = {access.tensor: conditions[access.tensor] for access in operator.reads if access.tensor in conditions}
+            near = {name: producer for name, producer in near.items() if not stored.keep_apart(producer, operator)}
             whole = operator if operator.is_product_sum() else inlined_as_read(operator, near, tensors)
             if _is_condition(whole, tensors) and len(subexpressions(whole.body)) <= self.most_nodes:
                 conditions[whole.write.tensor] = whole

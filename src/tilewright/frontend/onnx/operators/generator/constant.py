@@ -13,6 +13,7 @@ from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import broadcast
 from tilewright.graph.extents import least_extent
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal
@@ -20,6 +21,8 @@ from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
 SMALL = 1024
 """Elements up to which a constant is stored instead of computed."""
+LARGEST_WHOLE_FLOAT64 = 2**53
+"""Integers up to which bodies, whose numbers are float64, can hold."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,17 +73,17 @@ class ConstantOfShape:
         return np.full(extents, element.reshape(-1)[0], element.dtype)
 
     def lower(self, builder: Builder, shape: Tensor) -> Tensor:
-        """A map that reads nothing; a small one of known shape is a constant."""
+        """A map that reads nothing, or one integer that is no number of bodies; a small one of known shape is a constant."""
         extents = builder.integers(shape)
         element = self._element()
         check_size(list(map(least_extent, extents)), "ConstantOfShape")
         whole = [extent for extent in extents if isinstance(extent, int)]
         if len(whole) == len(extents) and math.prod(whole) <= SMALL:
             return builder.constant(self.reference(whole))
-        value = element.reshape(-1)[0]
-        if element.dtype.kind in "iu" and int(float(value)) != int(value):
-            raise UnsupportedOperation(f"ConstantOfShape of {element.dtype} {value}", why="no float is that number")
-        return builder.record(_full, extents, float(value), element.dtype.name, kind="full")
+        number = element.reshape(-1)[:1]
+        if number.dtype.kind in "iu" and abs(int(number[0])) > LARGEST_WHOLE_FLOAT64:
+            return builder.record(broadcast, builder.constant(number), extents, kind="broadcast")
+        return builder.record(_full, extents, float(number[0]), element.dtype.name, kind="full")
 
     def _element(self) -> Any:
         return np.zeros(1, np.float32) if self.value is None else np.asarray(self.value)

@@ -1,0 +1,1 @@
+"""Random programs whose weights, shifts, tables and positions are computed from constants."""
