@@ -1,8 +1,8 @@
 """Tile sizes: the few that matter for an axis, and the best combination of them by broadcasting.
 
 Movement depends on a tile only through its trip count, and memory use grows with it: for each trip count only the smallest
-aligned tile matters. An axis of extent L has about 2*sqrt(L) distinct trip counts, so that all combinations are evaluated; of very
-long axes those between the short tiles and the few trips are sampled.
+aligned tile matters. An axis of extent L has about 2*sqrt(L) distinct trip counts, so that all combinations are evaluated; of
+very long axes those between the short tiles and the few trips are sampled.
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from tilewright.plan.regions.epilogues import SUMS, passed_in_tiles
 Operators = tuple[Operator, ...]
 
 MOST_GROUPED = 64
-"""Operators of a group that ends in a contraction; other groups have up to twice as many. Beyond, a chain gains nothing by one more
-operator, while planning a group takes more than twice the time for twice the operators."""
+"""Operators of a group that ends in a contraction; other groups have up to twice as many. Beyond, a chain gains nothing by one
+more operator, while planning a group takes more than twice the time for twice the operators."""
 
 
 @dataclass(slots=True)
