@@ -16,6 +16,8 @@ from tilewright.plan.arrays import spread
 
 MOST_TRIPS = 1 << 12
 """Shortest tiles, and smallest numbers of trips, that are all tried: every tile of axes up to 2^24 elements."""
+FEW_TRIPS = 1 << 9
+"""Of longer axes."""
 TIE = 1.001
 """Figures within this factor of the best count as equal."""
 
@@ -30,10 +32,10 @@ def candidates(extent: int, multiple: int = 1) -> tuple[int, ...]:
     """
     extent = max(extent, 1)
     root = isqrt(extent) + 1
-    few = range(1, min(root, MOST_TRIPS) + 1)
+    few = range(1, (root if root <= MOST_TRIPS else FEW_TRIPS) + 1)
     tiles = {*(tile for tile in few if tile <= extent), *(-(-extent // trips) for trips in few)}
     if root > MOST_TRIPS:
-        tiles.update(_between(MOST_TRIPS, extent // MOST_TRIPS))
+        tiles.update(_between(FEW_TRIPS, extent // FEW_TRIPS))
     return tuple(sorted({-(-tile // multiple) * multiple for tile in tiles}))
 
 

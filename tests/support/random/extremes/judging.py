@@ -24,9 +24,8 @@ def outcome(program: Program) -> Outcome:
 
 
 def _planned(program: Program) -> Outcome:
-    lowered = tw.jit(program.function(tw), target=TARGET).lower(*(tw.spec(shape) for shape in program.shapes))
     try:
-        plans = lowered.model_plan.plans
+        plans = tw.jit(program.function(tw), target=TARGET).lower(*map(tw.spec, program.shapes)).model_plan.plans
     except PlanningError as problem:
         return Outcome(EQUAL) if " are planned" in problem.why else _wrong(f"refused for another reason: {problem}")
     seconds = [plan.price.seconds for plan in plans]
