@@ -37,7 +37,7 @@ def _number_of_steps(first: float, last: float, by: float) -> int:
     """The length of a range, as NumPy counts it. Raises `ShapeError` where there is none."""
     try:
         if all(isinstance(bound, int) for bound in (first, last, by)):
-            return max(0, -((first - last) // by))
+            return max(0, int(-((first - last) // by)))
         return max(0, ceil((last - first) / by))
     except (ZeroDivisionError, OverflowError, ValueError) as problem:
         raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
