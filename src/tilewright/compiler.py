@@ -65,6 +65,7 @@ from tilewright.graph.rewrites.short_products import ShortProducts
 from tilewright.graph.rewrites.whole_rows import WholeRows
 from tilewright.graph.rewrites.whole_sums import WholeSums
 from tilewright.graph.short_names import file_name
+from tilewright.graph.sizes import check_sizes
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.kernels import registry
@@ -183,6 +184,7 @@ def plan(
     """
     with _turn, rare_collections(), bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
         verify(graph)
+        check_sizes(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph, rewrites_for(machine, precision))
         rewritten, merged = _with_merged_arguments(rewritten, machine)

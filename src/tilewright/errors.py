@@ -19,6 +19,7 @@ A message says what went wrong; `where` says at which place of the user's input,
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -161,8 +162,19 @@ def bugs_reported(activity: str, dump: Callable[[], str]) -> Iterator[None]:
         yield
     except (TilewrightError, InternalError, MemoryError):
         raise
+    except RecursionError as problem:
+        raise _too_deep(activity) from problem
     except Exception as problem:
         raise bug(activity, problem, dump()) from problem
+
+
+def _too_deep(activity: str) -> UnsupportedOperation:
+    """The error of functions that call each other more often than Python allows, the caller's among them."""
+    return UnsupportedOperation(
+        f"{activity} needs more nested calls than Python allows",
+        why=f"sys.getrecursionlimit() is {sys.getrecursionlimit()}, of which the caller's own calls are a part",
+        hint="compile from fewer nested calls, or raise the limit with sys.setrecursionlimit",
+    )
 
 
 def bug(activity: str, problem: Exception, dump: str) -> InternalError:

@@ -121,6 +121,18 @@ def subexpressions(scalar: Scalar) -> tuple[Scalar, ...]:
     return tuple(found)
 
 
+def nesting(scalar: Scalar) -> int:
+    """How many functions are one inside the other at most.
+
+    >>> nesting(Load(0)), nesting(apply("exp", apply("negative", Load(0))))
+    (0, 2)
+    """
+    level, deepest = [scalar], 0
+    while level := [operand for node in level if isinstance(node, Apply) for operand in node.operands]:
+        deepest += 1
+    return deepest
+
+
 def is_of_row(scalar: Scalar) -> bool:
     """Whether a part of a reduction is made of states, literals and parameters alone: all points of a row have the same."""
     has_state = False

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import combinations
+from math import isqrt
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.extents import cuts_between
@@ -19,6 +21,17 @@ def shape_text(shape: Sequence[Extent]) -> str:
     '(12, s)'
     """
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
+
+
+@lru_cache(maxsize=64)
+def divisors_of(number: int) -> tuple[int, ...]:
+    """The divisors of a positive number, smallest first.
+
+    >>> divisors_of(12)
+    (1, 2, 3, 4, 6, 12)
+    """
+    small = [count for count in range(1, isqrt(number) + 1) if number % count == 0]
+    return (*small, *(number // count for count in reversed(small) if count * count < number))
 
 
 def broadcast_extents(extents: Sequence[Extent]) -> Extent | None:

@@ -136,37 +136,43 @@ def _plain_dimensions(access: Access) -> tuple[tuple[int, str], ...]:
 def _merged(operators: Sequence[Operator]) -> dict[Place, Place]:
     """The representative of every axis: the earliest operator's axis that it is equal to."""
     parent: dict[Place, Place] = {(i, axis.name): (i, axis.name) for i, op in enumerate(operators) for axis in op.axes}
+    members = {place: {place[0]} for place in parent}
     writer = {operator.write.tensor: position for position, operator in enumerate(operators)}
     for consumer, operator in enumerate(operators):
         for access in operator.reads:
             if access.tensor in writer:
-                _merge_read(operators, parent, writer[access.tensor], consumer, access)
+                _merge_read(operators, parent, members, writer[access.tensor], consumer, access)
     return {place: _find(parent, place) for place in parent}
 
 
-def _merge_read(operators: Sequence[Operator], parent: dict[Place, Place], producer: int, consumer: int, access: Access) -> None:
+def _merge_read(
+    operators: Sequence[Operator],
+    parent: dict[Place, Place],
+    members: dict[Place, set[int]],
+    producer: int,
+    consumer: int,
+    access: Access,
+) -> None:
+    """Make the axes by which a consumer reads whole dimensions equal to those of the producer.
+
+    `members` has the operators that have an axis of a class, by its representative: two of one operator stay apart.
+    """
     written = dict(_plain_dimensions(operators[producer].write))
     for position, name in _plain_dimensions(access):
         if position not in written:
             continue
         first, second = (producer, written[position]), (consumer, name)
         same_extent = operators[producer].axis(first[1]).extent == operators[consumer].axis(name).extent
-        if same_extent and not _would_clash(parent, first, second):
-            low, high = sorted((_find(parent, first), _find(parent, second)))
+        low, high = sorted((_find(parent, first), _find(parent, second)))
+        if same_extent and low != high and members[low].isdisjoint(members[high]):
             parent[high] = low
+            members[low] |= members.pop(high)
 
 
 def _find(parent: dict[Place, Place], place: Place) -> Place:
     while parent[place] != place:
         place = parent[place]
     return place
-
-
-def _would_clash(parent: dict[Place, Place], first: Place, second: Place) -> bool:
-    """Whether merging would make two axes of one operator equal."""
-    roots = {_find(parent, first), _find(parent, second)}
-    members = [place for place in parent if _find(parent, place) in roots]
-    return len(roots) > 1 and len({operator for operator, _ in members}) < len(members)
 
 
 def _names(merged: dict[Place, Place]) -> dict[Place, str]:

@@ -142,6 +142,8 @@ class Barrier(Enum):
     SEVERAL_READERS = auto()
     OVERLAPPING_TILES = auto()
     """An algorithm reads it by tiles that overlap (`Algorithm.reads_tiles`)."""
+    LONG_GROUP = auto()
+    """The operators before it are as many as are planned together."""
 
 
 @dataclass(frozen=True, slots=True)

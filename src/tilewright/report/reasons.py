@@ -59,6 +59,7 @@ BARRIERS = {
     Barrier.DATA_POSITIONS: "{operators} reads at positions that data gives",
     Barrier.SEVERAL_READERS: "several operators read it: {operators}",
     Barrier.OVERLAPPING_TILES: "tiles that overlap read it",
+    Barrier.LONG_GROUP: "the operators before it are as many as are planned together",
 }
 
 

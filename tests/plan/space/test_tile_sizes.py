@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import pairwise, product
 from math import ceil, sqrt
 
 import pytest
@@ -15,7 +15,7 @@ from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.memory.movement import LITERAL, schedule_movements
 from tilewright.plan.model.memory.working_set import working_set_elements
 from tilewright.plan.papers.permutations import least_movement
-from tilewright.plan.space.tile_sizes import candidates, thinned
+from tilewright.plan.space.tile_sizes import MOST_TRIPS, candidates, thinned
 
 
 @given(st.integers(1, 400), st.integers(1, 20))
@@ -65,3 +65,17 @@ def test_g1_at_48_kib_beats_the_papers_order() -> None:
     choice = least_movement(gemm_chain(512, 64, 64, 512), "mlkn", 48 * 1024 // 4)
     assert choice.moved == 458752 < 786432
     assert (choice.tiles["m"], choice.tiles["l"]) == (86, 8)
+
+
+@pytest.mark.parametrize("extent", [1 << 25, (1 << 31) - 1, 1 << 40, 1 << 53])
+@pytest.mark.parametrize("multiple", [1, 16])
+def test_very_long_axes_have_few_tiles_without_gaps(extent: int, multiple: int) -> None:
+    tiles = candidates(extent, multiple)
+    assert len(tiles) < 3 * MOST_TRIPS
+    assert tiles[0] == multiple
+    assert extent <= tiles[-1] < extent + multiple
+    assert all(after <= before * 2 for before, after in pairwise(tiles))
+
+
+def test_of_one_tile_the_one_that_is_no_loop_is_left() -> None:
+    assert thinned((1, 2), 1) == (2,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from tilewright.graph.builders.convolutions.convolution import Layouts, convolut
 from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
 from tilewright.graph.builders.convolutions.windows import Window
-from tilewright.graph.shapes import Shape, are_known, shape_text
+from tilewright.graph.shapes import Shape, are_known, divisors_of, shape_text
 from tilewright.graph.types import Tensor
 
 
@@ -316,7 +317,7 @@ def _check(given: _Operands, filters: int, taken: int) -> None:
     many = f" with groups={groups}" if groups > 1 else ""
     if channels % groups or filters % groups:
         why = f"groups divide the {channels} channels of x and the {filters} filters"
-        fitting = [str(count) for count in range(1, channels + 1) if channels % count == filters % count == 0]
+        fitting = [str(count) for count in divisors_of(gcd(channels, filters))]
         hint = f"groups can be {', '.join(fitting)}" if len(fitting) <= 8 else ""
         raise ShapeError(f"{given.what}{many}", where=place, why=why, hint=hint)
     if channels != taken:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import DTypeError
+from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.tracing.integers import whole
 from tilewright.frontend.tracing.location import unsupported, user_location
 from tilewright.frontend.tracing.maps import apply_map, record_map
@@ -32,6 +33,16 @@ def astype(x: Any, dtype: Any) -> Any:
     return record_map("astype", Load(0), (x,), dtype=name)
 
 
+def _number_of_steps(first: float, last: float, by: float) -> int:
+    """The length of a range, as NumPy counts it. Raises `ShapeError` where there is none."""
+    try:
+        if all(isinstance(bound, int) for bound in (first, last, by)):
+            return max(0, int(-((first - last) // by)))
+        return max(0, ceil((last - first) / by))
+    except (ZeroDivisionError, OverflowError, ValueError) as problem:
+        raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
+
+
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
     """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); whole unless told otherwise.
 
@@ -53,8 +64,7 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
         number = ceil_quotient(maximum(minus(last, first) if by > 0 else minus(first, last), 0), abs(by))
         kind = np.dtype(dtype or np.int64).name
     else:
-        numbers = np.arange(first, last, by, dtype=dtype)
-        number, kind = len(numbers), numbers.dtype.name
+        number, kind = _number_of_steps(first, last, by), np.arange(first, first, by, dtype=dtype).dtype.name
     return Traced(recorder, recorder.record(arange_operator.arange, number, first, by, kind, kind="arange"))
 
 

@@ -16,9 +16,12 @@ from tilewright.graph.builders import elementwise, extent, matmul, reduce, resha
 from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.magnitudes import magnitudes_of
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, rewrite
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, nesting, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
+MOST_NESTED = 128
+"""Functions one inside the other in a body. Bodies are walked by recursion, which takes up to six of Python's thousand frames a
+function to write them to the cache."""
 Operand: TypeAlias = Tensor | float
 """A tensor, or a number in its place."""
 
@@ -94,6 +97,7 @@ class Builder:
         """Run a builder of `graph/builders` under unique names and keep the operator; its errors pass through."""
         operator, result = build(*arguments, **options, name=self.unique(kind), result=self.unique("t"))
         _check_positions(operator)
+        _check_nesting(operator)
         self.declare(result)
         self.operators.append(operator)
         return result
@@ -197,6 +201,18 @@ def identifier(name: str) -> str:
     """
     text = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
     return text if text[:1].isalpha() else f"x_{text}".rstrip("_")
+
+
+def _check_nesting(operator: Operator) -> None:
+    """Raises `UnsupportedOperation` for a body that is nested deeper than all that walk through it can follow."""
+    depth = nesting(operator.body)
+    if depth > MOST_NESTED:
+        raise UnsupportedOperation(
+            f"{operator.kind} of {len(operator.reads)} operands in one expression",
+            where=operator.name,
+            why=f"{depth} functions are one inside the other, of at most {MOST_NESTED}",
+            hint="compute it from a few operands at a time",
+        )
 
 
 def _check_positions(operator: Operator) -> None:

@@ -4,9 +4,10 @@ parts one after the other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
@@ -14,6 +15,25 @@ from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text, unequal
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
+
+MOST_PARTS = 64
+"""Of one map: each is a condition more in its body, one inside the other, and a piece more of its loops."""
+
+
+def in_few_parts(parts: Sequence[Tensor], join: Callable[[Sequence[Tensor]], Tensor]) -> Tensor:
+    """What `join` makes of the parts; of more than `MOST_PARTS`, of what it makes of some of them that are neighbours."""
+    while len(parts) > MOST_PARTS:
+        parts = [_one(parts[first : first + MOST_PARTS], join) for first in range(0, len(parts), MOST_PARTS)]
+    return _one(parts, join)
+
+
+def _one(parts: Sequence[Tensor], join: Callable[[Sequence[Tensor]], Tensor]) -> Tensor:
+    return join(parts) if len(parts) > 1 else parts[0]
+
+
+def concatenated(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
+    """The parts, of which there is one at least, behind each other along `axis`. Raises as `concatenate`."""
+    return in_few_parts(parts, lambda some: builder.record(concatenate, some, axis, kind="concat"))
 
 
 def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -> tuple[Operator, Tensor]:

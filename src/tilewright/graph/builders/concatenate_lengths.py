@@ -12,7 +12,7 @@ from itertools import accumulate
 from tilewright.errors import Undecided
 from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import check_alike
+from tilewright.graph.builders.concatenate import check_alike, in_few_parts
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.dimensions import cuts_above
 from tilewright.graph.exactness import LARGEST_WHOLE
@@ -26,7 +26,11 @@ from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
     """The parts behind each other along `axis`. Raises `Undecided` where they may be more than bodies can compare."""
     check_alike(parts, axis)
-    parts = [part for part in parts if part.shape[axis] != 0]
+    present = [part for part in parts if part.shape[axis] != 0]
+    return in_few_parts(present, lambda some: _joined_in_one(builder, some, axis))
+
+
+def _joined_in_one(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
     ends = list(accumulate((part.shape[axis] for part in parts), plus))
     if largest_extent(ends[-1]) > LARGEST_WHOLE:
         raise Undecided(f"a concatenation of {ends[-1]} positions").with_cuts(cuts_above(ends[-1], LARGEST_WHOLE))

@@ -14,6 +14,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index, floordiv, mod
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
+from tilewright.graph.shapes import divisors_of
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor, element_bytes
 from tilewright.plan.algorithms import im2col, windows_by_columns
 from tilewright.plan.algorithms.definition import Algorithm, Problem
@@ -56,7 +57,7 @@ def _blocks(problem: Problem) -> _Blocks | None:
         return None
     roles = sliding.roles
     rows, columns = points(roles.outputs[:1]), points(roles.outputs[1:])
-    divisors = [count for count in range(1, rows) if rows % count == 0]
+    divisors = [count for count in divisors_of(rows) if count < rows]
     usable = [count for count in divisors if count * columns >= LEAST_PIXELS]
     if not usable:
         return None

@@ -27,6 +27,7 @@ from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage
 from tilewright.plan.search.tile_blocks import TileBlocks
 from tilewright.plan.space.schedule_space import Choices, Space
+from tilewright.plan.space.tile_sizes import places_in
 
 SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
@@ -194,7 +195,7 @@ class Bounds:
                 if part.shape[position] == 1:
                     continue
                 if axis in choices:
-                    part = part.take([self.space.tiles[axis].index(tile) for tile in choices[axis]], position)
+                    part = part.take(places_in(self.space.tiles[axis], choices[axis]), position)
                 else:
                     least = has_inner or axis in member.regions
                     part = part.min(axis=position, keepdims=True) if least else part.take([-1], position)

@@ -19,7 +19,7 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints
 from tilewright.plan.model.operands.read_once import has_all_rows, operand_read_once
 from tilewright.plan.space.schedule_space import Choices, Space
-from tilewright.plan.space.tile_sizes import broadcast
+from tilewright.plan.space.tile_sizes import broadcast, places_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Places:
             if axis in choices:
                 every = (1,) if axis in space.batch else space.tiles[axis]
                 if choices[axis] != every:
-                    self.picks.append((place, [every.index(tile) for tile in choices[axis]]))
+                    self.picks.append((place, places_in(every, choices[axis])))
             elif axis not in inner:
                 self.picks.append((place, slice(-1, None)))
         self.order = [place for place, axis in enumerate(axes) if axis not in inner]

@@ -29,7 +29,7 @@ from tilewright.plan.regions.required_regions import line_buffer_axis, region_ax
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import FusedGroup, Storage
 from tilewright.plan.space.executability import why_not_executable
-from tilewright.plan.space.tile_sizes import candidates, thinned
+from tilewright.plan.space.tile_sizes import are_all, candidates, thinned
 
 MOST_OUTER_GROUPS = 4
 """Shared groups of loops besides those over batch axes. A contraction has at most three; only maps can have more."""
@@ -71,9 +71,8 @@ class Space:
         found = []
         checked: dict[Hashable, bool] = {}
         for length in range(min(len(free), MOST_OUTER_GROUPS) + 1):
-            for order in permutations(free, length):
-                if self.context.kernels or order == tuple(free[:length]):
-                    found.append((*self.batch, *_flattened(order)))
+            orders: Iterable[tuple[Group, ...]] = permutations(free, length) if self.context.kernels else [tuple(free[:length])]
+            found += [(*self.batch, *_flattened(order)) for order in orders]
         return tuple(
             outer_loops for outer_loops in found if len(chain.operators) == 1 or self._is_executable(outer_loops, checked)
         )
@@ -149,16 +148,23 @@ def space_of(context: CostContext) -> Space:
     """The space of a chain: axes with one candidate, which a loop would cover in one trip, are left out."""
     chain = context.chain
     every = _candidates(context)
-    loops = {a: t for a, t in every.items() if len(t) > 1 or isinstance(chain.extents[a], SymbolicExtent)}
+    loops = _that_may_cut(chain, every)
     batch = tuple(axis for axis in batch_axes(chain) if axis in loops)
+    loops = _that_may_cut(chain, _thinned(context, batch, loops))
     free = [axis for axis in _output_first(chain) if axis in loops and axis not in batch]
-    return Space(context, batch, _groups(context, free), _thinned(context, batch, loops))
+    return Space(context, batch, _groups(context, free), loops)
+
+
+def _that_may_cut(chain: Chain, tiles: Mapping[str, tuple[int, ...]]) -> dict[str, tuple[int, ...]]:
+    """The axes that a loop would not cover in one trip, whatever the tile."""
+    return {axis: t for axis, t in tiles.items() if len(t) > 1 or isinstance(chain.extents[axis], SymbolicExtent)}
 
 
 def thinned_axes(context: CostContext) -> tuple[str, ...]:
     """The axes of which the space has not every tile that matters."""
-    every = _candidates(context)
-    return tuple(axis for axis, tiles in space_of(context).tiles.items() if len(tiles) < len(every[axis]))
+    every, sizes, tiles = _candidates(context), planned_sizes(context.chain), space_of(context).tiles
+    cut = _that_may_cut(context.chain, every)
+    return tuple(axis for axis in cut if len(tiles.get(axis, ())) < len(every[axis]) or not are_all(sizes[axis]))
 
 
 def batch_axes(chain: Chain) -> tuple[str, ...]:

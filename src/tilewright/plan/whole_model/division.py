@@ -467,8 +467,9 @@ def _names(operators: Operators) -> tuple[str, ...]:
 
 def _leading_to(operator: Operator, producers: Mapping[str, Operator]) -> Iterator[Operator]:
     """The operators that an operator depends on, back to the first contractions: each once, as only one operator reads it."""
-    for tensor in dict.fromkeys(access.tensor for access in operator.reads):
-        if producer := producers.get(tensor):
-            yield producer
-            if not producer.is_contraction():
-                yield from _leading_to(producer, producers)
+    left = [operator]
+    while left:
+        for tensor in dict.fromkeys(access.tensor for access in left.pop().reads):
+            if producer := producers.get(tensor):
+                yield producer
+                left += [producer] if not producer.is_contraction() else []

@@ -34,10 +34,10 @@ class Followers:
 
         A concatenation is not priced with the small part of it that an operator computes.
         """
-        reader = self.only_reader(operator)
-        if reader is not None and reader.is_map() and self.points(reader) == self.points(operator):
+        points, reader = self.points(operator), self.only_reader(operator)
+        while reader is not None and reader.is_map() and self.points(reader) == points:
             yield reader
-            yield from self.maps_behind(reader)
+            reader = self.only_reader(reader)
 
     def points(self, operator: Operator) -> int:
         """Elements of the tensor that an operator writes to."""

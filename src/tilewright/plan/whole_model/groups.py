@@ -21,6 +21,10 @@ from tilewright.plan.regions.epilogues import SUMS, passed_in_tiles
 
 Operators = tuple[Operator, ...]
 
+MOST_GROUPED = 64
+"""Operators of a group that ends in a contraction; other groups have up to twice as many. Beyond, a chain gains nothing by one
+more operator, while planning a group takes more than twice the time for twice the operators."""
+
 
 @dataclass(slots=True)
 class DataFlow:
@@ -59,7 +63,24 @@ class DataFlow:
         """By tensor between operators that cannot stay inside a chain: why."""
         between = (tensor for tensor in self.readers if tensor in self.writers)
         found = ((tensor, self._barrier(tensor)) for tensor in between)
-        return {tensor: reason for tensor, reason in found if reason is not None}
+        barriers = {tensor: reason for tensor, reason in found if reason is not None}
+        return barriers | self._ends_of_long_groups(barriers)
+
+    def _ends_of_long_groups(self, barriers: Mapping[str, CannotFuse]) -> dict[str, CannotFuse]:
+        """The tensors between a group that has as many operators as are planned together and its reader."""
+        lengths: dict[str, int] = {}
+        found: dict[str, CannotFuse] = {}
+        for operator in self.graph.operators:
+            length, most = 1, MOST_GROUPED if operator.is_contraction() else 2 * MOST_GROUPED
+            for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+                if tensor not in lengths or tensor in barriers:
+                    continue
+                if length + lengths[tensor] > most:
+                    found[tensor] = CannotFuse(Barrier.LONG_GROUP)
+                else:
+                    length += lengths[tensor]
+            lengths[operator.write.tensor] = length
+        return found
 
     def _barrier(self, tensor: str) -> CannotFuse | None:
         if tensor in self.graph.outputs:

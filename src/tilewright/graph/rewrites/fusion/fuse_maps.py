@@ -33,7 +33,9 @@ class FuseMaps:
     def run(self, graph: Graph) -> Graph:
         """The graph with maps fused, until none is left that may be: what two maps have read may then be read by one."""
         fused = self._fused_once(graph)
-        return graph if len(fused.operators) == len(graph.operators) else self.run(fused)
+        while len(fused.operators) < len(graph.operators):
+            graph, fused = fused, self._fused_once(fused)
+        return graph
 
     def _fused_once(self, graph: Graph) -> Graph:
         alone = read_once(graph)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any
@@ -14,6 +14,9 @@ from tilewright.frontend.onnx.operators.precision import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
+
+MOST_OPERANDS = 32
+"""Of one map: each is a function more in its body, one inside the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,7 @@ class Variadic:
             return np.asarray(reduce(self.numpy, rest, first))
 
     def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
-        body = _folded(self.function, 1 + len(rest))
-        return builder.body(body, first, *rest, kind=self.function) if rest else first
+        return _lowered(builder, self.function, (first, *rest))
 
 
 class Mean:
@@ -40,9 +42,20 @@ class Mean:
         return reduce(np.add, rest, first) / (1 + len(rest))
 
     def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
-        """One map: a sum and a quotient."""
+        """One map, of few operands: a sum and a quotient."""
         count = 1 + len(rest)
+        if count > MOST_OPERANDS:
+            return builder.map("divide", _lowered(builder, "add", (first, *rest)), float(count))
         return builder.body(apply("divide", _folded("add", count), Literal(float(count))), first, *rest, kind="mean")
+
+
+def _lowered(builder: Builder, function: str, operands: Sequence[Tensor]) -> Tensor:
+    """The function of all operands, from the first to the last, a map for every few of them."""
+    result = operands[0]
+    for first in range(1, len(operands), MOST_OPERANDS - 1):
+        some = operands[first : first + MOST_OPERANDS - 1]
+        result = builder.body(_folded(function, 1 + len(some)), result, *some, kind=function)
+    return result
 
 
 def _folded(function: str, count: int) -> Scalar:

@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.concatenate import concatenated
 from tilewright.graph.builders.elementwise import broadcast
 from tilewright.graph.extents import times
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
@@ -212,4 +212,4 @@ def _where_inside(builder: Builder, number: int, counts: Tensor, inside: Tensor,
 def _stacked(builder: Builder, tensors: list[Tensor]) -> Tensor:
     """Tensors behind each other along a new first dimension."""
     rows = [builder.reshape(tensor, (1, *tensor.shape)) for tensor in tensors]
-    return rows[0] if len(rows) == 1 else builder.record(concatenate, rows, 0, kind="concat")
+    return concatenated(builder, rows, 0)

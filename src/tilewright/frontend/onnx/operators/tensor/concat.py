@@ -10,7 +10,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.concatenate import concatenated
 from tilewright.graph.builders.concatenate_lengths import concatenate_lengths
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import SymbolicExtent, Tensor
@@ -36,7 +36,7 @@ class Concat:
             return present[0]
         if any(isinstance(part.shape[chosen], SymbolicExtent) for part in present):
             return concatenate_lengths(builder, present, chosen)
-        return builder.record(concatenate, present, chosen, kind="concat")
+        return concatenated(builder, present, chosen)
 
 
 define("Concat", Concat, since=4)

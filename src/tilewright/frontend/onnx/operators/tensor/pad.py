@@ -21,7 +21,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.concatenate import concatenated
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.pad import Pads, pad
 from tilewright.graph.index import axis as axis_index
@@ -137,7 +137,7 @@ def _continued(builder: Builder, x: Tensor, axis: int, before: int, behind: int,
     if last <= first or len(runs) > 8:
         raise UnsupportedOperation(f"Pad by ({before}, {behind}) of a dimension of {extent} in {len(runs)} pieces")
     parts = [_run(builder, x, axis, first + start, count, step) for start, count, step in runs]
-    return parts[0] if len(parts) == 1 else builder.record(concatenate, parts, axis, kind="concat")
+    return concatenated(builder, parts, axis)
 
 
 def _run(builder: Builder, x: Tensor, axis: int, start: int, count: int, step: int) -> Tensor:
