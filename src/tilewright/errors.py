@@ -9,6 +9,7 @@
     |-- DTypeError             element types that are not accepted
     |-- PositionError          positions that data gives, outside of what they are positions in
     |-- NotFiniteError         results that NaN or infinities may have made wrong
+    |-- NotPicklable           objects that live in one process
     |-- PlanningError          no executable plan under the given constraints
     |-- ToolchainError         no C compiler, or one that failed
     `-- CacheError             the on-disk kernel cache cannot be used
@@ -108,6 +109,10 @@ class NotFiniteError(TilewrightError, ArithmeticError):
 
     Jitted functions and sessions do so by themselves: only a library that is loaded without its graph raises it.
     """
+
+
+class NotPicklable(TilewrightError, TypeError):
+    """An object that cannot be pickled: it belongs to the process that made it."""
 
 
 class PlanningError(TilewrightError):

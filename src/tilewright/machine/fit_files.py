@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tilewright import package_files
 from tilewright.machine.fingerprint import Fingerprint
 
 Fitted = tuple[tuple[str, float], ...]
@@ -77,7 +78,7 @@ def read(file: Path, features: frozenset[str] | None = None) -> Fitted:
     Where `features` are given, a fit of a CPU that has others counts as none.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = package_files.read_text(file)
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as problem:

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tilewright.api import logs
+from tilewright.api import dynamo, logs
 from tilewright.api.ahead import prepare_all
+from tilewright.api.dynamo import opaque
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.tracebacks import shorten
-from tilewright.errors import DTypeError, InvalidModel, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
 from tilewright.fusion import checked_fusion
@@ -57,9 +59,11 @@ class InferenceSession:
 
     `path_or_bytes` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; `providers` are
     accepted.
-    Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known.
+    Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known. Copying and
+    pickling raise `NotPicklable`.
     """
 
+    @opaque
     def __init__(
         self,
         path_or_bytes: Any,
@@ -111,18 +115,30 @@ class InferenceSession:
         if prepare:
             self._prepare()
 
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklable(
+            "a session cannot be pickled",
+            why="its libraries, packed weights and threads belong to the process that made it",
+            hint="make a session in each process, of the model's path; the cache has the libraries",
+        )
+
+    @opaque
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of these names (none: all), for arrays by input name.
 
         Raises `FeedError` for inputs that are missing or unknown, `TilewrightError` for outputs that the model does not have,
         `ShapeError` and `DTypeError` for arrays that do not fit.
         """
+        if dynamo.unmarked and "torch" in sys.modules:
+            dynamo.mark()
+            return self.run(output_names, input_feed, run_options)
         try:
             return self._run(output_names, input_feed, run_options)
         except Exception as problem:
             shorten(problem)
             raise
 
+    @opaque
     def run_into(self, targets: Mapping[str, Any], input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of the names of `targets`, as `run` does; an output may be written to its target, which is the result then.
 
