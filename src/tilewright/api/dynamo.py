@@ -25,7 +25,7 @@ unmarked: list[CodeType] = []
 def opaque(function: FunctionT) -> FunctionT:
     """Let Dynamo neither trace calls of a function nor what it calls: a decorator that wraps nothing.
 
-    A function that may be called before anything has called `mark` begins with `if unmarked and "torch" in sys.modules`, then
+    A function that may be called before anything has called `mark` begins with `if unmarked and "torch" in modules`, then
     marks, and calls itself: the first such frame is traced up to there.
     """
     vars(function).update(_torchdynamo_disable=True, _torchdynamo_disable_msg=REASON)

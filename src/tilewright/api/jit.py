@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from sys import modules
 from types import FunctionType
 from typing import Any, TypeAlias, overload
 
@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
-from tilewright.api.dynamo import opaque
+from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
@@ -183,7 +183,7 @@ class Jitted:
         `interpret=True` interprets the function in NumPy instead, in any element type. Inside another traced function the
         function is simply inlined.
         """
-        if dynamo.unmarked and "torch" in sys.modules:
+        if unmarked and "torch" in modules:
             dynamo.mark()
             return self(*args, out=out, interpret=interpret, **options)
         try:

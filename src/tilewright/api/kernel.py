@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from sys import modules
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -15,7 +15,7 @@ import numpy as np
 from tilewright import settings
 from tilewright.api import dynamo, pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
-from tilewright.api.dynamo import opaque
+from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.logs import decided
 from tilewright.api.tracebacks import shorten
 from tilewright.codegen.artifact import Artifact
@@ -169,7 +169,7 @@ class Kernel:
 
         Raises `ShapeError` and `DTypeError` for arguments that do not fit the signature.
         """
-        if dynamo.unmarked and "torch" in sys.modules:
+        if unmarked and "torch" in modules:
             dynamo.mark()
             return self(*args, out=out, **options)
         try:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from sys import modules
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from tilewright.api import dynamo, logs
 from tilewright.api.ahead import prepare_all
-from tilewright.api.dynamo import opaque
+from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
@@ -129,7 +129,7 @@ class InferenceSession:
         Raises `FeedError` for inputs that are missing or unknown, `TilewrightError` for outputs that the model does not have,
         `ShapeError` and `DTypeError` for arrays that do not fit.
         """
-        if dynamo.unmarked and "torch" in sys.modules:
+        if unmarked and "torch" in modules:
             dynamo.mark()
             return self.run(output_names, input_feed, run_options)
         try:
