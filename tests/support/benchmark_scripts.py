@@ -20,7 +20,7 @@ TINY: dict[str, tuple[tuple[str, ...], ...]] = {
     "benchmarks.papers.ngemm": (("--depths", "64,128", "--m", "4", "--n", "16", "--rounds", "1"),),
     "benchmarks.papers.ngemm_tuning": (("--cases", "9x48x64", "--count", "3", "--json", "out.json"),),
     "benchmarks.papers.paper_modes": (("--case", "G12", "--level", "L1"),),
-    "benchmarks.papers.unroll_agent": (("--sizes", "4", "--seeds", "1", "--out", "out.json"),),
+    "benchmarks.papers.unroll_agent": (("--sizes", "4", "--seeds", "1", "--registers", "4", "--out", "out.json"),),
     "benchmarks.papers.validate_model": (
         ("--case", "d", "--cache", "32x8", "--count", "2", "--size", "128", "--jobs", "1", "--json", "out.json"),
     ),
