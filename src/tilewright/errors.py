@@ -58,6 +58,16 @@ class TilewrightError(Exception):
         details = (("where", self.where), ("why", self.why), ("hint", self.hint))
         return "\n".join([self.message, *(f"  {label}: {text}" for label, text in details if text)])
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors come back from other processes, whatever else a class takes: pools wait for ever for one that does not."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[TilewrightError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> TilewrightError:
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(fields)
+    return error
+
 
 class InvalidModel(TilewrightError):
     """A model file or a graph that has no meaning."""

@@ -9,7 +9,7 @@ import os
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -22,6 +22,8 @@ from onnx import parser
 import tilewright as tw
 import tilewright.onnx as ort
 from tilewright.errors import NotPicklable, TilewrightError
+from tilewright.plan import reasons  # noqa: F401  # whose error takes more than a message
+from tilewright.tune.pipeline import chain_case  # noqa: F401  # the same
 
 MODULE = """
 import tilewright as tw
@@ -89,6 +91,21 @@ def test_cloudpickle_takes_closures_and_lambdas_along(module: ModuleType) -> Non
 def test_what_pickle_says_of_a_closure_names_it(module: ModuleType) -> None:
     with pytest.raises((pickle.PicklingError, AttributeError), match=r"scaled\.<locals>\.scale"):
         pickle.dumps(module.scaled(3.0))
+
+
+def all_kinds(kind: type[Exception]) -> Iterator[type[Exception]]:
+    yield kind
+    for below in kind.__subclasses__():
+        yield from all_kinds(below)
+
+
+@pytest.mark.parametrize("kind", sorted({*all_kinds(TilewrightError)}, key=lambda kind: kind.__name__))
+def test_errors_come_back_from_other_processes(kind: type[TilewrightError]) -> None:
+    error = kind.__new__(kind, "message")
+    TilewrightError.__init__(error, "message", where="here", hint="this")
+    error.more = (1, 2)
+    loaded = pickle.loads(pickle.dumps(error))
+    assert (type(loaded), str(loaded), vars(loaded), loaded.args) == (kind, str(error), vars(error), error.args)
 
 
 MAIN = """
