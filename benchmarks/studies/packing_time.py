@@ -121,7 +121,8 @@ def lines(models: list[str], rounds: int, first: int | None = None) -> Iterator[
                 total[way].whole_s += count * spent.whole_s
                 total[way].copying_s += count * spent.copying_s
         shown = ", ".join(f"{way} {spent.text()}" for way, spent in total.items())
-        yield f"{model}: {shown}; {total['im2col'].copying_s / total['sconv'].copying_s:.1f} times less"
+        less = total["im2col"].copying_s / total["sconv"].copying_s if total["sconv"].copying_s else inf
+        yield f"{model}: {shown}; {less:.1f} times less"
 
 
 def main() -> None:
