@@ -23,6 +23,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache, reduce
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -132,17 +133,17 @@ def compared(shape: ConvShape) -> Sides:
     return Sides(*(missed(plan(shape, machine), machine) for plan in (sliced, least_price, by_im2col)))
 
 
-def summed(model: str) -> Sides:
-    """All ways of all layers of a model."""
-    return reduce(Sides.__add__, (compared(shape) * count for shape, count in layers(model).items()))
+def summed(model: str, first: int | None) -> Sides:
+    """All ways of the first layers of a model, or (None) of all."""
+    return reduce(Sides.__add__, (compared(shape) * count for shape, count in islice(layers(model).items(), first)))
 
 
-def table(models: Sequence[str]) -> Iterator[list[str]]:
+def table(models: Sequence[str], first: int | None = None) -> Iterator[list[str]]:
     """A row for each model and way, and means."""
     yield ["model", "way", "L1 rate", "L1 misses", "L2 misses", "L3 misses", "fewer: L1 rate", "L1", "L2", "L3"]
     found: dict[str, list[tuple[float, ...]]] = {"sliced": [], "planned": []}
     for model in models:
-        sides = summed(model)
+        sides = summed(model, first)
         yield [model, *_cells("im2col", sides.im2col), *[""] * 4]
         for name, way in (("sliced", sides.sliced), ("planned", sides.planned)):
             found[name].append(sides.fewer(way))
@@ -161,14 +162,15 @@ def main(words: Sequence[str] | None = None) -> None:
     """Plan, replay, compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", choices=sorted(MODELS), action="append", help="default: all seven")
+    parser.add_argument("--layers", type=int, help="only the first ones of each model")
     parser.add_argument("--json", type=Path, help="write every layer's figures to this file")
     options = parser.parse_args(words)
     models, start = options.model or list(MODELS), time.monotonic()
-    rows = list(table(models))
+    rows = list(table(models, options.layers))
     print(*columns(rows, right=range(2, len(rows[0]))), sep="\n")
     print(f"{time.monotonic() - start:.0f} s; 'fewer' is im2col over the way, as in the paper")
     if options.json:
-        shapes = dict.fromkeys(shape for model in models for shape in layers(model))
+        shapes = dict.fromkeys(shape for model in models for shape in islice(layers(model), options.layers))
         options.json.write_text(json.dumps({shape.name: asdict(compared(shape)) for shape in shapes}, indent=1) + "\n")
 
 

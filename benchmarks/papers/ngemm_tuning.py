@@ -38,7 +38,7 @@ from tilewright.tune.pipeline.trials import Trials
 from tilewright.tune.pipeline.tuning import FINALISTS
 from tilewright.tune.pipeline.variants import Trial, trial_of
 from tilewright_bench.cases.int8 import Int8Case, int8_cases
-from tilewright_bench.cases.int8_shapes import Int8Shape
+from tilewright_bench.cases.int8_shapes import Int8Shape, shape_named
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance
 from tilewright_bench.tables.means import geometric_mean
@@ -126,10 +126,15 @@ def table(cases: Sequence[Document]) -> list[str]:
     return [*columns([head, *rows, mean], right=range(1, len(head))), "", *schedules]
 
 
+def shapes_named(names: str) -> list[Int8Shape]:
+    """The sizes of an option."""
+    return [shape_named(name) for name in names.split(",")]
+
+
 def main() -> None:
     """See the module."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cases", default=",".join(CASES), help="sizes M x N x K, of those of `tilewright bench int8`")
+    parser.add_argument("--cases", type=shapes_named, default=",".join(CASES), help="sizes M x N x K")
     parser.add_argument("--count", type=int, default=60, help="schedules of each case")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--json", type=Path, help="a file for the figures, written after every case")
@@ -138,7 +143,7 @@ def main() -> None:
     planned(Int8Case(FIRST_PLANNED, WEIGHT_BITS))
     head = provenance(calibration.ensure(), toolchain.find(), (), 1).lines()[:HEAD_LINES]
     found = list[Document]()
-    for case in int8_cases(chosen.cases.split(","), [WEIGHT_BITS]):
+    for case in int8_cases(chosen.cases, [WEIGHT_BITS]):
         found.append(measure_case(case, chosen.count, chosen.seed))
         print(f"{case.name}: {found[-1]['search_s']:.1f} s", file=sys.stderr, flush=True)
         if chosen.json:

@@ -12,6 +12,7 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -33,10 +34,10 @@ BUDGETS = (10, 20, 40)
 SEARCHES: dict[str, Searcher] = {"agent": agent_search, "random": at_random, "hill climbing": hill_climbing}
 
 
-def speeds(size: int) -> dict[Factors, float]:
+def speeds(size: int, registers: Registers) -> dict[Factors, float]:
     """Flops per second by factors: of all that registers hold."""
     product = GeneratedProduct(size, size, size, calibration.ensure())
-    return {factors: product.speed(factors) for factors in product.registers.all_factors()}
+    return {factors: product.speed(factors) for factors in registers.all_factors()}
 
 
 def shares(table: dict[Factors, float], registers: Registers, search: Searcher, seeds: int) -> list[float]:
@@ -69,12 +70,13 @@ def kernel_factors(machine: Machine, registers: Registers) -> Factors:
     return own if registers.holds(own) else registers.first
 
 
-def rows(sizes: Sequence[int], seeds: int) -> list[list[str]]:
-    """One row for each size and search."""
+def rows(sizes: Sequence[int], seeds: int, most_registers: int) -> list[list[str]]:
+    """One row for each size and search; factors are those that so many registers hold, if there are as many."""
     machine, tables = calibration.ensure(), dict[int, dict[Factors, float]]()
-    registers = GeneratedProduct(1, 1, 1, machine).registers
+    every = GeneratedProduct(1, 1, 1, machine).registers
+    registers = replace(every, count=min(every.count, most_registers))
     for size in sizes:
-        tables[size] = speeds(size)
+        tables[size] = speeds(size, registers)
         print(f"{size}: {len(tables[size])} products measured", file=sys.stderr, flush=True)
     start, found = kernel_factors(machine, registers), []
     for size, table in tables.items():
@@ -91,11 +93,12 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.papers.unroll_agent", description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sizes", type=lambda text: tuple(map(int, text.split(","))), default=(16, 32, 64, 128))
     parser.add_argument("--seeds", type=int, default=10)
+    parser.add_argument("--registers", type=int, default=sys.maxsize, help="at most so many hold the products")
     parser.add_argument("--out", type=Path)
     options = parser.parse_args(arguments)
     restart_if_unfair(1)
     head = ["M = N = K", "search", *(f"after {budget}" for budget in BUDGETS), "best factors", "GFLOP/s", "of peak"]
-    table = [head, *rows(options.sizes, options.seeds)]
+    table = [head, *rows(options.sizes, options.seeds, options.registers)]
     lines = [*provenance(calibration.ensure(), toolchain.find(), (), 1).lines(), "", *columns(table, right=range(2, len(head)))]
     path = options.out or default_path("unroll-agent")
     path.write_text(json.dumps({"rows": table}) + "\n")

@@ -52,11 +52,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=name, description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--models", default="resnet_50,googlenet")
     parser.add_argument("--target", help="a named machine; default: this one")
+    parser.add_argument("--layers", type=int, help="only the first ones of each model")
     options = parser.parse_args()
     machine = Machine.named(options.target) if options.target else Machine.detect()
     planning_ms(named_shape(FIRST), machine)
     for model in options.models.split(","):
-        shapes = tuple(dict.fromkeys(conv_models.layers(model)))
+        shapes = tuple(dict.fromkeys(conv_models.layers(model)))[: options.layers]
         alone = []
         for shape in shapes:
             forget_plans()

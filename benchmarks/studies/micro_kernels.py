@@ -1,6 +1,6 @@
 """Measure what share of the FMA peak each registered micro kernel reaches on this machine, with each compiler.
 
-    python -m benchmarks.studies.micro_kernels [name ...]
+    python -m benchmarks.studies.micro_kernels [--samples N] [name ...]
 
 Full tiles on panels that stay in L1, K = 64, 256 and 512 (B is given a row stride of 0, as a panel of 512 rows would leave L1;
 so are columns, where a kernel reads those). Every sample stands between two runs of a loop of independent multiply-adds in the
@@ -11,6 +11,7 @@ core.
 
 from __future__ import annotations
 
+import argparse
 import ctypes
 import sys
 import time
@@ -28,7 +29,6 @@ from tilewright.kernels.element_access import ELEMENT_BYTES
 ACCUMULATORS = 14
 """Six cycles of latency, two of these a cycle, where a product and a sum are two instructions; one register more is needed."""
 PEAK_TRIPS = 20_000
-SAMPLES = 200
 STEPS_PER_RUN = 32_768
 """Some 100 us: the 1-2 us that Python takes to start a run must not count."""
 DEPTHS = (64, 256, 512)
@@ -93,30 +93,35 @@ def aligned(size: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
     return room[-room.ctypes.data % 64 // room.itemsize :]
 
 
-def shares(run: Run, reference: Run) -> tuple[float, float]:
+def shares(run: Run, reference: Run, count: int) -> tuple[float, float]:
     """Median and 90th percentile of the share of the reference's rate."""
     samples = []
-    for _ in range(SAMPLES):
+    for _ in range(count):
         before, rate, after = reference.rate(), run.rate(), reference.rate()
         samples.append(rate / max(before, after))
     samples.sort()
-    return samples[SAMPLES // 2], samples[SAMPLES * 9 // 10]
+    return samples[count // 2], samples[count * 9 // 10]
 
 
-def main(names: list[str]) -> None:
+def main() -> None:
     """Print a table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="name")
+    parser.add_argument("--samples", type=int, default=200)
+    options = parser.parse_args()
+    names, samples = options.names, options.samples
     if unknown := set(names) - {kernel.name for kernel in registered()}:
         sys.exit(f"not registered: {', '.join(sorted(unknown))}")
     for kernel in registered():
         if (names and kernel.name not in names) or not kernel.features <= cpu_flags():
             continue
         reference = peak(dialect_for("x86_64", kernel.features), kernel.lanes)
-        print(f"{kernel.name:26} peak {max(reference.rate() for _ in range(SAMPLES)) / 1e9:6.1f} GFLOP/s", end="")
+        print(f"{kernel.name:26} peak {max(reference.rate() for _ in range(samples)) / 1e9:6.1f} GFLOP/s", end="")
         for compiler in filter(command, COMPILERS):
-            cells = [shares(tiles(kernel, compiler, k), reference) for k in DEPTHS]
+            cells = [shares(tiles(kernel, compiler, k), reference, samples) for k in DEPTHS]
             print(f"   {compiler}: " + ", ".join(f"{median:6.1%} ({high:6.1%})" for median, high in cells), end="", flush=True)
         print()
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

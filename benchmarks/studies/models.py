@@ -23,7 +23,7 @@ import torch
 
 from benchmarks.onnx_models.cases import LARGER, MODELS, PUBLISHED, make
 from benchmarks.onnx_models.exporting import export
-from benchmarks.studies.parts.publishing import publish
+from benchmarks.studies.parts.publishing import RESULTS, publish
 from tilewright_bench.benchmarks import MODELS as OF_FILES
 from tilewright_bench.cases.case import DoubleArray
 from tilewright_bench.cases.model import ModelCase, joined
@@ -108,6 +108,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     for name, default in (("threads", 1), ("repeats", 11), ("processes", 1)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--name", default="models", help="what the files of results are called")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where these are written")
     parser.add_argument("--small", action="store_true", help="small models, for tests")
     return parser.parse_args(arguments)
 
@@ -129,7 +130,7 @@ def main(arguments: Sequence[str]) -> None:
     with TemporaryDirectory(prefix="tilewright-models-") as temporary:
         cases = exported(options.models, options.directory or Path(temporary), small=options.small)
         settings = Settings(options.peers, options.threads, options.repeats, options.processes)
-        publish(options.name, "Whole models", model_report(cases, settings, BENCHMARK))
+        publish(options.name, "Whole models", model_report(cases, settings, BENCHMARK), options.results)
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import islice
 from math import inf
 
 import numpy as np
@@ -109,18 +110,19 @@ def measured(shape: ConvShape, rounds: int) -> dict[str, Spent]:
     return {way: Spent(times[0], max(0.0, times[-1] - times[0])) for way, times in least.items()}
 
 
-def lines(models: list[str], rounds: int) -> Iterator[str]:
-    """A line for each model."""
+def lines(models: list[str], rounds: int, first: int | None = None) -> Iterator[str]:
+    """A line for each model, of its first layers or (None) of all."""
     known: dict[ConvShape, dict[str, Spent]] = {}
     for model in models:
         total = {way: Spent() for way in WAYS}
-        for shape, count in conv_models.layers(model).items():
+        for shape, count in islice(conv_models.layers(model).items(), first):
             found = known[shape] if shape in known else known.setdefault(shape, measured(shape, rounds))
             for way, spent in found.items():
                 total[way].whole_s += count * spent.whole_s
                 total[way].copying_s += count * spent.copying_s
         shown = ", ".join(f"{way} {spent.text()}" for way, spent in total.items())
-        yield f"{model}: {shown}; {total['im2col'].copying_s / total['sconv'].copying_s:.1f} times less"
+        less = total["im2col"].copying_s / total["sconv"].copying_s if total["sconv"].copying_s else inf
+        yield f"{model}: {shown}; {less:.1f} times less"
 
 
 def main() -> None:
@@ -129,8 +131,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog=name, description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--models", default=",".join(conv_models.MODELS))
     parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--layers", type=int, help="only the first ones of each model")
     options = parser.parse_args()
-    for line in lines(options.models.split(","), options.rounds):
+    for line in lines(options.models.split(","), options.rounds, options.layers):
         print(line, flush=True)
 
 

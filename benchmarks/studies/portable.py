@@ -17,10 +17,10 @@ from tilewright_bench.command import chains, measured_chains
 
 def main(arguments: list[str]) -> None:
     """Take all other kernels out of the registry, measure, and print the tables."""
+    options = options_of(chains, "python -m benchmarks.studies.portable", arguments)
     for kernel in registered():
         if kernel not in KERNELS:
             unregister(kernel.name)
-    options = options_of(chains, "python -m benchmarks.studies.portable", arguments)
     print(measured_chains(**options).as_text())
 
 

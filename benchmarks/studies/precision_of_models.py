@@ -32,9 +32,9 @@ def error(found: list[Array], exact: list[Array]) -> float:
     return max(float(np.abs(ours - theirs).max() / theirs.std()) for ours, theirs in zip(found, exact, strict=True))
 
 
-def line(name: str) -> str:
+def line(name: str, *, small: bool = False) -> str:
     """The figures of a model."""
-    case = cases.make(name)
+    case = cases.make(name, small=small)
     with TemporaryDirectory(prefix="tilewright-precision-") as directory:
         path = Path(directory, "model.onnx")
         export(case, path, exporter="old")
@@ -53,8 +53,10 @@ def main() -> None:
         prog="python -m benchmarks.studies.precision_of_models", description=(__doc__ or "").splitlines()[0]
     )
     parser.add_argument("--models", default=MODELS)
-    for name in parser.parse_args().models.split(","):
-        print(line(name), flush=True)
+    parser.add_argument("--small", action="store_true", help="small models, for tests")
+    options = parser.parse_args()
+    for name in options.models.split(","):
+        print(line(name, small=options.small), flush=True)
 
 
 if __name__ == "__main__":

@@ -105,6 +105,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--models", default="bert_128,resnet50,vit")
     parser.add_argument("--directory", type=Path, help="where the models are, or are put")
     parser.add_argument("--processes", type=int, default=3)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="where these are written")
+    parser.add_argument("--small", action="store_true", help="small models, for tests")
     return parser.parse_args(arguments)
 
 
@@ -113,15 +115,15 @@ def main(arguments: Sequence[str]) -> None:
     options = parse(arguments)
     cache = Path(tempfile.mkdtemp(prefix="tilewright-sessions-"))
     try:
-        cases = exported(options.models.split(","), options.directory or cache / "models")
+        cases = exported(options.models.split(","), options.directory or cache / "models", small=options.small)
         fresh(creation, cases[0], cache)  # calibrates, finds the compiler, and writes Python's bytecode
         found = {case.name: measured(case, cache, options.processes) for case in cases}
     finally:
         shutil.rmtree(cache)
-    publish(found, options.processes)
+    publish(found, options.processes, options.results)
 
 
-def publish(found: dict[str, Figures], processes: int, directory: Path = RESULTS) -> None:
+def publish(found: dict[str, Figures], processes: int, directory: Path) -> None:
     """Write `<date>-sessions-<machine>.md` and `.json`, and print the table."""
     machine, head = Machine.detect(), commit(Path(__file__).parent)
     text = [f"{machine.name}, {machine.cores} cores; medians over {processes} fresh processes; commit {head}", "", *lines(found)]

@@ -201,7 +201,10 @@ def main(words: Sequence[str] | None = None) -> None:
     parser.add_argument("--layers", nargs="+", help="names of layers (default: every distinct one of the model)")
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args(words)
-    shapes = [shape for shape in layers(options.model) if shape.name in (options.layers or [shape.name])]
+    of_model = {shape.name: shape for shape in layers(options.model)}
+    if unknown := [name for name in options.layers or () if name not in of_model]:
+        parser.error(f"{options.model} has no {', '.join(unknown)}; its layers: {', '.join(of_model)}")
+    shapes = [of_model[name] for name in options.layers or of_model]
     timed = {"measure": measured, "packing": packing}
     rows = list(timed[options.what](shapes, options.rounds) if options.what in timed else region())
     print(*columns(rows, right=range(0 if options.what == "region" else 2, len(rows[0]))), sep="\n")

@@ -1,6 +1,6 @@
 """How long users wait: importing, the first call without and with the cache, and what a call costs beside its kernel.
 
-    python -m benchmarks.studies.start_up
+    python -m benchmarks.studies.start_up [--processes N]
 
 Every figure is a median over fresh processes (warm file caches, calibrated machine). The first call is that of fused attention,
 12 heads of 512 x 64: tracing, planning, generating, compiling, loading and the computation itself, which is shown beside it.
@@ -10,6 +10,7 @@ runtime's own; "nothing at all" knows the calibration only.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import shutil
@@ -22,7 +23,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-PROCESSES = 7
 CALLS = 20_000
 LIMITS_MS = {"import": 100.0, "first call, no cache": 500.0, "first call, warm cache": 30.0, "call path": 5e-3}
 
@@ -136,22 +136,22 @@ def bare(cache: Path) -> None:
         path.unlink()
 
 
-def medians(part: str, cache: Path, prepare: Callable[[], None] = lambda: None) -> dict[str, float]:
+def medians(part: str, cache: Path, processes: int, prepare: Callable[[], None] = lambda: None) -> dict[str, float]:
     """Of every figure of a part, over fresh processes."""
     samples = []
-    for _ in range(PROCESSES):
+    for _ in range(processes):
         prepare()
         samples.append(fresh(part, cache))
     return {name: median(sample[name] for sample in samples) for name in samples[0]}
 
 
-def measured(cache: Path) -> tuple[dict[str, float], dict[str, float]]:
+def measured(cache: Path, processes: int) -> tuple[dict[str, float], dict[str, float]]:
     """(the figures with a limit, what they are made of), in milliseconds."""
     fresh("start", cache)  # calibrates, finds the compiler, and writes Python's bytecode
-    cold = medians("start", cache, lambda: emptied(cache))
-    nothing = medians("start", cache, lambda: bare(cache))
-    parts = medians("stages", cache, lambda: emptied(cache))
-    warm, call = medians("start", cache), medians("call_path", cache)
+    cold = medians("start", cache, processes, lambda: emptied(cache))
+    nothing = medians("start", cache, processes, lambda: bare(cache))
+    parts = medians("stages", cache, processes, lambda: emptied(cache))
+    warm, call = medians("start", cache, processes), medians("call_path", cache, processes)
     limited = {
         "import": warm["import"],
         "first call, no cache": cold["first call"],
@@ -172,11 +172,21 @@ def _milliseconds(seconds: dict[str, float]) -> dict[str, float]:
     return {name: 1e3 * value for name, value in seconds.items()}
 
 
+PARTS = {"start": start, "stages": stages, "call_path": call_path}
+
+
 def main() -> None:
-    """Print the figures, those with a limit first."""
+    """Print the figures, those with a limit first; as a process of its own, those of a part."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("part", nargs="?", choices=PARTS, help="only this, in this process, as JSON")
+    parser.add_argument("--processes", type=int, default=7)
+    options = parser.parse_args()
+    if options.part:
+        print(json.dumps(PARTS[options.part]()))
+        return
     cache = Path(tempfile.mkdtemp(prefix="tilewright-start-"))
     try:
-        limited, others = measured(cache)
+        limited, others = measured(cache, options.processes)
     finally:
         shutil.rmtree(cache)
     for name, milliseconds in limited.items():
@@ -187,7 +197,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1:
-        print(json.dumps({"start": start, "stages": stages, "call_path": call_path}[sys.argv[1]]()))
-    else:
-        main()
+    main()

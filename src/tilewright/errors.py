@@ -9,6 +9,7 @@
     |-- DTypeError             element types that are not accepted
     |-- PositionError          positions that data gives, outside of what they are positions in
     |-- NotFiniteError         results that NaN or infinities may have made wrong
+    |-- NotPicklable           objects that live in one process
     |-- PlanningError          no executable plan under the given constraints
     |-- ToolchainError         no C compiler, or one that failed
     `-- CacheError             the on-disk kernel cache cannot be used
@@ -57,6 +58,16 @@ class TilewrightError(Exception):
     def __str__(self) -> str:
         details = (("where", self.where), ("why", self.why), ("hint", self.hint))
         return "\n".join([self.message, *(f"  {label}: {text}" for label, text in details if text)])
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors come back from other processes, whatever else a class takes: pools wait for ever for one that does not."""
+        return _restored, (type(self), self.args, vars(self))
+
+
+def _restored(kind: type[TilewrightError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> TilewrightError:
+    error = kind.__new__(kind, *arguments)
+    vars(error).update(fields)
+    return error
 
 
 class InvalidModel(TilewrightError):
@@ -116,6 +127,10 @@ class NotFiniteError(TilewrightError, ArithmeticError):
 
     Jitted functions and sessions do so by themselves: only a library that is loaded without its graph raises it.
     """
+
+
+class NotPicklable(TilewrightError, TypeError):
+    """An object that cannot be pickled: it belongs to the process that made it."""
 
 
 class PlanningError(TilewrightError):

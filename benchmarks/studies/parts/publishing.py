@@ -21,8 +21,11 @@ def measure_and_publish(
     what: str, title: str, command: click.Command, measured: Callable[..., Report], arguments: Sequence[str]
 ) -> None:
     """Measure as `python -m benchmarks.studies.<what>` does: with the command's options, by default in three processes."""
-    options = options_of(command, f"python -m benchmarks.studies.{what}", ["--processes", "3", *arguments])
-    publish(what, title, measured(**options))
+    directory = click.Option(["--results"], type=click.Path(path_type=Path), default=RESULTS, help="Where they are written.")
+    own = click.Command(command.name, params=[*command.params, directory], help=command.help)
+    options = options_of(own, f"python -m benchmarks.studies.{what}", ["--processes", "3", *arguments])
+    results = options.pop("results")
+    publish(what, title, measured(**options), results)
 
 
 def options_of(command: click.Command, prog: str, arguments: Sequence[str]) -> dict[str, Any]:
@@ -37,7 +40,7 @@ def options_of(command: click.Command, prog: str, arguments: Sequence[str]) -> d
     return {name: value for name, value in options.items() if name != "json_file"}
 
 
-def publish(what: str, title: str, report: Report, directory: Path = RESULTS) -> None:
+def publish(what: str, title: str, report: Report, directory: Path) -> None:
     """Write `<date>-<what>-<machine>.md` and `.json`, and print the tables."""
     threads = report.provenance.threads
     named = what if threads == 1 else f"{what}-{threads}-threads"

@@ -6,13 +6,16 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from sys import modules
+from types import FunctionType
 from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from tilewright.api import logs, pytree
+from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
+from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
@@ -66,6 +69,7 @@ def jit(
 ) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
+@opaque
 def jit(
     fn: Callable[..., Any] | None = None,
     *,
@@ -126,7 +130,7 @@ def jit(
 class Jitted:
     """A function with a kernel per signature: structure, static values, element types, extents or ranges of them.
 
-    Safe from several threads.
+    Safe from several threads. Pickled as its function is, by name where its name is bound to it; a copy is the same object.
     """
 
     def __init__(
@@ -153,6 +157,7 @@ class Jitted:
         self._kernels: Recent[tuple[object, Extents], Kernel | FixedResult] = Recent(MOST_KERNELS, self._plain.clear)
         self._signatures: Recent[tuple[Any, ...], KernelSignatures] = Recent(MOST_STRUCTURES, self._plain_signatures.clear)
         functools.update_wrapper(self, self._function)
+        dynamo.mark()
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -170,6 +175,7 @@ class Jitted:
         """
         return tuple(kernel for kernel in dict.fromkeys(self._kernels.values()) if isinstance(kernel, Kernel))
 
+    @opaque
     def __call__(self, *args: Any, out: Any = None, interpret: bool = False, **options: Any) -> Any:
         """Run the kernel for these arguments; the first call of a signature compiles it.
 
@@ -177,6 +183,9 @@ class Jitted:
         `interpret=True` interprets the function in NumPy instead, in any element type. Inside another traced function the
         function is simply inlined.
         """
+        if unmarked and "torch" in modules:
+            dynamo.mark()
+            return self(*args, out=out, interpret=interpret, **options)
         try:
             is_plain = not (options or interpret or self._binder.static_names)
             inputs = views(args) if is_plain else None
@@ -194,6 +203,7 @@ class Jitted:
             shorten(problem)
             raise
 
+    @opaque
     def prepare(self, *args: Any, **options: Any) -> None:
         """Compile ahead what calls like this will run: arguments are arrays, or `tw.spec`s whose `Dim`s say which extents vary.
 
@@ -232,6 +242,7 @@ class Jitted:
 
         prepare_all({name: range(extent.low, extent.high + 1) for name, extent in dimensions.items()}, make)
 
+    @opaque
     def lower(self, *args: Any, **options: Any) -> Lowered:
         """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""
         try:
@@ -244,6 +255,28 @@ class Jitted:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
+
+    def __copy__(self) -> Jitted:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Jitted:
+        return self
+
+    def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
+        function = self._function
+        if isinstance(function, FunctionType) and by_name.bound_to(function.__qualname__, function.__module__) is self:
+            if protocol < by_name.FIRST_PROTOCOL:
+                return function.__qualname__
+            function = self._named
+        precision = self._precision.value
+        names = tuple(self._binder.static_names)
+        return _restored, (function, self._target, self._threads, self._fuse, precision, names, self._dynamic)
+
+    @property
+    def _named(self) -> Any:
+        """The function as `by_name` pickles it, the same one always; None where it is no function of Python."""
+        function = self._function
+        return self.__dict__.setdefault("_copy", by_name.named(function)) if isinstance(function, FunctionType) else None
 
     def _call(self, args: tuple[Any, ...], out: Any, interpret: bool, options: dict[str, Any]) -> Any:
         call = self._binder.flatten(args, options)
@@ -322,6 +355,12 @@ class Jitted:
         for target, output in zip(output_arrays(traced.result, out), outputs, strict=True):
             np.copyto(target, output, casting="same_kind")
         return out
+
+
+def _restored(function: Callable[..., Any], *options: Any) -> Jitted:
+    """What was pickled: the object that has this function, or a new one."""
+    owner = by_name.owner(function)
+    return owner if isinstance(owner, Jitted) else Jitted(function, *options)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from sys import modules
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from tilewright import settings
-from tilewright.api import pytree
+from tilewright.api import dynamo, pytree
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
+from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.logs import decided
 from tilewright.api.tracebacks import shorten
 from tilewright.codegen.artifact import Artifact
-from tilewright.errors import ShapeError, TilewrightError
+from tilewright.errors import NotPicklable, ShapeError, TilewrightError
 from tilewright.graph.data_format import Unreadable, decode, encode
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A function traced for one signature and planned for a machine; no compiler has run."""
+    """A function traced for one signature and planned for a machine; no compiler has run. Can be pickled."""
 
     traced: TracedCall
     machine: Machine
@@ -76,6 +78,7 @@ class Lowered:
 
         return explain(self.model_plan, full=full)
 
+    @opaque
     def compile(self) -> Kernel:
         """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
         from tilewright.backends import loading
@@ -134,7 +137,10 @@ class FixedResult:
 
 
 class Kernel:
-    """A compiled function: call it like the function, with arrays that fit its signature. Safe from several threads at once."""
+    """A compiled function: call it like the function, with arrays that fit its signature. Safe from several threads at once.
+
+    A copy is the same object, and pickling raises `NotPicklable`.
+    """
 
     def __init__(self, lowered: Lowered, executable: Runnable, constants: tuple[Array, ...] = ()) -> None:
         """`constants` are those that calls read as they are, in the order of the executable's inputs."""
@@ -148,11 +154,29 @@ class Kernel:
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
 
+    def __copy__(self) -> Kernel:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Kernel:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklable(
+            "a kernel cannot be pickled",
+            where=self._name,
+            why="it is a library that this process has loaded, and keeps no constants that it has packed",
+            hint="pickle the jitted function, or what its lower() gives; compile() there finds the library in the cache",
+        )
+
+    @opaque
     def __call__(self, *args: Any, out: Any = None, **options: Any) -> Any:
         """The result, of the kind of the first array argument; `out` (an array, or containers like the result's) is written to.
 
         Raises `ShapeError` and `DTypeError` for arguments that do not fit the signature.
         """
+        if unmarked and "torch" in modules:
+            dynamo.mark()
+            return self(*args, out=out, **options)
         try:
             inputs = views(args) if not options and len(args) == self._parameter_count else None
             return self._call(args, out, options) if inputs is None else self.run(inputs, args[0] if args else None, out)

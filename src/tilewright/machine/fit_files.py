@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tilewright import package_files
 from tilewright.machine.fingerprint import Fingerprint
 
 Fitted = tuple[tuple[str, float], ...]
@@ -83,7 +84,7 @@ def read(file: Path, features: frozenset[str] | None = None, cpu: str = "") -> F
     be used.
     """
     try:
-        text = file.read_text(encoding="utf-8")
+        text = package_files.read_text(file)
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as problem:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tilewright import settings
+from tilewright import package_files, settings
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import CacheError, InternalError
 from tilewright.graph import data_format
@@ -30,6 +29,7 @@ from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
+from tilewright.package_files import PACKAGE
 from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime.cache import KernelCache
@@ -39,8 +39,6 @@ from tilewright.runtime.switches import Switch
 
 SUFFIX = ".artifact"
 ANSWER_SUFFIX = ".plan"
-SOURCE_SUFFIXES = (".py", ".c", ".h", ".toml")
-PACKAGE = Path(__file__).parents[1]
 
 _ignored = Switch(ContextVar("artifacts_ignored", default=False))
 
@@ -138,7 +136,7 @@ def answers(machine: Machine, precision: Precision) -> KeptAnswers | None:
 @lru_cache(maxsize=1)
 def sources(package: Path = PACKAGE) -> str:
     """A digest of names, sizes and times of the package's files: other code plans and generates otherwise."""
-    files = sorted(_files(str(package)))
+    files = sorted(package_files.statuses(package))
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
@@ -192,15 +190,6 @@ def _answers(artifact: Artifact, graph: Graph) -> bool:
 
 def _fields(machine: Machine) -> list[tuple[str, Any]]:
     return [(name, getattr(machine, name)) for name in Machine.__dataclass_fields__]
-
-
-def _files(directory: str) -> Iterator[tuple[str, int, int]]:
-    for entry in os.scandir(directory):
-        if entry.is_dir():
-            yield from _files(entry.path)
-        elif entry.name.endswith(SOURCE_SUFFIXES):
-            status = entry.stat()
-            yield entry.path, status.st_size, status.st_mtime_ns
 
 
 def _read(path: Path) -> Artifact | None:

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -114,9 +113,7 @@ class NativeMeasurer:
 
 def text() -> str:
     """The C of the loops, complete."""
-    directory = Path(native.__file__).parent
-    header = directory.joinpath("pool.h").read_text(encoding="utf-8")
-    return directory.joinpath("calibration.c").read_text(encoding="utf-8").replace('#include "pool.h"\n', header)
+    return native.source("calibration.c")
 
 
 def compiled(toolchain: Toolchain | None, machine: Machine) -> NativeMeasurer:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tilewright import package_files
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
 from tilewright.runtime import cache as kernel_cache
@@ -220,7 +221,9 @@ class Simulation:
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
     """The compiled simulator. Raises `ToolchainError` or `CacheError`."""
-    artifact = Artifact("tw_simulate", SOURCE.read_text(), (), platform.machine(), frozenset(), Signature((), (), ()))
+    artifact = Artifact(
+        "tw_simulate", package_files.read_text(SOURCE), (), platform.machine(), frozenset(), Signature((), (), ())
+    )
     exported = ("tw_simulate", "tw_simulate_flush")
     _, loaded = libraries.opened(artifact, toolchain.find(), kernel_cache.default(), exported, ctypes.CDLL)
     loaded.tw_simulate.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)

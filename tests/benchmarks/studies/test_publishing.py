@@ -123,7 +123,7 @@ def test_scripts_measure_in_three_processes_and_keep_the_report(monkeypatch: pyt
     assert options["processes"] == 3
     assert (options["cases"], options["odd"], options["seed"]) == (("mlp_64",), True, 3)
     assert "json_file" not in options
-    assert kept == [("mlp", "Linear layers", Report(PROVENANCE, results()))]
+    assert kept == [("mlp", "Linear layers", Report(PROVENANCE, results()), publishing.RESULTS)]
 
 
 @pytest.mark.parametrize(("arguments", "status"), [(["--help"], 0), (["--cases", "mlp_65"], 2), (["--nonsense"], 2)])

@@ -37,6 +37,15 @@ class Int8Shape:
         return self.m * self.k + self.k * self.n + 4 * self.m * self.n
 
 
+def shape_named(name: str) -> Int8Shape:
+    """The shape of the name `MxNxK`.
+
+    >>> shape_named("64x768x3072")
+    Int8Shape(m=64, n=768, k=3072)
+    """
+    return Int8Shape(*map(int, name.split("x")))
+
+
 FEW_ROWS = 16
 """Of unpacked calls at most, of 16-bit products at least."""
 DECODER_ROWS, DECODER_WEIGHTS = (1, 4, 16), ((2048, 2048), (5632, 2048), (2048, 5632))

@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from sys import modules
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tilewright.api import logs
+from tilewright.api import dynamo, logs
 from tilewright.api.ahead import prepare_all
+from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
@@ -20,7 +22,7 @@ from tilewright.api.onnx.trace import traced
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.onnx.weights import held_model
 from tilewright.api.tracebacks import shorten
-from tilewright.errors import DTypeError, FeedError, InvalidModel, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
 from tilewright.fusion import checked_fusion
@@ -61,9 +63,10 @@ class InferenceSession:
     `path_or_bytes` is a path, bytes or an `onnx.ModelProto`. `sess_options.intra_op_num_threads` is respected; of `providers`
     those that are not there are warned about.
     Raises `InvalidModel` for what is no model, and `UnsupportedOperation` listing all operators that are not known: both are
-    also of onnxruntime's classes (`tilewright.onnx.capi.onnxruntime_pybind11_state`).
+    also of onnxruntime's classes (`tilewright.onnx.capi.onnxruntime_pybind11_state`). Copying and pickling raise `NotPicklable`.
     """
 
+    @opaque
     def __init__(
         self,
         path_or_bytes: Any,
@@ -127,6 +130,14 @@ class InferenceSession:
         if not (prepare and self._prepare()) and not mapped:
             self._model, self._subgraphs = held_model(self._model), {}
 
+    def __reduce__(self) -> NoReturn:
+        raise NotPicklable(
+            "a session cannot be pickled",
+            why="its libraries, packed weights and threads belong to the process that made it",
+            hint="make a session in each process, of the model's path; the cache has the libraries",
+        )
+
+    @opaque
     def run(self, output_names: Sequence[str] | None, input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of these names (none: all), for arrays by input name.
 
@@ -134,6 +145,9 @@ class InferenceSession:
         `ShapeError` and `DTypeError` for arrays that do not fit. All are also of onnxruntime's classes: `InvalidArgument` for
         what is fed, and for positions out of range, `Fail` for what goes wrong behind it.
         """
+        if unmarked and "torch" in modules:
+            dynamo.mark()
+            return self.run(output_names, input_feed, run_options)
         try:
             return self._run(output_names, input_feed, run_options)
         except Exception as problem:
@@ -141,6 +155,7 @@ class InferenceSession:
             shorten(problem)
             raise
 
+    @opaque
     def run_into(self, targets: Mapping[str, Any], input_feed: Mapping[str, Any], run_options: Any = None) -> list[Any]:
         """The outputs of the names of `targets`, as `run` does; an output may be written to its target, which is the result then.
 

@@ -7,6 +7,7 @@ import platform
 from functools import lru_cache
 from pathlib import Path
 
+from tilewright import package_files
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import cache as kernel_cache
@@ -52,18 +53,18 @@ def library() -> ctypes.PyDLL:
 def _artifact() -> Artifact:
     return Artifact(
         entry_point="tw_launch",
-        text=_source("pool.c"),
-        linked=(KernelSource(SourceKind.C, _source("launcher.c")),),
+        text=source("pool.c"),
+        linked=(KernelSource(SourceKind.C, source("launcher.c")),),
         architecture=platform.machine(),
         features=frozenset(),
         signature=Signature((), (), ()),
     )
 
 
-def _source(name: str) -> str:
+def source(name: str) -> str:
     """The text of a C file with our header in the place of its include line: the compiler sees one file at a time."""
-    header = DIRECTORY.joinpath("pool.h").read_text()
-    return DIRECTORY.joinpath(name).read_text().replace('#include "pool.h"\n', header)
+    header = package_files.read_text(DIRECTORY / "pool.h")
+    return package_files.read_text(DIRECTORY / name).replace('#include "pool.h"\n', header)
 
 
 def _declare(loaded: ctypes.PyDLL) -> None:
