@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -365,10 +366,19 @@ def _value(scalar: Scalar, environment: _Environment) -> Any:
         case Parameter(name):
             return environment.dtype.type(environment.parameters[name])
         case Apply(function, operands):
-            result = np.asarray(FUNCTIONS[function].numpy(*(_value(operand, environment) for operand in operands)))
+            known = FUNCTIONS[function]
+            values = map(_operand, operands, known.takes_conditions, repeat(environment))
+            result = np.asarray(known.numpy(*values))
             return result.astype(environment.dtype, copy=False) if np.issubdtype(result.dtype, np.number) else result
         case Previous(name):
             raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling rule")
+
+
+def _operand(scalar: Scalar, is_condition: bool, environment: _Environment) -> Any:
+    """What a function is given: truth values are 0 and 1 wherever it takes numbers."""
+    value = _value(scalar, environment)
+    fits = is_condition or not isinstance(value, np.ndarray) or value.dtype != np.bool_
+    return value if fits else value.astype(environment.dtype)
 
 
 def _store(operator: Operator, output: Array, box: _Box, block: Array) -> None:

@@ -109,9 +109,10 @@ def _gemm(a: Any, b: Any, c: Any, *, alpha: float, beta: float) -> Any:
 
 
 def _batch_norm(x: Any, scale: Any, bias: Any, mean: Any, var: Any, *, epsilon: float) -> Any:
+    """As onnxruntime rounds it."""
     shape = (-1, *(1,) * (x.ndim - 2))
-    scale, bias, mean, var = (one.reshape(shape) for one in (scale, bias, mean, var))
-    return (x - mean) / np.sqrt(var + _single(epsilon)) * scale + bias
+    factor = (np.float32(1) / np.sqrt(var + _single(epsilon))) * scale
+    return x * factor.reshape(shape) + (bias - mean * factor).reshape(shape)
 
 
 def _slice(x: Any, starts: Any, ends: Any, axes: Any, steps: Any) -> Any:
