@@ -170,7 +170,9 @@ def test_sums_along_any_axes_are_made_in_pairs(shape: tuple[int, ...], axes: tup
     np.testing.assert_allclose(mean, x.mean(axis=axes, dtype="f8"), rtol=1e-6)
 
 
-@pytest.mark.parametrize(("function", "wanted"), [("negative", [-1, 0]), ("floor", [1, 0]), ("sign", [1, 0]), ("subtract", [0, 0])])
+@pytest.mark.parametrize(
+    ("function", "wanted"), [("negative", [-1, 0]), ("floor", [1, 0]), ("sign", [1, 0]), ("subtract", [0, 0])]
+)
 def test_truth_values_are_numbers_where_functions_take_numbers(function: str, wanted: list[float]) -> None:
     body = apply(function, *(Load(0),) * (2 if function == "subtract" else 1))
     built = elementwise(body, [Tensor("x", (2,), "bool")], name="f", result="y", dtype="float32", accumulator="float32")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-
 import onnx
 from onnx import helper
+
 from tests.support.random.discontinuities.operators import JUMP, MOVE, ONLY_TRACED, OPERATORS, SMOOTH, SUM
 from tests.support.random.discontinuities.program import Array, Known
 

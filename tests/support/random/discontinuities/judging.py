@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 import tilewright as tw
 import tilewright.onnx as ort
-from onnx import helper
 from tests.support.random.discontinuities.operators import OPERATORS
 from tests.support.random.discontinuities.program import Array, Chosen, difference
 from tests.support.sweeps import EQUAL, WRONG, Outcome, judged

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-
 from onnx import TensorProto
+
 from tests.support.random.discontinuities.growing import LARGEST, Growing, Unfit
 
 INTEGERS = {
@@ -88,6 +88,20 @@ def reduction(g: Growing) -> None:
     axes = sorted(int(axis) for axis in g.random.choice(rank, int(g.random.integers(1, rank)), replace=False))
     operator = g.choose(("ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"))
     g.add(operator, x, g.whole(*axes), keepdims=int(g.chance(0.7)))
+
+
+def over_row(g: Growing) -> None:
+    """Of a row and its largest element, its sum or its mean, or a share of these: how numbers are quantised by hand."""
+    x = g.pick(lambda value: value.rank >= 2)
+    axis = g.choose((-1, g.values[x].rank - 1, 0))
+    source = g.add("Abs", x) if g.chance(0.5) else x
+    row = g.add(g.choose(("ReduceMax", "ReduceSum", "ReduceMean")), source, g.whole(axis), keepdims=1)
+    if g.chance(0.4):
+        row = g.add("Div", row, g.number(g.choose((127.0, 255.0, 3.0, 41.0))))
+    if g.chance(0.7) and (g.array(row) != 0).all():
+        g.add("Div", x, row)
+    else:
+        g.add(g.choose(("Sub", "Max", "Mul")), x, row)
 
 
 def product(g: Growing) -> None:
@@ -243,7 +257,7 @@ def quantise(g: Growing) -> None:
 
 KINDS: Sequence[tuple[Callable[[Growing], None], float]] = (
     *((arithmetic, 5), (there_and_back, 2), (affine, 2), (pair, 2), (unary, 1), (activation, 2), (root, 0.5), (smooth, 0.7)),
-    *((reduction, 2), (product, 1.5), (convolution, 1.5), (batch_norm, 0.7), (pool, 1.5), (move, 4)),
+    *((reduction, 2), (over_row, 2), (product, 1.5), (convolution, 1.5), (batch_norm, 0.7), (pool, 1.5), (move, 4)),
     *((rounding, 4), (remainder, 1.5), (threshold, 1), (comparison, 3), (cast, 3), (position, 1), (quantise, 2)),
 )
 """With how often each of them is tried."""

@@ -8,9 +8,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from onnx import helper
 
 import tilewright as tw
-from onnx import helper
 
 ROUNDED, SUM, MOVE, JUMP, SMOOTH = "rounded", "sum", "move", "jump", "smooth"
 """Kinds: rounded element by element; exact if its sums are; hands values on; discontinuous; with an error in last places."""

@@ -23,7 +23,7 @@ def program(seed: int, way: str, most_nodes: int = MOST_NODES) -> Chosen:
         g.given(g.multiples(g.choose(SHAPES)))
     grow(g, int(g.random.integers(4, most_nodes + 1)))
     target = str(g.choose(runnable_targets()))
-    precision = "strict" if g.chance(0.25) else "float32"
+    precision = str(g.choose(("float32", "float32", "float32", "strict", "fast")))
     grown = Chosen(
         f"seed {seed}", tuple(g.nodes), g.values, _outputs(g), target, int(g.random.integers(1, 3)), precision=precision, way=way
     )
