@@ -11,6 +11,7 @@ from tests.support.graphs import random, run, single
 from tilewright.errors import InvalidModel, ShapeError
 from tilewright.graph import interpreter
 from tilewright.graph.builders import einsum, reduce, softmax
+from tilewright.graph.builders.elementwise import elementwise
 from tilewright.graph.index import axis, constant, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import AxisValue, Load, Parameter, apply
@@ -175,3 +176,12 @@ def test_sums_along_any_axes_are_made_in_pairs(shape: tuple[int, ...], axes: tup
     graph = Graph("mean", (Tensor("x", shape), result), (operator,), ("x",), ("y",))
     (mean,) = evaluate(graph, {"x": x}).values()
     np.testing.assert_allclose(mean, x.mean(axis=axes, dtype="f8"), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("function", "wanted"), [("negative", [-1, 0]), ("floor", [1, 0]), ("sign", [1, 0]), ("subtract", [0, 0])]
+)
+def test_truth_values_are_numbers_where_functions_take_numbers(function: str, wanted: list[float]) -> None:
+    body = apply(function, *(Load(0),) * (2 if function == "subtract" else 1))
+    built = elementwise(body, [Tensor("x", (2,), "bool")], name="f", result="y", dtype="float32", accumulator="float32")
+    assert run(built, [Tensor("x", (2,), "bool")], {"x": np.array([True, False])}).tolist() == wanted

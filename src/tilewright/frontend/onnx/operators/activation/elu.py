@@ -60,7 +60,7 @@ class Celu:
         return np.maximum(x, 0) + np.minimum(self.alpha * np.expm1(x / self.alpha), 0)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        below = times(apply("expm1", times(_X, 1 / self.alpha)), self.alpha)
+        below = times(apply("expm1", apply("divide", _X, Literal(self.alpha))), self.alpha)
         return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("minimum", below, _ZERO)), x, kind="celu")
 
 

@@ -2,8 +2,9 @@
 
     y = (x - mean) / sqrt(var + epsilon) * scale + bias
 
-S. Ioffe, C. Szegedy, "Batch Normalization", arXiv:1502.03167 (2015), algorithm 2. With stored statistics that is one factor and
-one summand per channel, which are constants if the statistics are.
+S. Ioffe, C. Szegedy, "Batch Normalization", arXiv:1502.03167 (2015), algorithm 2. That is one factor and one summand per channel,
+which are constants if the statistics are. They are rounded as onnxruntime rounds them, since ONNX's reference and its formula
+differ from each other and from it in last bits:  x * f + (bias - mean * f),  f = (1 / sqrt(var + epsilon)) * scale.
 """
 
 from __future__ import annotations
@@ -81,12 +82,13 @@ class BatchNormalizationBefore9:
 
 def _normalized(x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: float) -> Any:
     shape = (1, -1) + (1,) * (x.ndim - 2)
-    factor = scale.astype(x.dtype) / np.sqrt(var.astype(x.dtype) + x.dtype.type(epsilon))
-    return (x - mean.astype(x.dtype).reshape(shape)) * factor.reshape(shape) + bias.astype(x.dtype).reshape(shape)
+    factor = (1 / np.sqrt(var.astype(x.dtype) + x.dtype.type(epsilon))) * scale.astype(x.dtype)
+    summand = bias.astype(x.dtype) - mean.astype(x.dtype) * factor
+    return x * factor.reshape(shape) + summand.reshape(shape)
 
 
 def _lowered(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: float) -> Tensor:
-    factor = builder.map("divide", scale, builder.map("sqrt", builder.map("add", var, epsilon)))
+    factor = builder.map("multiply", builder.map("reciprocal", builder.map("sqrt", builder.map("add", var, epsilon))), scale)
     summand = builder.map("subtract", bias, builder.map("multiply", mean, factor))
     shape = (x.shape[1], *(1,) * (len(x.shape) - 2))
     scaled = builder.map("multiply", x, builder.reshape(factor, shape))

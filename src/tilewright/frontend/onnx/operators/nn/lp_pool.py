@@ -61,10 +61,10 @@ def _power(p: int) -> Scalar:
 
 
 def _root(p: int) -> Scalar:
-    """x^(1/p) for x >= 0: exp(log(x) / p) but for p of 1 and 2."""
+    """x^(1/p) for x >= 0, which gives whole numbers for powers of such."""
     if p <= 2:
         return Load(0) if p == 1 else apply("sqrt", Load(0))
-    return apply("exp", apply("multiply", apply("log", Load(0)), Literal(1.0 / p)))
+    return apply("pow", Load(0), Literal(1.0 / p))
 
 
 define("LpPool", LpPool)
