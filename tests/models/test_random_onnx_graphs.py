@@ -30,7 +30,7 @@ def test_results_are_those_of_onnxruntime(seed):
 
 
 @pytest.mark.needs("ssse3", "sse4_1")
-@pytest.mark.parametrize("seed", [0, 1, 2, 3, MASKED, 20, SUPPRESSED, 28, 31, 59])
+@pytest.mark.parametrize("seed", [0, 1, 2, MASKED, 20, SUPPRESSED, 28, 59])
 def test_what_follows_detectors_and_language_models_is_that_of_onnxruntime(seed):
     one = program(seed, MOST_NODES, ENDS)
     found = outcome(one)
