@@ -79,7 +79,7 @@ from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorith
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
 from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.kept_divisions import Answers
-from tilewright.plan.whole_model.known_divisions import SMALL_MODEL, KnownDivisions, known_divisions
+from tilewright.plan.whole_model.known_divisions import KnownDivisions, is_small, known_divisions
 from tilewright.plan.whole_model.layout_choice import ChosenLayouts, choose_layouts
 from tilewright.plan.whole_model.partition import Told, partition_with
 from tilewright.precision import Precision
@@ -265,7 +265,7 @@ def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) 
     """
     prices = AlgorithmPrices(graph, _simplified, known)
     layouts = choose_layouts(prices, precision)
-    rivals = list(layouts.rivals()) if len(graph.operators) <= SMALL_MODEL else [layouts]
+    rivals = list(layouts.rivals()) if is_small(graph) else [layouts]
     chosen = [_chosen(prices, rival, precision) for rival in rivals]
     return min(chosen, key=lambda one: _seconds_on_cores(one, known)) if len(chosen) > 1 else chosen[0]
 

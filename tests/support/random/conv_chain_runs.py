@@ -81,7 +81,7 @@ def laid_out(*, channels_last: bool) -> Iterator[None]:
         found = choose(prices, precision)
         return replace(found, orders=found.every)
 
-    with patch.multiple(compiler, choose_layouts=chosen, SMALL_MODEL=0):
+    with patch.multiple(compiler, choose_layouts=chosen, is_small=lambda graph: False):
         yield
 
 

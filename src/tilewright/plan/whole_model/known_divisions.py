@@ -26,9 +26,14 @@ SMALL_MODEL = 32
 """Operators up to which a model is planned exactly: no loops are taken over."""
 
 
+def is_small(graph: Graph) -> bool:
+    """Whether a graph has few operators. What reads nothing does not count: it is a constant, as a stored one is."""
+    return sum(bool(operator.reads) for operator in graph.operators) <= SMALL_MODEL
+
+
 def known_divisions(graph: Graph, options: PlanningOptions) -> KnownDivisions:
     """No division yet. Divisions are taken over in large models whose fusion the prices decide."""
-    return KnownDivisions(options, options.fuse is None and len(graph.operators) > SMALL_MODEL)
+    return KnownDivisions(options, options.fuse is None and not is_small(graph))
 
 
 @dataclass(frozen=True, slots=True)
