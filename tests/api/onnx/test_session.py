@@ -290,7 +290,7 @@ def test_a_file_that_is_written_to_is_not_read_again(tmp_path, change):
 
     path = tmp_path / "model.onnx"
     onnx.save(product(1), path)
-    session = ort.InferenceSession(path)
+    session = ort.InferenceSession(path, mapped=True)
     x = np.ones((2, 512), np.float32)
     assert session.run(None, {"x": x})[0][0, 0] == 512
     change(path, product(2))

@@ -78,7 +78,7 @@ class InferenceSession:
         prepare: bool = True,
         precision: str = "float32",
         fuse: bool | None = None,
-        mapped: bool = True,
+        mapped: bool = False,
         **options: Any,
     ) -> None:
         """`target` is the machine to plan for, for `explain`; without `prepare`, nothing is compiled before the first call.
@@ -87,9 +87,9 @@ class InferenceSession:
         fusion, as in `tw.jit`: None the prices; True fuses whatever can be executed, False nothing. `options` are those of
         onnxruntime (`disabled_optimizers`, ...), which mean nothing here; others raise `ArgumentTypeError`.
 
-        Weights that later compilations read stay in the model's `mapped` files, where they take no memory: calls that need
-        another library raise `InvalidModel` once a file was written to, and who truncates one while a library is made may end
-        the process. With False they are copied, and the session goes on whatever becomes of the files.
+        Weights that later compilations read (dynamic dimensions) are copied, and the session goes on whatever becomes of the
+        model's files. With `mapped` they stay there and take no memory: calls that need another library raise `InvalidModel`
+        once a file was written to, and who truncates one while a library is made may end the process.
         """
         try:
             check_keywords(options)
