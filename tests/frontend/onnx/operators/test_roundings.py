@@ -14,8 +14,8 @@ def test_batch_norm_rounds_as_onnxruntime() -> None:
     """Its factor is a reciprocal times the scale, not a quotient."""
     onnxruntime = pytest.importorskip("onnxruntime")
     onnx = pytest.importorskip("onnx")
-    scale, bias, mean = np.float32([[3, 1 / 3, 41, 0.1], [0.3, 1, 2, 7], [41, 3, 0.1, 1 / 3]])
-    names = {"x": WHOLE, "s": scale, "b": bias, "m": mean, "v": np.float32([41, 9, 2, 0.3])}
+    scale, bias, mean = np.array([[3, 1 / 3, 41, 0.1], [0.3, 1, 2, 7], [41, 3, 0.1, 1 / 3]], np.float32)
+    names = {"x": WHOLE, "s": scale, "b": bias, "m": mean, "v": np.array([41, 9, 2, 0.3], np.float32)}
     infos = [onnx.helper.make_tensor_value_info(name, 1, array.shape) for name, array in names.items()]
     node = onnx.helper.make_node("BatchNormalization", list(names), ["y"])
     graph = onnx.helper.make_graph([node], "g", infos, [onnx.helper.make_tensor_value_info("y", 1, WHOLE.shape)])
