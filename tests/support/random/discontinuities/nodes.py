@@ -241,7 +241,9 @@ def position(g: Growing) -> None:
     if g.chance(0.6):
         g.add("Gather", g.given(g.small((rows,), 50), is_constant=g.chance(0.5)), indices, axis=0)
     else:
-        g.add("OneHot", indices, g.given(np.int64(rows), is_constant=True), g.given(np.array([0, 2], np.float32), is_constant=True))
+        g.add(
+            "OneHot", indices, g.given(np.int64(rows), is_constant=True), g.given(np.array([0, 2], np.float32), is_constant=True)
+        )
 
 
 def quantise(g: Growing) -> None:
