@@ -13,6 +13,7 @@ DISCONTINUOUS = frozenset(
     (
         *("Ceil", "Floor", "Mod", "Round", "Sign", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "NonZero"),
         *("Hardmax", "ThresholdedRelu", "Shrink", "QuantizeLinear", "DynamicQuantizeLinear", "OneHot", "Unique", "Bernoulli"),
+        *("DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "BitCast", "Range", "Resize", "Upsample"),
         *(
             "GridSample",
             "RoiAlign",
@@ -22,10 +23,10 @@ DISCONTINUOUS = frozenset(
             "TreeEnsembleClassifier",
             "TreeEnsembleRegressor",
         ),
-        *("StringNormalizer", "LabelEncoder"),
+        *("StringNormalizer", "LabelEncoder", "CastMap", "Binarizer", "Imputer", "OneHotEncoder"),
     )
 )
-"""With those that look something up at positions, or in tables, that they compute from values."""
+"""With those that look something up at positions, or in tables, that they compute from values, and lengths that they compute."""
 ENDS = frozenset(
     (
         *("ArgMax", "ArgMin", "NonMaxSuppression", "Multinomial", "IsNaN", "IsInf", "Shape", "Size"),

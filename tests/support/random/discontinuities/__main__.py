@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from typing import Any
 
 from tests.support.random.discontinuities.judging import outcome
 from tests.support.random.discontinuities.styles import MOST_NODES, program
@@ -17,7 +18,8 @@ def main() -> None:
     given = parser.parse_args()
     logging.disable(logging.INFO)
     seeds = range(given.first, given.last)
-    print(swept(seeds, lambda seed, known: tried_program(program(seed, given.way, given.nodes), outcome, shrunk, known)))
+    smallest: Any = shrunk
+    print(swept(seeds, lambda seed, known: tried_program(program(seed, given.way, given.nodes), outcome, smallest, known)))
 
 
 if __name__ == "__main__":

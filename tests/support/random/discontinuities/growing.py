@@ -54,7 +54,10 @@ class Growing:
         return self.given(np.array(values, np.int64), is_constant=True)
 
     def add(self, operator: str, *reads: str, **attributes: Any) -> str:
-        """The name of the (first) result. Raises `Unfit` where it is not tame, or a discontinuous function would read what is not exact."""
+        """The name of the (first) result.
+
+        Raises `Unfit` where it is not tame, or a discontinuous function would read what is not exact.
+        """
         known = OPERATORS[operator]
         if (known.traced is None) if self.is_traced else (operator in ONLY_TRACED):
             raise Unfit(f"{operator} is not in this language")
@@ -70,7 +73,8 @@ class Growing:
             _check(result)
         exact = all(one.is_exact for one in operands) and known.kind != SMOOTH
         exact = exact and (known.kind != SUM or _adds_exactly(operator, operands, attributes))
-        discrete = exact and (known.kind == JUMP or (known.kind == MOVE and all(one.is_discrete for one in operands)))
+        hands_on = known.kind == MOVE or (operator in ("Add", "Sub", "Mul") and all(map(_is_whole, operands)))
+        discrete = exact and (known.kind == JUMP or (hands_on and all(one.is_discrete for one in operands)))
         if operator in ("ThresholdedRelu", "Shrink"):
             discrete = False
         scale = max(_scale(operator, operands), *map(_most, results))
@@ -143,7 +147,9 @@ def _check(result: Array) -> None:
 
 
 def _adds_exactly(operator: str, operands: Sequence[Known], attributes: dict[str, Any]) -> bool:
-    """Whether sums of these numbers are exact in any order."""
+    """Whether sums of these numbers are exact in any order. Marks end at sums: what they add may have been rounded otherwise."""
+    if not all(one.is_discrete for one in operands):
+        return False
     arrays = [one.array for one in operands if one.dtype == np.float32]
     exponents = [_exponent(array) for array in arrays]
     if None in exponents:
@@ -155,6 +161,11 @@ def _adds_exactly(operator: str, operands: Sequence[Known], attributes: dict[str
     else:
         most = float(np.abs(arrays[0]).sum(dtype=np.float64))
     return most * 2.0**finest < 2.0**WHOLE_BITS
+
+
+def _is_whole(value: Known) -> bool:
+    """Whether sums and products of such numbers are exact, too."""
+    return value.largest < 2.0 ** (WHOLE_BITS // 2) and not (value.array % 1).any()
 
 
 def _exponent(array: Array) -> int | None:

@@ -98,7 +98,7 @@ def over_row(g: Growing) -> None:
     row = g.add(g.choose(("ReduceMax", "ReduceSum", "ReduceMean")), source, g.whole(axis), keepdims=1)
     if g.chance(0.4):
         row = g.add("Div", row, g.number(g.choose((127.0, 255.0, 3.0, 41.0))))
-    if g.chance(0.7) and (g.array(row) != 0).all():
+    if g.chance(0.7) and (g.array(row) != 0).all() and g.values[row].is_exact:
         g.add("Div", x, row)
     else:
         g.add(g.choose(("Sub", "Max", "Mul")), x, row)
@@ -214,7 +214,7 @@ def threshold(g: Growing) -> None:
 def comparison(g: Growing) -> None:
     """With a value that is there, so that equal ones are met, or with another array; what is chosen may be anything."""
     x = g.exact()
-    other = g.number(float(g.choose(g.array(x).ravel())))
+    other = g.number(float(g.random.choice(g.array(x).ravel())))
     if g.chance(0.3):
         other = g.pick(lambda value: value.is_exact and value.array.shape == g.array(x).shape)
     is_so = g.add(g.choose(COMPARISONS), *((x, other) if g.chance(0.7) else (other, x)))
@@ -241,7 +241,9 @@ def position(g: Growing) -> None:
     if g.chance(0.6):
         g.add("Gather", g.given(g.small((rows,), 50), is_constant=g.chance(0.5)), indices, axis=0)
     else:
-        g.add("OneHot", indices, g.given(np.int64(rows), is_constant=True), g.given(np.float32([0, 2]), is_constant=True))
+        g.add(
+            "OneHot", indices, g.given(np.int64(rows), is_constant=True), g.given(np.array([0, 2], np.float32), is_constant=True)
+        )
 
 
 def quantise(g: Growing) -> None:

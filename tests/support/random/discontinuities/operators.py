@@ -1,4 +1,4 @@
-"""The ONNX operators of programs: what they compute in NumPy, rounded once each, and in traced functions, where these have them."""
+"""The ONNX operators of programs: what they compute in NumPy, rounded once each, and in traced functions that have them."""
 
 from __future__ import annotations
 
@@ -153,15 +153,15 @@ OPERATORS: Mapping[str, Operator] = {
     "Sub": Operator(ROUNDED, np.subtract, lambda x, y: x - y),
     "Mul": Operator(ROUNDED, np.multiply, lambda x, y: x * y),
     "Div": Operator(ROUNDED, np.divide, lambda x, y: x / y),
-    "Neg": Operator(ROUNDED, np.negative, lambda x: -x),
-    "Abs": Operator(ROUNDED, np.abs, tw.abs),
-    "Relu": Operator(ROUNDED, lambda x: np.maximum(x, np.float32(0)), tw.relu),
+    "Neg": Operator(MOVE, np.negative, lambda x: -x),
+    "Abs": Operator(MOVE, np.abs, tw.abs),
+    "Relu": Operator(MOVE, lambda x: np.maximum(x, np.float32(0)), tw.relu),
     "LeakyRelu": Operator(ROUNDED, _leaky, lambda x, alpha: tw.where(x < 0, x * float(_single(alpha)), x)),
     "PRelu": Operator(ROUNDED, lambda x, s: np.where(x < 0, x * s, x), lambda x, s: tw.where(x < 0, x * s, x)),
     "HardSigmoid": Operator(ROUNDED, _hard_sigmoid),
     "HardSwish": Operator(ROUNDED, lambda x: x * _hard_sigmoid(x, alpha=1 / 6, beta=0.5)),
     "Softsign": Operator(ROUNDED, lambda x: x / (np.float32(1) + np.abs(x)), lambda x: x / (1.0 + tw.abs(x))),
-    "Clip": Operator(ROUNDED, lambda x, low, high: np.clip(x, low, high), tw.clip),
+    "Clip": Operator(MOVE, lambda x, low, high: np.clip(x, low, high), tw.clip),
     "Max": Operator(MOVE, np.maximum, tw.maximum),
     "Min": Operator(MOVE, np.minimum, tw.minimum),
     "Reciprocal": Operator(ROUNDED, lambda x: np.float32(1) / x, tw.reciprocal),
