@@ -90,4 +90,4 @@ def test_sessions_and_commands(tmp_path: Any, capsys: pytest.CaptureFixture[str]
     path = tmp_path / "model.onnx"
     path.write_bytes(proto.SerializeToString())
     assert main(["explain", str(path), "--precision", "bf16"]) in (0, None)
-    assert "round_" in capsys.readouterr().out
+    assert "bfloat16" in capsys.readouterr().out

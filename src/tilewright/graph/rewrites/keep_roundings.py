@@ -59,6 +59,7 @@ def _rounded(scalar: Scalar, parts: frozenset[Scalar]) -> Scalar:
 def rounded_alone(scalar: Scalar) -> Scalar:
     """An expression that no multiply-add takes in: products are `ROUNDED`, but for those of positions, which are exact.
 
+    >>> from tilewright.graph.scalar import Load
     >>> rounded_alone(apply("multiply", Load(0), Load(1))).function, rounded_alone(apply("add", Load(0), Load(1))).function
     ('rounded', 'add')
     """
