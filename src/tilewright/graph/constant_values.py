@@ -12,8 +12,8 @@ FEW = 64
 """So many elements may decide what is generated (scales, lengths); of more only masks do."""
 SAMPLES_PER_DIMENSION = 4
 PIECE_ELEMENTS = 1 << 18
-LARGEST = 2.0**36
-"""Three constants of sizes from its reciprocal up to it, times a root of one or its reciprocal, are normal numbers of float32."""
+SMALLEST, LARGEST = 2.0**-55, 2.0**30
+"""Products of two constants of such sizes, times a root of a third or its reciprocal, are normal numbers of float32."""
 
 
 def decide(array: Array) -> bool:
@@ -90,7 +90,7 @@ def _is_fixed_buffer(owner: object) -> bool:
 
 
 def is_moderate(array: Array) -> bool:
-    """Whether all elements are 0 or of a size of 2^-36 to 2^36; integers always are.
+    """Whether all elements are 0 or of a size of 2^-55 to 2^30; integers always are.
 
     >>> [is_moderate(np.array(values, np.float32)) for values in ([0, 1e-9, -1e9], [1e25], [1, 1e-20], [np.nan])]
     [True, False, False, False]
@@ -103,4 +103,4 @@ def is_moderate(array: Array) -> bool:
 
 def _is_moderate(piece: Array) -> bool:
     sizes = np.abs(piece)
-    return bool(np.all((sizes <= LARGEST) & ((sizes >= 1 / LARGEST) | (sizes == 0))))
+    return bool(np.all((sizes <= LARGEST) & ((sizes >= SMALLEST) | (sizes == 0))))
