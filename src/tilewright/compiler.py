@@ -191,7 +191,7 @@ def plan(
         _dump("rewrite", graph.name, lambda: to_text(rewritten))
         known = known_divisions(rewritten, options_for(machine, fuse, answers=answers, flushing=precision.flushes))
         chosen = _with_algorithms(rewritten, known, precision)
-        expanded = rewrite(chosen.graph, PLANNING_FORMS)
+        expanded = rewrite(chosen.graph, PLANNING_FORMS, marks=False)
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
         kernels = registry.by_name()
@@ -237,11 +237,11 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
     return tuple(steps)
 
 
-def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS)) -> Graph:
-    """Run every rewrite, with the verifier after each; new tensors inherit exactness marks from those that they make."""
+def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS), *, marks: bool = True) -> Graph:
+    """Run every rewrite, with the verifier after each; new tensors inherit `marks` of exactness from those that they make."""
     for step in steps:
         before, graph = graph, step.run(graph)
-        graph = with_inherited_marks(graph, before)
+        graph = with_inherited_marks(graph, before) if marks else graph
         verify(graph, before)
         check_licence(graph, before, step)
     return graph
@@ -279,7 +279,7 @@ def _chosen(prices: AlgorithmPrices, layouts: ChosenLayouts, precision: Precisio
 
 def _seconds_on_cores(chosen: Chosen, known: KnownDivisions) -> float:
     """The time of the chains that a graph is cut into, on all cores; infinite where there is no plan."""
-    _, rest = split(rewrite(chosen.graph, PLANNING_FORMS))
+    _, rest = split(rewrite(chosen.graph, PLANNING_FORMS, marks=False))
     try:
         plans = partition_with(rest, known, apart=chosen.apart).plans
     except TilewrightError:
@@ -289,7 +289,7 @@ def _seconds_on_cores(chosen: Chosen, known: KnownDivisions) -> float:
 
 def _simplified(graph: Graph, ends: frozenset[str]) -> Graph:
     """A graph, or a part of it, after expansion; `ends` are the inputs and results whose shapes stay."""
-    return rewrite(graph, [_keeping(step, ends) for step in SIMPLIFICATIONS])
+    return rewrite(graph, [_keeping(step, ends) for step in SIMPLIFICATIONS], marks=False)
 
 
 def _keeping(step: Rewrite, ends: frozenset[str]) -> Rewrite:

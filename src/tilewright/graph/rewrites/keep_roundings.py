@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known
-from tilewright.graph.rewrites.mark_exact import Types, exact_parts_of
+from tilewright.graph.rewrites.mark_exact import Types, exact_parts_of, with_all_marks
 from tilewright.graph.rewrites.rebuild import with_operators, with_scalars
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter, Scalar, State, apply, subexpressions
 from tilewright.graph.scalar_functions import ROUNDED
@@ -22,14 +22,17 @@ PRODUCTS = ("multiply", "square")
 
 @dataclass(frozen=True, slots=True)
 class KeepRoundings:
-    """Products and divisors in parts that must be exact are `ROUNDED`; how softmax and norms divide belongs to them."""
+    """Products and divisors in parts that must be exact are `ROUNDED`; how softmax and norms divide belongs to them.
+
+    What algorithms have put between marked tensors is marked first.
+    """
 
     licence: ClassVar[Licence] = Licence.EXACT
     name: str = "keep-roundings"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose exact parts say so in their expressions."""
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        tensors = {tensor.name: tensor for tensor in with_all_marks(graph).tensors}
         return with_operators(graph, [_kept(operator, tensors) for operator in graph.operators])
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from operator import is_
 from typing import ClassVar
 
 from tilewright.errors import InternalError
@@ -56,7 +57,13 @@ class MarkExact:
 
 def with_inherited_marks(graph: Graph, before: Graph) -> Graph:
     """A graph after a rewrite, whose new tensors, and those with new readers, are marked where they make something marked."""
-    return MarkExact().run(graph) if graph is not before and any(tensor.needs_exact for tensor in graph.tensors) else graph
+    is_same = len(graph.operators) == len(before.operators) and all(map(is_, graph.operators, before.operators))
+    return graph if is_same else with_all_marks(graph)
+
+
+def with_all_marks(graph: Graph) -> Graph:
+    """A graph in which marks have reached all that makes what is marked; one without marks stays so."""
+    return MarkExact().run(graph) if any(tensor.needs_exact for tensor in graph.tensors) else graph
 
 
 def check_licence(graph: Graph, before: Graph, step: Rewrite) -> None:
