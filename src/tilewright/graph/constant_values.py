@@ -102,5 +102,5 @@ def is_moderate(array: Array) -> bool:
 
 
 def _is_moderate(piece: Array) -> bool:
-    sizes = np.abs(piece)
+    sizes = np.abs(piece if piece.dtype.itemsize > 2 else piece.astype(np.float32))
     return bool(np.all((sizes <= LARGEST) & ((sizes >= SMALLEST) | (sizes == 0))))
