@@ -29,13 +29,14 @@ def check_runs_here(artifact: Artifact, machine: Machine) -> None:
 
 def in_range(graph: Graph, generate: Callable[[Graph], Artifact]) -> Artifact:
     """What is generated of a graph; where it would combine constants of extreme sizes at load, what keeps these apart."""
-    artifact = generate(graph)
-    extreme = extreme_constants(artifact.recipe, graph.constants)
-    new = [tensor.name for tensor in graph.tensors if tensor.name in extreme and not tensor.is_extreme]
-    if not new:
-        return artifact
-    tensors = tuple(replace(tensor, is_extreme=True) if tensor.name in new else tensor for tensor in graph.tensors)
-    return generate(replace(graph, tensors=tensors))
+    while True:
+        artifact = generate(graph)
+        extreme = extreme_constants(artifact.recipe, graph.constants)
+        new = [tensor.name for tensor in graph.tensors if tensor.name in extreme and not tensor.is_extreme]
+        if not new:
+            return artifact
+        tensors = tuple(replace(tensor, is_extreme=True) if tensor.name in new else tensor for tensor in graph.tensors)
+        graph = replace(graph, tensors=tensors)
 
 
 def load(

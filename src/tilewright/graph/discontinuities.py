@@ -6,7 +6,7 @@ read into another integer or another choice. Functions of a point and selections
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 
 import numpy as np
@@ -17,8 +17,7 @@ from tilewright.graph.scalar_functions import FUNCTIONS
 ROUNDINGS = frozenset(("floor", "ceil", "round", "trunc", "sign", "mod", "fmod", "floor_divide"))
 COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 """`isnan` and `isinf` are none: other last bits make no NaN, and no infinity but at the largest number."""
-SAMPLES = ((0.37, -1.9, 2.3), (-0.73, 1.1, -5.9), (3.7, 0.21, 0.87))
-"""Values of what else an expression reads, for comparing two expressions at a boundary."""
+OF_INTEGERS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift"))
 
 
 @lru_cache(maxsize=4096)
@@ -68,6 +67,8 @@ def has_comparison(scalar: Scalar) -> bool:
 def is_continuous(choice: Apply) -> bool:
     """Whether a `where` by one comparison chooses between values that are equal where the comparison changes: LeakyRelu, Elu.
 
+    Proved, not sampled: with one side of the comparison in the place of the other, both are the same expression or number.
+
     >>> from tilewright.graph.scalar import Load, apply
     >>> is_negative = apply("less", Load(0), Literal(0.0))
     >>> leaky, thresholded = apply("multiply", Load(0), Literal(0.1)), apply("add", Load(0), Literal(1.0))
@@ -77,33 +78,32 @@ def is_continuous(choice: Apply) -> bool:
     condition, yes, no = choice.operands
     assert isinstance(condition, Apply)
     sides = condition.operands if not isinstance(condition.operands[0], Literal) else condition.operands[::-1]
-    at_boundary = [rewrite(branch, {sides[0]: sides[1]}.get) for branch in (yes, no)]
-    leaves, others = _leaves(sides[0]), dict.fromkeys((*_leaves(at_boundary[0]), *_leaves(at_boundary[1])))
-    if not leaves.isdisjoint(others):
+    at_boundary = [_folded(rewrite(branch, {sides[0]: sides[1]}.get)) for branch in (yes, no)]
+    if not _leaves(sides[0]).isdisjoint(_leaves(at_boundary[0]) | _leaves(at_boundary[1])):
         return False  # the choice depends on more than the side that is compared
-    with np.errstate(all="ignore"):
-        return all(_are_equal(at_boundary, dict(zip(others, _repeated(sample, len(others)), strict=True))) for sample in SAMPLES)
+    return at_boundary[0] == at_boundary[1] or _are_same_numbers(*at_boundary)
 
 
 def _leaves(scalar: Scalar) -> frozenset[Scalar]:
     return frozenset(part for part in subexpressions(scalar) if not isinstance(part, Apply | Literal))
 
 
-def _repeated(sample: tuple[float, ...], count: int) -> list[float]:
-    return [sample[number % len(sample)] * (1 + number // len(sample)) for number in range(count)]
+def _are_same_numbers(yes: Scalar, no: Scalar) -> bool:
+    """Whether both are numbers that differ by no more than a rounding of float32."""
+    return isinstance(yes, Literal) and isinstance(no, Literal) and bool(np.isclose(yes.value, no.value, rtol=2.0**-23, atol=0))
 
 
-def _are_equal(branches: Iterable[Scalar], values: Mapping[Scalar, float]) -> bool:
-    yes, no = (_value(branch, values) for branch in branches)
-    return bool(np.isclose(yes, no, rtol=1e-6, atol=1e-9))
-
-
-def _value(scalar: Scalar, values: Mapping[Scalar, float]) -> float:
-    match scalar:
-        case Literal(value):
-            return value
-        case Apply(function, operands):
-            if function.startswith("bitwise") or function.endswith("_shift"):
-                return float("nan")  # of integers alone
-            return float(FUNCTIONS[function].numpy(*(_value(operand, values) for operand in operands)))
-    return values[scalar]
+def _folded(scalar: Scalar) -> Scalar:
+    """An expression with numbers in the place of functions of numbers, and of products with 0."""
+    if not isinstance(scalar, Apply):
+        return scalar
+    operands = tuple(map(_folded, scalar.operands))
+    values = [operand.value for operand in operands if isinstance(operand, Literal)]
+    if scalar.function == "multiply" and 0 in values:
+        return Literal(0.0)
+    if scalar.function == "where" and isinstance(operands[0], Literal):
+        return operands[1] if operands[0].value else operands[2]
+    if len(values) == len(operands) and scalar.function not in OF_INTEGERS:
+        with np.errstate(all="ignore"):
+            return Literal(float(FUNCTIONS[scalar.function].numpy(*values)))
+    return Apply(scalar.function, operands)

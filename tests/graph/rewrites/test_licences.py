@@ -24,6 +24,7 @@ from tilewright.precision import Precision
 from tilewright.report.licences import licences
 
 W, S = random(6, 4, seed=1), random(4, seed=2)
+SLOPES = random(4, seed=3)
 Function = Callable[..., Any]
 
 
@@ -106,6 +107,7 @@ CONTINUOUS: dict[str, Function] = {
     "relu by a choice": lambda x: tw.where(x > 0, x, 0.0),
     "abs by a choice": lambda x: tw.where(x >= 0, x, -x),
     "soft shrink": lambda x: tw.where(x < -0.5, x + 0.5, tw.where(x > 0.5, x - 0.5, 0.0)),
+    "parametric relu": lambda x: tw.where(x < 0, x * SLOPES, x),
     "clip": lambda x: tw.clip(x, -1.0, 1.0),
     "abs": tw.abs,
     "a sum of choices by positions": lambda x: tw.sum(tw.where(tw.arange(4) < 3, x, 0.0), axis=1),
@@ -125,6 +127,20 @@ def test_continuous_choices_leave_last_bits_free(name: str) -> None:
 )
 def test_choices_that_jump_keep_every_bit(choice: Function) -> None:
     assert "scale" not in kinds(rewrite(traced(lambda x: choice((x @ W) * S), (5, 6))))
+
+
+JUMPS: dict[str, tuple[Function, float]] = {
+    "a choice by another value": (lambda q, y: tw.where(q < 1.0, tw.where(y == 20.0, 7.0, 0.0), 0.0), 0.0),
+    "a bound that few values reach": (lambda q, y: tw.where(q < 1.0, tw.minimum(y, 10.0), y), 20.0),
+    "a small jump that is scaled up": (lambda q, y: tw.where(q < 1.0, y * 1e-10, 0.0) * 1e12, 0.0),
+}
+
+
+@pytest.mark.parametrize("name", JUMPS)
+def test_branches_that_are_equal_at_a_few_values_are_not_equal(name: str) -> None:
+    choice, expected = JUMPS[name]
+    x, y = np.array([41.0], np.float32), np.array([20.0], np.float32)
+    assert tw.jit(lambda x, y: choice(x / 41.0, y))(x, y)[0] == expected
 
 
 def test_a_sum_ends_a_path_and_a_maximum_does_not() -> None:
