@@ -13,7 +13,7 @@ FEW = 64
 SAMPLES_PER_DIMENSION = 4
 PIECE_ELEMENTS = 1 << 18
 SMALLEST, LARGEST = 2.0**-55, 2.0**30
-"""Products of two constants of such sizes, times a root of a third or its reciprocal, are normal numbers of float32."""
+"""Products of two constants of such sizes, divided by the root of a third or not, are normal numbers of float32."""
 
 
 def decide(array: Array) -> bool:
