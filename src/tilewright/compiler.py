@@ -38,6 +38,10 @@ from tilewright.graph.rewrites.constants.fold_constants import FoldConstants
 from tilewright.graph.rewrites.constants.literals import Literals
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.element_types import ElementTypes
+from tilewright.graph.rewrites.exactness.keep_roundings import KeepRoundings
+from tilewright.graph.rewrites.exactness.mark_exact import MarkExact, check_licence, with_inherited_marks
+from tilewright.graph.rewrites.exactness.reciprocals import Reciprocals
+from tilewright.graph.rewrites.exactness.whole_rows import WholeRows
 from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fusion.finish_weighted_sums import FinishWeightedSums
 from tilewright.graph.rewrites.fusion.fuse_maps import FuseMaps
@@ -55,14 +59,10 @@ from tilewright.graph.rewrites.index_changes.share_blocks import ShareBlocks
 from tilewright.graph.rewrites.index_changes.single_columns import SingleColumns
 from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
 from tilewright.graph.rewrites.integer_products import IntegerProducts
-from tilewright.graph.rewrites.keep_roundings import KeepRoundings
-from tilewright.graph.rewrites.mark_exact import MarkExact, check_licence, with_inherited_marks
 from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
-from tilewright.graph.rewrites.reciprocals import Reciprocals
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.rewrites.short_products import ShortProducts
-from tilewright.graph.rewrites.whole_rows import WholeRows
 from tilewright.graph.rewrites.whole_sums import WholeSums
 from tilewright.graph.short_names import file_name
 from tilewright.graph.sizes import check_sizes
@@ -110,7 +110,7 @@ REWRITES: tuple[Rewrite, ...] = (
     PositionsForMasks(),  # before InlineConditions: a mask that is computed moves to where it is used
     InlineConditions(),  # before FuseRowReductions: a masked softmax is known with its condition inside
     CanonicalBodies(),  # before anything that compares formulas
-    Reciprocals(),  # as it
+    Reciprocals(),  # as these
     FuseRowReductions(matches_only=True),  # before FuseMaps, which would take maps of softmax or norms into their neighbours
     FuseMaps(),  # before passes that look for a formula in one body
     RecogniseFunctions(),  # before FuseRowReductions takes the maps around rows: gelu is a function of a point, not of a row

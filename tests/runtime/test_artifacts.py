@@ -24,6 +24,7 @@ from tilewright.kernels import registered, registry
 from tilewright.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
+from tilewright.runtime.cache import checksum
 
 MACHINE = Machine.named("x86-64-v2")
 ASK = """
@@ -229,7 +230,7 @@ def with_constants() -> tuple[Graph, Artifact]:
 
 
 def with_checksum(record: bytes, name: str) -> bytes:
-    return artifacts.checksum(name, record) + b"\n" + record
+    return checksum(name, record) + b"\n" + record
 
 
 def test_reading_an_entry_runs_nothing(cache: Path) -> None:

@@ -162,7 +162,7 @@ def test_a_damaged_file_is_replaced(tmp_path: Path, compiled: list[object], capl
     path.write_bytes(path.read_bytes()[:-20])
     calibration.forget()
     assert ensure().peak_source is Source.MEASURED
-    assert "is damaged" in caplog.text
+    assert "cannot be used" in caplog.text
     json.loads(path.read_bytes())
 
 

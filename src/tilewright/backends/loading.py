@@ -10,7 +10,7 @@ from tilewright.backends.checked import Checked, Loaded
 from tilewright.backends.registry import for_machine
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import TilewrightError
-from tilewright.graph.constant_sizes import extreme_constants
+from tilewright.graph.constant_recipe import extreme_constants
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import workers

@@ -15,6 +15,8 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant as constant_index
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar
 
+SPREAD = 1 << 24
+"""No two positions of a comparison are further apart: numbers beyond it are all the same."""
 CONJUNCTION, DISJUNCTION, NEGATION = "logical_and", "logical_or", "logical_not"
 OPPOSITE = {"less": "greater_equal", "less_equal": "greater", "greater": "less_equal", "greater_equal": "less"}
 """The comparison that holds where another does not (of values that are not NaN)."""
@@ -54,9 +56,12 @@ class _Linear:
 def compared_ahead(function: str, this: Scalar, that: Scalar, by: int) -> Apply:
     """`this - that` compared with a whole number, as sums of which none is negative: unsigned integers cannot be.
 
+    A number beyond `SPREAD` is as good as it.
+
     >>> compared_ahead("equal", AxisValue("m"), AxisValue("l"), -2).operands[0]
     Apply(function='add', operands=(AxisValue(axis='m'), Literal(value=2.0)))
     """
+    by = max(-SPREAD, min(by, SPREAD))
     return Apply(function, (_plus(this, -by), _plus(that, by)))
 
 

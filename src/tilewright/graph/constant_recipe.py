@@ -11,9 +11,11 @@ from typing import Any, TypeAlias, overload
 
 import numpy as np
 
-from tilewright.graph.constant_values import decide
-from tilewright.graph.types import Constant, Graph
+from tilewright.graph.constant_values import decide, is_moderate
+from tilewright.graph.scalar import Apply
+from tilewright.graph.types import Constant, Graph, Operator
 
+COMBINING = frozenset(("multiply", "divide", "reciprocal"))
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 Named: TypeAlias = Iterable[tuple[str, Constant]]
 
@@ -137,3 +139,27 @@ def _place(array: Array) -> tuple[int, str, tuple[tuple[int, int], ...]]:
         else:
             walked.append((extent, stride))
     return array.ctypes.data, array.dtype.str, tuple(walked)
+
+
+def extreme_constants(recipe: Recipe, given: Named) -> frozenset[str]:
+    """The given constants that a recipe multiplies or divides, and that are not of moderate size.
+
+    Plans do not depend on the values of large constants, so whoever loads a kernel looks at those that it combines.
+    """
+    arrays = {name: constant.array for name, constant in given}
+    return frozenset(name for name in sorted(_combined(recipe)) if not is_moderate(arrays[name]))
+
+
+def _combined(recipe: Recipe) -> set[str]:
+    """The given constants that maps multiply or divide, as they are or moved."""
+    origins: dict[str, set[str]] = {name: {origin} for name, origin in recipe.origins}
+    found: set[str] = set()
+    for operator in recipe.graph.operators:
+        read = set().union(*(origins.get(access.tensor, set()) for access in operator.reads))
+        origins[operator.write.tensor] = read
+        found |= read if _combines(operator) else set()
+    return found
+
+
+def _combines(operator: Operator) -> bool:
+    return operator.is_map() and isinstance(operator.body, Apply) and not COMBINING.isdisjoint(operator.functions())

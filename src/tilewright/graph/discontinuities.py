@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from math import isclose, isfinite
 
 import numpy as np
 
 from tilewright.graph.scalar import Apply, Literal, Scalar, rewrite, subexpressions
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.scalar_functions import COMPARISONS, FUNCTIONS, OF_BITS
 
 ROUNDINGS = frozenset(("floor", "ceil", "round", "trunc", "sign", "mod", "fmod", "floor_divide"))
-COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
-"""`isnan` and `isinf` are none: other last bits make no NaN, and no infinity but at the largest number."""
-OF_INTEGERS = frozenset(("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift"))
+"""Beside comparisons. `isnan` and `isinf` are no discontinuities: where a NaN is, other last bits hardly decide."""
 
 
 @lru_cache(maxsize=4096)
@@ -89,8 +88,10 @@ def _leaves(scalar: Scalar) -> frozenset[Scalar]:
 
 
 def _are_same_numbers(yes: Scalar, no: Scalar) -> bool:
-    """Whether both are numbers that differ by no more than a rounding of float32."""
-    return isinstance(yes, Literal) and isinstance(no, Literal) and bool(np.isclose(yes.value, no.value, rtol=2.0**-23, atol=0))
+    """Whether both are finite numbers that differ by no more than a rounding of float32: at a pole, signs decide."""
+    if not isinstance(yes, Literal) or not isinstance(no, Literal):
+        return False
+    return isfinite(yes.value) and isclose(yes.value, no.value, rel_tol=2.0**-23)
 
 
 def _folded(scalar: Scalar) -> Scalar:
@@ -103,7 +104,7 @@ def _folded(scalar: Scalar) -> Scalar:
         return Literal(0.0)
     if scalar.function == "where" and isinstance(operands[0], Literal):
         return operands[1] if operands[0].value else operands[2]
-    if len(values) == len(operands) and scalar.function not in OF_INTEGERS:
+    if len(values) == len(operands) and scalar.function not in OF_BITS:
         with np.errstate(all="ignore"):
             return Literal(float(FUNCTIONS[scalar.function].numpy(*values)))
     return Apply(scalar.function, operands)

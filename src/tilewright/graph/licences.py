@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from enum import StrEnum
 
+from tilewright.graph.numpy_types import is_float
 from tilewright.graph.types import Graph, Operator, Tensor
 
 
@@ -42,9 +43,7 @@ class Licence(StrEnum):
 
 def with_exact(graph: Graph, names: Collection[str]) -> Graph:
     """A graph of whose results those of these names, in floating point, are read where every bit counts."""
-    made = {operator.write.tensor for operator in graph.operators}
-    tensors = (
-        replace(tensor, needs_exact=True) if tensor.name in names and tensor.name in made and "float" in tensor.dtype else tensor
-        for tensor in graph.tensors
-    )
+    made = {operator.write.tensor for operator in graph.operators}.intersection(names)
+    marked = {tensor.name for tensor in graph.tensors if tensor.name in made and is_float(tensor.dtype)}
+    tensors = (replace(tensor, needs_exact=True) if tensor.name in marked else tensor for tensor in graph.tensors)
     return replace(graph, tensors=tuple(tensors))

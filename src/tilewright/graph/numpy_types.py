@@ -16,6 +16,15 @@ def is_short_float(dtype: Any) -> bool:
     return str(np.dtype(dtype).name).startswith(("float16", "bfloat16", "float8", "float4"))
 
 
+def is_float(dtype: str) -> bool:
+    """Whether elements of a type, by its NumPy name, have a fraction.
+
+    >>> is_float("float32"), is_float("bfloat16"), is_float("int4"), is_float("bool")
+    (True, True, False, False)
+    """
+    return "float" in dtype
+
+
 def widened(x: Any) -> Any:
     """An array of short floating-point numbers as float32, any other as it is."""
     return x.astype(np.float32) if isinstance(x, np.ndarray | np.generic) and is_short_float(x.dtype) else x

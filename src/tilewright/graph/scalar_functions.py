@@ -157,3 +157,8 @@ COMBINATIONS: Mapping[str, np.ufunc] = MappingProxyType(
     {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 )
 """The associative functions through which a reduction's state may take in contributions."""
+
+COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
+"""The functions of two numbers that are conditions."""
+OF_BITS = frozenset(name for name in FUNCTIONS if name.startswith("bitwise_") or name.endswith("_shift"))
+"""The functions that integers alone have."""

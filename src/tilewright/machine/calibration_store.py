@@ -56,7 +56,7 @@ def read(path: Path) -> Calibration | None:
     try:
         return decode(content, path.stem)
     except (ValueError, RecursionError) as problem:
-        LOG.warning("the calibration %s is damaged (%s): it is ignored", path, problem)
+        LOG.warning("the calibration %s cannot be used (%s): it is ignored", path, problem)
         return None
 
 
@@ -86,8 +86,10 @@ def decode(content: bytes, cpu: str) -> Calibration:
     record = _mapping(document.get("calibration"), "calibration")
     if document.get("checksum") != checksum(record):
         raise ValueError("the checksum does not match")
-    if record.get("cpu") != cpu:
-        raise ValueError(f"it is of the CPU {record.get('cpu')!r}, not {cpu!r}")
+    if "cpu" not in record:
+        raise ValueError("it names no CPU: an earlier release wrote it")
+    if record["cpu"] != cpu:
+        raise ValueError(f"it is of the CPU {record['cpu']!r}, not {cpu!r}")
     cores = record.get("cores")
     if not isinstance(cores, int) or isinstance(cores, bool) or cores < 1:
         raise ValueError(f"cores is {cores!r}, not a positive integer")

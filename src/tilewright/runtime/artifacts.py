@@ -32,7 +32,7 @@ from tilewright.machine.machine import Machine
 from tilewright.package_files import PACKAGE
 from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.cache import KernelCache, checksum
 from tilewright.runtime.cache_size import touch
 from tilewright.runtime.directories import TUNING_DATABASE, check_private
 from tilewright.runtime.switches import Switch
@@ -157,13 +157,6 @@ def decode(content: bytes, name: str) -> Artifact | None:
     except (data_format.Unreadable, InternalError):
         return None
     return artifact
-
-
-def checksum(name: str, record: bytes) -> bytes:
-    """What stands before the record of the entry of a name."""
-    digest = hashlib.sha256(name.encode() + b"\0")
-    digest.update(record)
-    return digest.hexdigest().encode()
 
 
 def _check_recipe(recipe: Recipe) -> None:

@@ -15,7 +15,7 @@ from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS, rewri
 from tilewright.errors import InternalError
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.licences import Licence
-from tilewright.graph.rewrites.mark_exact import MarkExact
+from tilewright.graph.rewrites.exactness.mark_exact import MarkExact
 from tilewright.graph.scalar import Literal, apply
 from tilewright.graph.scalar_functions import ROUNDED
 from tilewright.graph.types import Graph

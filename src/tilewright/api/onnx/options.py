@@ -21,7 +21,7 @@ PROVIDER = "CPUExecutionProvider"
 """The name that scripts ask for: everything runs on the CPU."""
 
 
-OWN_KEYWORDS = ("target", "prepare", "precision", "fuse")
+OWN_KEYWORDS = ("target", "prepare", "precision", "fuse", "mapped")
 IGNORED_KEYWORDS = ("disabled_optimizers", "enable_fallback", "read_config_from_model")
 """Of onnxruntime's sessions."""
 

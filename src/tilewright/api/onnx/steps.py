@@ -69,7 +69,7 @@ class SessionContext:
     compilations: int = 0
     check_files: Callable[[], None] = lambda: None
     """As that of the model: asked before constants are looked at again."""
-    mapped: bool = True
+    mapped: bool = False
     """Whether what is compiled later reads its constants from the mapped files of the model."""
     steps: Recent[tuple[object, Extents], Step] = field(default_factory=lambda: Recent(MOST_STEPS))
     """Of all parts of the model."""

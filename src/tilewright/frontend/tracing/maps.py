@@ -19,10 +19,8 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.elementwise import body_of, elementwise
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.scalar_functions import COMPARISONS, FUNCTIONS
 from tilewright.graph.types import SymbolicExtent, Tensor
-
-COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
 def recorder_of(values: Sequence[Any]) -> Recorder:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.graph.licences import Licence
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
-from tilewright.graph.rewrites.mark_exact import Types, exact_parts_of
+from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
 from tilewright.graph.special_functions import CUBIC, SQRT_2_OVER_PI

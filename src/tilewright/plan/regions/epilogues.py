@@ -15,9 +15,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tilewright.graph.exactness import has_integer_lanes
-from tilewright.graph.rewrites.keep_roundings import rounded_alone
+from tilewright.graph.rewrites.exactness.keep_roundings import rounded_alone
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
-from tilewright.graph.scalar_functions import ROUNDED
+from tilewright.graph.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES
@@ -27,7 +27,6 @@ from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule, Trip
 
-COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 IN_REGISTERS = COMPARISONS | frozenset(
     ("add", "subtract", "multiply", "negative", "square", "maximum", "minimum", "abs", "where", ROUNDED)
 )

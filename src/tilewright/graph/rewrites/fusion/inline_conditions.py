@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.graph.licences import Licence
-from tilewright.graph.rewrites.constants.constant_part import StoredParts
+from tilewright.graph.rewrites.constants.stored_parts import StoredParts
 from tilewright.graph.rewrites.fusion.lossless import WHOLE, inlined_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import subexpressions

@@ -10,7 +10,6 @@ import numpy as np
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.tensor.trilu import SPREAD
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.conditions import compared_ahead
@@ -45,7 +44,7 @@ class EyeLike:
 def _eye(x: Tensor, diagonal: int, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
     indices = tuple(axis_index(a.name) for a in axes)
-    is_on = compared_ahead("equal", AxisValue("d1"), AxisValue("d0"), max(-SPREAD, min(diagonal, SPREAD)))
+    is_on = compared_ahead("equal", AxisValue("d1"), AxisValue("d0"), diagonal)
     body = apply("where", is_on, Literal(1.0), Literal(0.0))
     operator = Operator(name, "eye", axes, (), Access(result, indices), body, accumulator=accumulator_of(dtype))
     return operator, Tensor(result, x.shape, dtype)

@@ -17,6 +17,8 @@ from tilewright.graph.types import Tensor
 
 MOST_OPERANDS = 32
 """Of one map: each is a function more in its body, one inside the other."""
+EXTREMES = ("maximum", "minimum")
+"""Of any order, so that they need not be nested deeply: C of them reads an operand three times, and compilers take 2 s for 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,18 @@ def _lowered(builder: Builder, function: str, operands: Sequence[Tensor]) -> Ten
     result = operands[0]
     for first in range(1, len(operands), MOST_OPERANDS - 1):
         some = operands[first : first + MOST_OPERANDS - 1]
-        result = builder.body(_folded(function, 1 + len(some)), result, *some, kind=function)
+        combine = _balanced if function in EXTREMES else _folded
+        result = builder.body(combine(function, 1 + len(some)), result, *some, kind=function)
     return result
+
+
+def _balanced(function: str, count: int) -> Scalar:
+    """Of neighbours, then of neighbours of these."""
+    parts: list[Scalar] = [Load(read) for read in range(count)]
+    while len(parts) > 1:
+        last = parts[len(parts) // 2 * 2 :]
+        parts = [*(apply(function, *pair) for pair in zip(parts[::2], parts[1::2], strict=False)), *last]
+    return parts[0]
 
 
 def _folded(function: str, count: int) -> Scalar:

@@ -11,14 +11,11 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.conditions import compared_ahead
+from tilewright.graph.conditions import SPREAD, compared_ahead
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
-
-SPREAD = 1 << 24
-"""Diagonals further out than any matrix reaches are all the same."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +48,7 @@ def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) 
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
     indices = tuple(axis_index(a.name) for a in axes)
     row, column = (AxisValue(a.name) for a in axes[-2:])
-    is_kept = compared_ahead("greater_equal" if upper else "less_equal", column, row, max(-SPREAD, min(diagonal, SPREAD)))
+    is_kept = compared_ahead("greater_equal" if upper else "less_equal", column, row, diagonal)
     body = apply("where", is_kept, Load(0), Literal(0.0))
     operator = Operator(
         name, "trilu", axes, (Access(x.name, indices),), Access(result, indices), body, accumulator=accumulator_of(x.dtype)

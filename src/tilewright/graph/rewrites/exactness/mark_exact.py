@@ -14,8 +14,9 @@ from tilewright.errors import InternalError
 from tilewright.graph.discontinuities import exact_parts
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.licences import Licence
+from tilewright.graph.numpy_types import is_float
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.continuous_choices import ContinuousChoices
+from tilewright.graph.rewrites.exactness.continuous_choices import ContinuousChoices
 from tilewright.graph.rewrites.fusion.inline_conditions import InlineConditions
 from tilewright.graph.scalar import Load, Point, Scalar, State
 from tilewright.graph.types import Graph, Operator, Tensor
@@ -75,15 +76,6 @@ def check_licence(graph: Graph, before: Graph, step: Rewrite) -> None:
     changed = [op.name for op in before.operators if op.write.tensor in exact and id(op) not in same]
     if changed:
         raise InternalError(f"{step.name} changes last bits of {', '.join(changed)}, which a discontinuous function reads")
-
-
-def is_float(dtype: str) -> bool:
-    """Whether elements have a fraction.
-
-    >>> is_float("float32"), is_float("bfloat16"), is_float("int4"), is_float("bool")
-    (True, True, False, False)
-    """
-    return "float" in dtype
 
 
 def exact_parts_of(operator: Operator, tensors: Types) -> frozenset[Scalar]:

@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.constants.constant_part import moderate_constants
-from tilewright.graph.rewrites.mark_exact import exact_parts_of
+from tilewright.graph.rewrites.exactness.mark_exact import exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, subexpressions

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tilewright.graph.licences import Licence
+from tilewright.graph.numpy_types import is_float
+from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of, with_all_marks
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known
-from tilewright.graph.rewrites.mark_exact import Types, exact_parts_of, with_all_marks
 from tilewright.graph.rewrites.rebuild import with_operators, with_scalars
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter, Scalar, State, apply, subexpressions
 from tilewright.graph.scalar_functions import ROUNDED
@@ -32,12 +33,13 @@ class KeepRoundings:
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose exact parts say so in their expressions."""
-        tensors = {tensor.name: tensor for tensor in with_all_marks(graph).tensors}
+        graph = with_all_marks(graph)
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
         return with_operators(graph, [_kept(operator, tensors) for operator in graph.operators])
 
 
 def _kept(operator: Operator, tensors: Types) -> Operator:
-    if "float" not in operator.accumulator or operator.is_product_sum() or is_known(operator):
+    if not is_float(operator.accumulator) or operator.is_product_sum() or is_known(operator):
         return operator
     parts = exact_parts_of(operator, tensors)
     return with_scalars(operator, lambda scalar: _rounded(scalar, parts)) if any(map(_rounds, parts)) else operator

@@ -1,0 +1,1 @@
+"""Exactness: marks of what a discontinuous function reads, and rewrites that leave it alone or keep its roundings."""
