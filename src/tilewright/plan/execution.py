@@ -82,7 +82,7 @@ class Nests:
     """Which numbers stand as literals in the loops of an operator; the others are arguments, so that layers share the loops.
 
     Trip counts of long loops, offsets and strides between rows cost nothing as arguments; short loops are unrolled, and a stride
-    of neighbours decides how vectors are loaded (docs/decisions/0032-loop-nests-are-shared.md).
+    of neighbours decides how vectors are loaded (docs/decisions/cold-starts.md).
     """
 
     most_literal: int = 16

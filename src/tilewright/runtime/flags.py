@@ -31,8 +31,8 @@ FAST_O1 = (
     "-fipa-ra",
     "-fno-move-loop-invariants",
 )
-"""What of -O2 makes generated code faster (decision 0041): gcc takes a quarter less time than with all of it. Invariants stay in
-loops (decision 0060): constants of an epilogue would take the registers of its tile."""
+"""What of -O2 makes generated code faster: gcc takes a quarter less time than with all of it. Invariants stay in
+loops (docs/decisions/generated-code.md): constants of an epilogue would take the registers of its tile."""
 BY_FAMILY = MappingProxyType(
     {
         "gcc": (*FAST_O1, "-fno-tree-loop-distribute-patterns", "-mtune=generic"),

@@ -29,7 +29,7 @@ Coefficient: TypeAlias = float | tuple[tuple[str, float], ...]
 @dataclass(frozen=True, slots=True)
 class Coefficients:
     """Every figure of the price that is not the machine's. Sources: measurements on AVX-512 servers (docs/kernels.md) and a Zen 3
-    (docs/decisions/0071)."""
+    (docs/decisions/cost-model.md)."""
 
     arithmetic: float = 1.0
     """Time of micro kernels over their time at the declared share of the peak, edges included."""

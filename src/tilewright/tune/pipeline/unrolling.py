@@ -33,7 +33,7 @@ NONE = "none"
 AGENTS = (NONE, "random", "hill", "agent")
 """Who chooses factors: nobody, chance, hill climbing, a deep Q-network."""
 DEFAULT = "hill"
-"""From the kernel that the plan has, hill climbing found most on average (docs/decisions/0081)."""
+"""From the kernel that the plan has, hill climbing found most on average (docs/decisions/tuning.md)."""
 SHARE = 0.4
 """Of all trials."""
 

@@ -1,7 +1,7 @@
 """Recurrent layers as graphs: a few operators for every step, behind one product of all inputs with their weights.
 
 Graphs have no loop over time, so that sequences of a known, moderate length are written out. Products of all steps are one
-kernel; the maps behind them differ in where they read projected inputs (docs/decisions/0087-recurrent-layers-are-unrolled.md).
+kernel; the maps behind them differ in where they read projected inputs (docs/decisions/onnx-models.md).
 """
 
 from __future__ import annotations
