@@ -10,15 +10,23 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from mkdocs.structure.files import File
-
 ROOT = Path(__file__).parents[1]
 OUTSIDE = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "benchmarks/results/README.md")
 LINK = re.compile(r"\[(?P<text>[^\]\n]*(?:\n[^\]\n]*)?)\]\((?P<target>[^)\s]+)\)")
 
 
+def on_config(config: Any) -> Any:
+    """Lists all decisions in the navigation."""
+    paths = sorted((ROOT / "docs/decisions").glob("*.md"), key=lambda path: (path.name != "README.md", path.name))
+    decisions = [f"decisions/{path.name}" for path in paths]
+    config.nav = [{"Decisions": decisions} if "Decisions" in item else item for item in config.nav]
+    return config
+
+
 def on_files(files: Any, *, config: Any) -> Any:
     """Adds the pages outside of docs/."""
+    from mkdocs.structure.files import File  # not at the head: pytest collects this file, also without mkdocs
+
     for path in OUTSIDE:
         files.append(File.generated(config, f"repository/{path}", abs_src_path=str(ROOT / path)))
     return files

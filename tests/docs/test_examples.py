@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,8 @@ def test_every_script_is_listed() -> None:
 
 @pytest.mark.parametrize("name", PRINTED)
 def test_it_runs_and_prints(name: str) -> None:
-    done = subprocess.run([sys.executable, str(EXAMPLES / f"{name}.py")], capture_output=True, text=True)
+    environment = {key: value for key, value in os.environ.items() if key != "TILEWRIGHT_VERIFY"}
+    environment["PYTHONPATH"] = os.pathsep.join(sys.path)
+    done = subprocess.run([sys.executable, str(EXAMPLES / f"{name}.py")], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert [part for part in PRINTED[name] if part not in done.stdout] == [], done.stdout
