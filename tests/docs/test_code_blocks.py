@@ -6,7 +6,7 @@
 | `python` | the blocks of a page run one after the other, in a directory with the files of `files_of_users` |
 | `sh` | commands of `tilewright` run if they are cheap, else their arguments are parsed; of others, modules and paths are looked for |
 | `toml` | parsed; that of a target also by the reader of targets |
-| `c`, `asm` | `tests/kernels/test_external_kernels.py` compiles those of the how-to on micro kernels |
+| `c` | `tests/kernels/test_external_kernels.py` compiles that of the how-to on micro kernels |
 | `text` | output, or what a reader must adapt: not run |
 """
 
@@ -31,7 +31,7 @@ from tilewright.machine import targets
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")])
-LANGUAGES = {"pycon", "python", "sh", "toml", "c", "asm", "text"}
+LANGUAGES = {"pycon", "python", "sh", "toml", "c", "text"}
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^(?P=indent)```", re.DOTALL | re.MULTILINE)
 CHEAP = {"cache info", "explain", "knobs", "licences", "machine", "run"}
 PROGRAMS = {"dask", "git", "lint-imports", "mkdocs", "mypy", "pip", "pre-commit", "python3", "ruff"}
