@@ -20,7 +20,7 @@ from tilewright.api.kernel import Kernel, Lowered
 from tilewright.api.onnx.options import SessionOptions
 from tilewright.api.onnx.session import InferenceSession
 from tilewright.cli.main import tilewright as command_line
-from tilewright.frontend.onnx.definition import INTERNAL_DOMAIN, Definition, definitions
+from tilewright.frontend.onnx.definition import Definition, definitions
 from tilewright.frontend.onnx.element_types import _NAMES as ONNX_TYPES
 from tilewright.frontend.tracing.numpy_functions import ALIASES
 from tilewright.graph.exactness import HALVES, INTEGERS, LANE_TYPES, SHORT_TYPES
@@ -30,6 +30,8 @@ from tilewright.precision import Precision
 
 PAGE = Path(__file__).parents[2] / "docs/reference.md"
 DEFAULT_DOMAIN = "ai.onnx"
+DOMAINS = ("", "ai.onnx.ml", "ai.onnx.preview", "ai.onnx.preview.training", "com.microsoft")
+"""Others are defined by importers for themselves, and by tests and examples."""
 
 
 def page() -> str:
@@ -161,8 +163,10 @@ def _how_computed(dtype: str) -> str:
 
 
 def _operators() -> Iterator[str]:
-    known = [one for one in definitions() if one.domain not in (INTERNAL_DOMAIN, "tests", "com.example")]
-    for domain in sorted({one.domain for one in known}):
+    known = [one for one in definitions() if one.domain in DOMAINS]
+    for domain in DOMAINS:
+        if not any(one.domain == domain for one in known):
+            continue
         yield f"## ONNX operators of {domain or DEFAULT_DOMAIN}\n"
         yield "*Compiled*: an implementation has a lowering to generated code, for the operands that"
         yield "[conformance](onnx-conformance.md) names; the others run as their reference implementation in NumPy. *Since*:"
