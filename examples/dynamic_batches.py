@@ -1,4 +1,4 @@
-"""Dynamic dimensions: batches and lengths of any size with a few kernels, prepared ahead, and the same bits for every order of calls."""
+"""Dynamic dimensions: batches and lengths of any size with a few kernels, prepared ahead; a row has the same bits alone."""
 
 import numpy as np
 

@@ -4,7 +4,7 @@
 |---|---|
 | `pycon`, and `python` with prompts | a doctest of the page, which pytest collects |
 | `python` | the blocks of a page run one after the other, in a directory with the files of `files_of_users` |
-| `sh` | commands of `tilewright` run if they are cheap, else their arguments are parsed; of others, modules and paths are looked for |
+| `sh` | cheap commands of `tilewright` run, the arguments of others are parsed; modules and paths of other programs must exist |
 | `toml` | parsed; that of a target also by the reader of targets |
 | `c` | `tests/kernels/test_external_kernels.py` compiles that of the how-to on micro kernels |
 | `text` | output, or what a reader must adapt: not run |

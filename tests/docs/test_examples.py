@@ -13,7 +13,12 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 PRINTED = {
     "attention_kv_cache": ["row 0 is value 0: True", "decoded 20 keys: (1, 4, 1, 16) kernels: 2", "lengths as data agree: True"],
     "custom_micro_kernel": ["kernel: my_plain_4x8", "equal to NumPy: True"],
-    "dynamic_batches": ["5 batches, kernels: 2", "rows alone have the same bits: True", "kernels after 41 calls: 1", "kernels: 2"],
+    "dynamic_batches": [
+        "5 batches, kernels: 2",
+        "rows alone have the same bits: True",
+        "kernels after 41 calls: 1",
+        "kernels: 2",
+    ],
     "explain_not_fused": ["  not fused   t_3: fused", "FewerBlocks", "prices: 2 chains", "fused: 1 chains"],
     "jit_function": ["equal to NumPy: True", "weights as constants: True", "one chain of ['matmul', 'relu']"],
     "onnx_session": ["rows sum up to 1: True", "libraries compiled: 1 operators that ran as NumPy: {}", "bound output (7, 16)"],
