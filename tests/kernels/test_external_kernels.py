@@ -32,6 +32,7 @@ from tilewright.machine import Machine
 from tilewright.runtime.toolchain import find
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-micro-kernel.md"
+ASSEMBLY = Path(__file__).parents[2] / "examples" / "scalar_tile.s"
 SYMBOL = "vendor_sgemm_tile"
 
 
@@ -72,7 +73,7 @@ ASSEMBLY_KERNEL = dataclasses.replace(
     C_KERNEL,
     name="from_assembly",
     architecture="x86_64",
-    emit=lambda name, variants: KernelSource(SourceKind.ASSEMBLY, how_to_text("asm").replace("NAME", name)),
+    emit=lambda name, variants: KernelSource(SourceKind.ASSEMBLY, ASSEMBLY.read_text().replace("NAME", name)),
 )
 
 
