@@ -18,8 +18,6 @@ from tilewright.errors import InternalError
 
 OPERATORS = "tilewright.frontend.onnx.operators"
 OUTPUT_COUNT = "output_count"
-INTERNAL_DOMAIN = "tilewright"
-"""Of operators that importers put in the place of others, and that a model cannot have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from onnx import AttributeProto
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
 from tilewright.frontend.onnx.declarations import declared
-from tilewright.frontend.onnx.definition import INTERNAL_DOMAIN, Definition, definition
+from tilewright.frontend.onnx.definition import Definition, definition
 from tilewright.frontend.onnx.external_data import ExternalFiles
-from tilewright.frontend.onnx.gradient import without_gradients
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
 from tilewright.frontend.onnx.order import sorted_nodes
 from tilewright.frontend.onnx.scope import Names, Scope
@@ -34,6 +33,8 @@ NEWEST_IR = 14
 """Of the format of files."""
 MOST_DEPTH = 64
 """Of graphs in nodes and functions in functions."""
+TRAINING = "ai.onnx.preview.training."
+"""The domain of Adagrad, Adam, Momentum and Gradient."""
 STRUCTURAL = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
 """Standard operators that the importer does itself."""
 
@@ -100,7 +101,7 @@ class _Reader:
             scope.find(name, where) if scope.owns(name) else scope.define(name, where): array
             for name, array in self._constants(graph, where, self.large if context.depth == 0 else ())
         }
-        nodes = without_gradients(self._nodes(graph.node, context, scope, where, known), self.names, scope)
+        nodes = self._nodes(graph.node, context, scope, where, known)
         outputs = tuple(self._output(value, scope, where) for value in graph.output)
         return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
 
@@ -110,6 +111,8 @@ class _Reader:
             names = ", ".join(sorted(self.unknown))
             where = "; ".join(f"{name}: {place}" for name, place in sorted(self.unknown.items())[:8])
             hint = "export the model with standard operators, or as functions of these"
+            if all(name.startswith(TRAINING) for name in self.unknown):
+                hint = "export the model for inference: steps of optimizers and derivatives are not computed here"
             problem = UnsupportedOperation(f"operators that are not known: {names}", where=where, hint=hint)
             raise raised_as(problem, Fail if any("." in name for name in self.unknown) else InvalidGraph)
 
@@ -163,7 +166,7 @@ class _Reader:
             constants[outputs[0]] = _constant(attributes, where)
             return
         version, is_structural = self._version(domain, proto, context, where), domain == "" and proto.op_type in STRUCTURAL
-        found = None if is_structural or domain == INTERNAL_DOMAIN else definition(proto.op_type, version, domain)
+        found = None if is_structural else definition(proto.op_type, version, domain)
         if found is None and not is_structural:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
