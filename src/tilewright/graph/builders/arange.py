@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from tilewright.errors import ShapeError
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.extents import largest_extent, range_of
-from tilewright.graph.index import axis
 from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
 from tilewright.graph.shapes import symbols_of
-from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
 
 
 def arange(
@@ -26,22 +21,14 @@ def arange(
     (AxisValue(axis='d0'), (), (4,))
     """
     _check_exact(extent, start, step)
-    along = Axis("d0", extent)
-    body: Scalar = AxisValue(along.name)
+    body: Scalar = AxisValue("d0")
     body = body if abs(step) == 1 else apply("multiply", body, Literal(float(abs(step))))
     first = scalar_of(start) if isinstance(start, SymbolicExtent) else Literal(float(start))
     if step < 0:
         body = apply("subtract", first, body)  # no factor is negative: unsigned integers have none
     elif start != 0:
         body = apply("add", body, first)
-    write = Access(result, (axis(along.name),))
-    operator = Operator(name, "arange", (along,), (), write, body, accumulator=accumulator_of(dtype))
-    return operator, Tensor(result, (extent,), dtype)
-
-
-def numpy_reference(extent: int, start: float, step: float, dtype: str) -> Any:
-    """The same by NumPy."""
-    return (start + step * np.arange(extent)).astype(dtype)
+    return map_of("arange", (extent,), (), body, dtype, name, result)
 
 
 def _check_exact(extent: Extent, start: float | SymbolicExtent, step: float) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import normalize_axis, shape_text, unequal
-from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor
 
 MOST_PARTS = 64
 """Of one map: each is a condition more in its body, one inside the other, and a piece more of its loops."""
@@ -45,8 +45,7 @@ def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -
     """
     chosen, lengths = _checked(parts, axis)
     shape = tuple(sum(lengths) if d == chosen else extent for d, extent in enumerate(parts[0].shape))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    axis_indices, along = [axis_index(a.name) for a in axes], axis_index(f"d{chosen}")
+    axis_indices, along = points(len(shape)), axis_index(f"d{chosen}")
     ends = [sum(lengths[: number + 1]) for number in range(len(parts))]
     reads = []
     for part, end, length in zip(parts, ends, lengths, strict=True):
@@ -54,10 +53,7 @@ def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -
         limits += [constant(end - 1) - along] if end < ends[-1] else []
         indices = tuple(along - (end - length) if d == chosen else index for d, index in enumerate(axis_indices))
         reads.append(Access(part.name, indices, Guard(tuple(limits), 0.0) if limits else None))
-    write = Access(result, tuple(axis_indices))
-    body = _first_within(f"d{chosen}", ends)
-    operator = Operator(name, "concat", axes, tuple(reads), write, body, accumulator=accumulator_of(parts[0].dtype))
-    return operator, Tensor(result, shape, parts[0].dtype)
+    return map_of("concat", shape, reads, _first_within(f"d{chosen}", ends), parts[0].dtype, name, result)
 
 
 def _first_within(axis: str, ends: Sequence[int]) -> Scalar:

@@ -13,14 +13,13 @@ from tilewright.errors import Undecided
 from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import check_alike, in_few_parts
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.dimensions import cuts_above
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.extents import largest_extent, plus
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.types import Access, Extent, Operator, Tensor
 
 
 def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
@@ -52,8 +51,7 @@ def _joined(
     parts: Sequence[Tensor], positions: Sequence[Tensor], ends: Sequence[Extent], axis: int, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     shape = tuple(ends[-1] if d == axis else extent for d, extent in enumerate(parts[0].shape))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    axis_indices = tuple(axis_index(output_axis.name) for output_axis in axes)
+    axis_indices = points(len(shape))
     found = tuple(constant(0) if d == axis else index for d, index in enumerate(axis_indices))
     reads = [Access(position.name, (axis_indices[axis],)) for position in positions]
     reads += [Access(part.name, found, lookups=((axis, number),)) for number, part in enumerate(parts)]
@@ -61,6 +59,4 @@ def _joined(
     for number in reversed(range(len(parts) - 1)):
         within = apply("less", AxisValue(f"d{axis}"), scalar_of(ends[number]))
         body = apply("where", within, Load(len(parts) + number), body)
-    write = Access(result, axis_indices)
-    operator = Operator(name, "concat", axes, tuple(reads), write, body, accumulator=accumulator_of(parts[0].dtype))
-    return operator, Tensor(result, shape, parts[0].dtype)
+    return map_of("concat", shape, reads, body, parts[0].dtype, name, result)

@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.extents import Extent, SymbolicExtent
-from tilewright.graph.index import axis
 from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Operator, Tensor
 
 
 def extent(symbol: SymbolicExtent, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -19,9 +18,7 @@ def extent(symbol: SymbolicExtent, *, name: str, result: str) -> tuple[Operator,
     >>> extent(SymbolicExtent("s", 1, 64, 32), name="extent", result="y")[0].body
     Parameter(name='s')
     """
-    write, accumulator = Access(result, ()), accumulator_of("int64")
-    operator = Operator(name, "extent", (), (), write, scalar_of(symbol), accumulator=accumulator)
-    return operator, Tensor(result, (), "int64")
+    return map_of("extent", (), (), scalar_of(symbol), "int64", name, result)
 
 
 def extents(values: np.ndarray[Any, Any], dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -32,10 +29,7 @@ def extents(values: np.ndarray[Any, Any], dtype: str, *, name: str, result: str)
     >>> tensor.shape, operator.body.function
     ((2,), 'where')
     """
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(values.shape))
-    write = Access(result, tuple(axis(a.name) for a in axes))
-    operator = Operator(name, "shape", axes, (), write, _chosen(values.tolist(), 0), accumulator=accumulator_of(dtype))
-    return operator, Tensor(result, values.shape, dtype)
+    return map_of("shape", values.shape, (), _chosen(values.tolist(), 0), dtype, name, result)
 
 
 def _chosen(values: Any, dimension: int) -> Scalar:

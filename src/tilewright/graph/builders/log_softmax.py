@@ -3,12 +3,10 @@ overflow."""
 
 from __future__ import annotations
 
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Load, Point, State, apply
+from tilewright.graph.builders.softmax import ROW_SOFTMAX, over_rows
+from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.shapes import normalize_axis
-from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Tensor
+from tilewright.graph.types import Operator, Reduction, Tensor
 
 ROW_LOG_SOFTMAX = Reduction(
     states=ROW_SOFTMAX.states,
@@ -24,19 +22,4 @@ def log_softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[O
     (2, 5)
     """
     along = normalize_axis(axis, len(x.shape), where="log_softmax")
-    axes = tuple(
-        Axis(f"d{position}", extent, AxisKind.REDUCTION if position == along else AxisKind.PARALLEL)
-        for position, extent in enumerate(x.shape)
-    )
-    indices = tuple(axis_index(a.name) for a in axes)
-    operator = Operator(
-        name,
-        "log_softmax",
-        axes,
-        (Access(x.name, indices),),
-        Access(result, indices),
-        Load(0),
-        ROW_LOG_SOFTMAX,
-        accumulator_of(x.dtype),
-    )
-    return operator, Tensor(result, x.shape, x.dtype)
+    return over_rows("log_softmax", [x], (along,), ROW_LOG_SOFTMAX, name, result)

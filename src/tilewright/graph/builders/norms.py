@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.builders.softmax import over_rows
 from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply, scalar_of
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
 
 
 def layer_norm(
@@ -86,15 +85,7 @@ def _norm(
     x, *parameters = operands
     chosen = normalize_axes(along, len(x.shape), where=kind)
     check_extents(kind, x.shape, [parameter.shape for parameter in parameters], chosen)
-    axes = tuple(
-        Axis(f"d{dimension}", extent, AxisKind.REDUCTION if dimension in chosen else AxisKind.PARALLEL)
-        for dimension, extent in enumerate(x.shape)
-    )
-    indices = tuple(axis_index(axis.name) for axis in axes)
-    reads = (Access(x.name, indices), *(Access(parameter.name, tuple(indices[d] for d in chosen)) for parameter in parameters))
-    output = Tensor(result, x.shape, np.result_type(*(operand.dtype for operand in operands)).name)
-    write = Access(result, indices)
-    return Operator(name, kind, axes, reads, write, Load(0), reduction, accumulator_of(output.dtype)), output
+    return over_rows(kind, operands, chosen, reduction, name, result)
 
 
 def _scaled(value: Scalar, count: Scalar, eps: float, has_weight: bool) -> Scalar:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.extents import cuts_between, least_extent, plus
 from tilewright.graph.index import Index, of_extent
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor
 
 Pads = tuple[tuple[int, int], ...]
 """Per dimension: elements before and behind; negative ones are cut off."""
@@ -23,16 +22,13 @@ def pad(x: Tensor, pads: Pads, value: float, *, name: str, result: str) -> tuple
     ((6, 3), ['d0 + -1', '-1*d0 + 4'])
     """
     shape = tuple(_padded(extent, *pad, x) for extent, pad in zip(x.shape, pads, strict=True))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    indices = tuple(axis_index(a.name) - before for a, (before, _) in zip(axes, pads, strict=True))
+    indices = tuple(index - before for index, (before, _) in zip(points(len(shape)), pads, strict=True))
     limits: list[Index] = []
     for index, extent, (before, behind) in zip(indices, x.shape, pads, strict=True):
         limits += [index] if before > 0 else []
         limits += [of_extent(extent) - 1 - index] if behind > 0 else []
     read = Access(x.name, indices, Guard(tuple(limits), value) if limits else None)
-    write = Access(result, tuple(axis_index(a.name) for a in axes))
-    operator = Operator(name, "pad", axes, (read,), write, Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
+    return map_of("pad", shape, [read], Load(0), x.dtype, name, result)
 
 
 def _padded(extent: Extent, before: int, behind: int, x: Tensor) -> Extent:

@@ -11,14 +11,14 @@ from functools import reduce
 from tilewright.errors import Undecided
 from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.builders.pad import pad
 from tilewright.graph.extents import Extent, cuts_between, largest_extent, least_extent, plus
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
 from tilewright.graph.shapes import are_known
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Operator, Tensor
 
 Pads = tuple[tuple[Extent, Extent], ...]
 """Per dimension: elements before and behind; negative ones are cut off."""
@@ -59,7 +59,6 @@ def _padded(
     x: Tensor, positions: list[Tensor], dynamic: tuple[int, ...], pads: Pads, value: float, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     shape = tuple(plus(extent, *pads[d]) if d in dynamic else extent for d, extent in enumerate(x.shape))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     reads = [Access(tensor.name, (axis_index(f"d{d}"),)) for d, tensor in zip(dynamic, positions, strict=True)]
     found = tuple(constant(0) if d in dynamic else axis_index(f"d{d}") for d in range(len(shape)))
     reads.append(Access(x.name, found, lookups=tuple((d, number) for number, d in enumerate(dynamic))))
@@ -72,6 +71,4 @@ def _padded(
     if limits:
         inside = reduce(lambda left, right: apply("logical_and", left, right), limits)
         body = apply("where", inside, body, Literal(value))
-    write = Access(result, tuple(axis_index(axis.name) for axis in axes))
-    operator = Operator(name, "pad", axes, tuple(reads), write, body, accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
+    return map_of("pad", shape, reads, body, x.dtype, name, result)

@@ -7,15 +7,15 @@ Online form: M. Milakov, N. Gimelshein, "Online normalizer calculation for softm
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.builders.elementwise import accumulator_of, axes_of, points
 from tilewright.graph.scalar import Load, Point, Previous, State, apply
 from tilewright.graph.shapes import normalize_axis
-from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Rescale, StateVariable, Tensor
+from tilewright.graph.types import Access, Operator, Reduction, Rescale, StateVariable, Tensor
 
 LOWEST = float(np.finfo(np.float32).min)
 """The maximum of nothing. It is finite, so that rows and blocks of -inf never meet `-inf - -inf`: their sum is 0."""
@@ -61,16 +61,19 @@ def softmax(x: Tensor, axis: int = -1, *, safe: bool = False, name: str, result:
     ([('d0', 'parallel'), ('d1', 'reduction')], (2, 5))
     """
     along = normalize_axis(axis, len(x.shape), where="softmax")
-    axes = tuple(
-        Axis(f"d{position}", extent, AxisKind.REDUCTION if position == along else AxisKind.PARALLEL)
-        for position, extent in enumerate(x.shape)
-    )
-    indices = tuple(axis_index(a.name) for a in axes)
-    reads = (Access(x.name, indices),)
-    write = Access(result, indices)
-    reduction = SAFE_ROW_SOFTMAX if safe else ROW_SOFTMAX
-    operator = Operator(name, "softmax", axes, reads, write, Load(0), reduction, accumulator_of(x.dtype))
-    return operator, Tensor(result, x.shape, x.dtype)
+    return over_rows("softmax", [x], (along,), SAFE_ROW_SOFTMAX if safe else ROW_SOFTMAX, name, result)
+
+
+def over_rows(
+    kind: str, operands: Sequence[Tensor], axes: Sequence[int], reduction: Reduction, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """A reduction of operands[0] along these dimensions that writes every point; the other operands have their extents."""
+    x, *parameters = operands
+    indices = points(len(x.shape))
+    reads = (Access(x.name, indices), *(Access(parameter.name, tuple(indices[d] for d in axes)) for parameter in parameters))
+    output = Tensor(result, x.shape, np.result_type(*(operand.dtype for operand in operands)).name)
+    write, accumulator = Access(result, indices), accumulator_of(output.dtype)
+    return Operator(name, kind, axes_of(x.shape, axes), reads, write, Load(0), reduction, accumulator), output
 
 
 def numpy_reference(x: Any, axis: int = -1, *, safe: bool = False) -> Any:

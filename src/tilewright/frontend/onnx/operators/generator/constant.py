@@ -13,11 +13,10 @@ from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import broadcast
+from tilewright.graph.builders.elementwise import broadcast, map_of
 from tilewright.graph.extents import least_extent
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.types import Tensor
 
 SMALL = 1024
 """Elements up to which a constant is stored instead of computed."""
@@ -83,16 +82,11 @@ class ConstantOfShape:
         number = element.reshape(-1)[:1]
         if number.dtype.kind in "iu" and abs(int(number[0])) > LARGEST_WHOLE_FLOAT64:
             return builder.record(broadcast, builder.constant(number), extents, kind="broadcast")
-        return builder.record(_full, extents, float(number[0]), element.dtype.name, kind="full")
+        dtype = element.dtype.name
+        return builder.record(map_of, "full", extents, (), Literal(float(number[0])), dtype, computed=dtype, kind="full")
 
     def _element(self) -> Any:
         return np.zeros(1, np.float32) if self.value is None else np.asarray(self.value)
-
-
-def _full(shape: Sequence[Extent], value: float, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    write = Access(result, tuple(axis_index(a.name) for a in axes))
-    return Operator(name, "full", axes, (), write, Literal(value), accumulator=dtype), Tensor(result, tuple(shape), dtype)
 
 
 define("Constant", Constant)

@@ -11,12 +11,11 @@ from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.conditions import compared_ahead
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, apply
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,12 +41,9 @@ class EyeLike:
 
 
 def _eye(x: Tensor, diagonal: int, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    indices = tuple(axis_index(a.name) for a in axes)
     is_on = compared_ahead("equal", AxisValue("d1"), AxisValue("d0"), diagonal)
     body = apply("where", is_on, Literal(1.0), Literal(0.0))
-    operator = Operator(name, "eye", axes, (), Access(result, indices), body, accumulator=accumulator_of(dtype))
-    return operator, Tensor(result, x.shape, dtype)
+    return map_of("eye", x.shape, (), body, dtype, name, result)
 
 
 define("EyeLike", EyeLike, since=9)

@@ -14,12 +14,11 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import inside
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor, planned_extent
+from tilewright.graph.types import Access, Guard, Operator, Tensor, planned_extent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,18 +64,14 @@ def _starts(shape: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
 
 
 def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(wanted))
-    indices = tuple(axis_index(f"d{d}") + constant(start) for d, start in enumerate(starts))
+    indices = tuple(index + constant(start) for index, start in zip(points(len(starts)), starts, strict=True))
     constraints = [
         constraint
         for d, (index, extent) in enumerate(zip(indices, x.shape, strict=True))
         for constraint in inside(index, planned_extent(extent), {f"d{d}": wanted[d]})
     ]
     read = Access(x.name, indices, Guard(tuple(constraints), 0.0) if constraints else None)
-    write = Access(result, tuple(axis_index(axis.name) for axis in axes))
-    return Operator(name, "crop", axes, (read,), write, Load(0), accumulator=accumulator_of(x.dtype)), Tensor(
-        result, wanted, x.dtype
-    )
+    return map_of("crop", wanted, [read], Load(0), x.dtype, name, result)
 
 
 define("CenterCropPad", CenterCropPad, since=18)

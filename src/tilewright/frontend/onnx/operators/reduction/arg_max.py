@@ -13,13 +13,12 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.reduce import combined
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.index import constant
-from tilewright.graph.scalar import AxisValue, Literal, Load, Point, State, apply
+from tilewright.graph.extents import largest_extent
+from tilewright.graph.scalar import AxisValue, Literal, Point, State, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, StateVariable, Tensor
+from tilewright.graph.types import Reduction, StateVariable, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +46,10 @@ class ArgExtreme:
         extent = x.shape[axis]
         if extent == 0:
             raise ShapeError("the extreme of no elements", where=f"ArgMax or ArgMin of {shape_text(x.shape)} along axis {axis}")
-        if (extent if isinstance(extent, int) else extent.high) > LARGEST_WHOLE:
+        if largest_extent(extent) > LARGEST_WHOLE:
             raise UnsupportedOperation(f"ArgMax or ArgMin along {extent} elements in generated code")
-        is_last = bool(self.select_last_index)
-        return builder.record(_position_of, self.function, x, axis, bool(self.keepdims), is_last, kind="position")
-
-
-def _position_of(
-    function: str, x: Tensor, axis: int, keepdims: bool, last: bool, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    """The position of the `maximum` or `minimum` along `axis`."""
-    axes = tuple(
-        Axis(f"d{d}", extent, AxisKind.REDUCTION if d == axis else AxisKind.PARALLEL) for d, extent in enumerate(x.shape)
-    )
-    indices = tuple(axis_index(a.name) for a in axes)
-    kept = [(constant(0), 1) if d == axis else (index, x.shape[d]) for d, index in enumerate(indices)]
-    kept = kept if keepdims else [pair for d, pair in enumerate(kept) if d != axis]
-    extent = x.shape[axis]
-    reduction = _extreme_and_position(function, f"d{axis}", extent if isinstance(extent, int) else extent.high, last)
-    write = Access(result, tuple(index for index, _ in kept))
-    operator = Operator(name, "position", axes, (Access(x.name, indices),), write, Load(0), reduction, accumulator_of(x.dtype))
-    return operator, Tensor(result, tuple(extent for _, extent in kept), "int64")
+        reduction = _extreme_and_position(self.function, f"d{axis}", largest_extent(extent), bool(self.select_last_index))
+        return builder.record(combined, "position", x, (axis,), bool(self.keepdims), reduction, "int64", kind="position")
 
 
 def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> Reduction:
@@ -75,12 +57,8 @@ def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> 
     is_nan = apply("not_equal", Point(), Point())
     is_extreme = apply("logical_or", apply("equal", Point(), State("extreme")), is_nan)
     nowhere = 0.0 if last else float(extent)
-    position = StateVariable(
-        "position",
-        nowhere,
-        apply("where", is_extreme, AxisValue(axis), Literal(nowhere)),
-        "maximum" if last else "minimum",
-    )
+    place = apply("where", is_extreme, AxisValue(axis), Literal(nowhere))
+    position = StateVariable("position", nowhere, place, "maximum" if last else "minimum")
     return Reduction((StateVariable("extreme", start, Point(), function), position), State("position"))
 
 

@@ -6,7 +6,7 @@ compiled.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
@@ -58,16 +58,13 @@ class Cumulate:
 def _cumulated(
     function: str, x: Tensor, axis: int, exclusive: bool, reverse: bool, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    outputs, taken = [axis_index(a.name) for a in axes], axis_index("k")
+    outputs, taken = points(len(x.shape)), axis_index("k")
     ahead: Index = taken - outputs[axis] if reverse else outputs[axis] - taken
     indices = tuple(taken if d == axis else index for d, index in enumerate(outputs))
     guard = Guard((ahead - 1 if exclusive else ahead,), 0.0 if function == "sum" else 1.0)
-    loops = (*axes, Axis("k", x.shape[axis], AxisKind.REDUCTION))
-    read, write = Access(x.name, indices, guard), Access(result, tuple(outputs))
-    kind = f"cum{function}"
-    operator = Operator(name, kind, loops, (read,), write, Load(0), REDUCTIONS[function], accumulator_of(x.dtype))
-    return operator, Tensor(result, x.shape, x.dtype)
+    operator, tensor = map_of(f"cum{function}", x.shape, [Access(x.name, indices, guard)], Load(0), x.dtype, name, result)
+    axes = (*operator.axes, Axis("k", x.shape[axis], AxisKind.REDUCTION))
+    return replace(operator, axes=axes, reduction=REDUCTIONS[function]), tensor
 
 
 define("CumSum", Cumulate, "sum", since=11)

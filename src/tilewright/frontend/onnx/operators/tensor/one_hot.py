@@ -11,12 +11,11 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import normalize_axis
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,25 +53,18 @@ def _is_hot(ids: Tensor, depth: int, axis: int = -1, *, name: str, result: str) 
     """
     place = normalize_axis(axis, len(ids.shape) + 1, "OneHot")
     shape = (*ids.shape[:place], depth, *ids.shape[place:])
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    read = Access(ids.name, tuple(axis_index(a.name) for d, a in enumerate(axes) if d != place))
+    read = Access(ids.name, tuple(index for d, index in enumerate(points(len(shape))) if d != place))
     position = AxisValue(f"d{place}")
     body = apply("equal", Load(0), position)
     if not ids.dtype.startswith("uint"):
         body = apply("logical_or", body, apply("equal", Load(0), apply("subtract", position, Literal(float(depth)))))
-    write = Access(result, tuple(axis_index(a.name) for a in axes))
-    operator = Operator(name, "is_hot", axes, (read,), write, body, accumulator=accumulator_of(ids.dtype))
-    return operator, Tensor(result, shape, "bool")
+    return map_of("is_hot", shape, [read], body, "bool", name, result, accumulator_of(ids.dtype))
 
 
 def _chosen(mask: Tensor, values: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """`values[1]` where a mask holds, else `values[0]`."""
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(mask.shape))
-    indices = tuple(axis_index(a.name) for a in axes)
-    reads = (Access(mask.name, indices), Access(values.name, (constant(0),)), Access(values.name, (constant(1),)))
-    body = apply("where", Load(0), Load(2), Load(1))
-    operator = Operator(name, "one_hot", axes, reads, Access(result, indices), body, accumulator=accumulator_of(values.dtype))
-    return operator, Tensor(result, mask.shape, values.dtype)
+    reads = [Access(mask.name, points(len(mask.shape))), *(Access(values.name, (constant(number),)) for number in range(2))]
+    return map_of("one_hot", mask.shape, reads, apply("where", Load(0), Load(2), Load(1)), values.dtype, name, result)
 
 
 define("OneHot", OneHot, since=9)

@@ -22,13 +22,10 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenated
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import broadcast
 from tilewright.graph.builders.pad import Pads, pad
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.index import constant
-from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Tensor
 
 MODES = ("constant", "reflect", "edge", "wrap")
 
@@ -144,19 +141,9 @@ def _run(builder: Builder, x: Tensor, axis: int, start: int, count: int, step: i
     """`count` positions from `start` on; those of step 0 are all the same."""
     if step == 0:
         slab = builder.slice(x, (slice(None),) * axis + (slice(start, start + 1),))
-        return builder.record(_repeated, slab, axis, count, kind="repeat")
+        return builder.record(broadcast, slab, (*x.shape[:axis], count, *x.shape[axis + 1 :]), kind="repeat")
     stop = start + step * count
     return builder.slice(x, (slice(None),) * axis + (slice(start, None if stop < 0 else stop, step),))
-
-
-def _repeated(x: Tensor, axis: int, count: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """A dimension of one element, that element so many times."""
-    shape = tuple(count if d == axis else extent for d, extent in enumerate(x.shape))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    indices = tuple(axis_index(a.name) for a in axes)
-    read = Access(x.name, tuple(constant(0) if d == axis else index for d, index in enumerate(indices)))
-    operator = Operator(name, "broadcast", axes, (read,), Access(result, indices), Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
 
 
 def _runs(extent: int, before: int, behind: int, mode: str) -> list[tuple[int, int, int]]:

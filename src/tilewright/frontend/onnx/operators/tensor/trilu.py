@@ -10,12 +10,11 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.conditions import SPREAD, compared_ahead
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +44,11 @@ def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) 
     >>> _triangle(Tensor("x", (3, 4)), 0, True, name="trilu", result="y")[1].shape
     (3, 4)
     """
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    indices = tuple(axis_index(a.name) for a in axes)
-    row, column = (AxisValue(a.name) for a in axes[-2:])
+    rank = len(x.shape)
+    row, column = AxisValue(f"d{rank - 2}"), AxisValue(f"d{rank - 1}")
     is_kept = compared_ahead("greater_equal" if upper else "less_equal", column, row, diagonal)
     body = apply("where", is_kept, Load(0), Literal(0.0))
-    operator = Operator(
-        name, "trilu", axes, (Access(x.name, indices),), Access(result, indices), body, accumulator=accumulator_of(x.dtype)
-    )
-    return operator, Tensor(result, x.shape, x.dtype)
+    return map_of("trilu", x.shape, [Access(x.name, points(rank))], body, x.dtype, name, result)
 
 
 define("Trilu", Trilu, since=14)
