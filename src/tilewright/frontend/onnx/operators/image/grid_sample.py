@@ -44,19 +44,6 @@ class GridSample:
         return _gathered(x, taps, self.padding_mode, bool(self.align_corners))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridSampleBefore20:
-    """The same, with the names of modes for images: bilinear and bicubic."""
-
-    align_corners: int = 0
-    mode: str = "bilinear"
-    padding_mode: str = "zeros"
-
-    def reference(self, x: Any, grid: Any) -> Any:
-        sample = GridSample(align_corners=self.align_corners, mode=self.mode, padding_mode=self.padding_mode)
-        return sample.reference(x, grid)
-
-
 def _place(position: Any, extent: int, align_corners: bool) -> Any:
     """A position from -1 to 1 in elements."""
     return (position + 1) / 2 * (extent - 1) if align_corners else ((position + 1) * extent - 1) / 2
@@ -111,5 +98,4 @@ def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_cor
     return np.asarray(np.moveaxis(total, -1, 1), x.dtype)
 
 
-define("GridSample", GridSampleBefore20, since=16)
-define("GridSample", GridSample, since=20)
+define("GridSample", GridSample, since=16)

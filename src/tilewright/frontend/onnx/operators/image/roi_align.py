@@ -59,25 +59,10 @@ class RoiAlign:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoiAlignBefore16:
+class RoiAlignBefore16(RoiAlign):
     """The same without a shift of half a pixel."""
 
-    mode: str = "avg"
-    output_height: int = 1
-    output_width: int = 1
-    sampling_ratio: int = 0
-    spatial_scale: float = 1.0
-
-    def reference(self, x: Any, rois: Any, batch_indices: Any) -> Any:
-        layer = RoiAlign(
-            coordinate_transformation_mode="output_half_pixel",
-            mode=self.mode,
-            output_height=self.output_height,
-            output_width=self.output_width,
-            sampling_ratio=self.sampling_ratio,
-            spatial_scale=self.spatial_scale,
-        )
-        return layer.reference(x, rois, batch_indices)
+    coordinate_transformation_mode: str = "output_half_pixel"
 
 
 def _samples(start: Any, stop: Any, bins: int, ratio: int, half: bool) -> Any:

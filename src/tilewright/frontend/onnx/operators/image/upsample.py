@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Any
 
 import numpy as np
@@ -23,31 +22,17 @@ class ResizeBefore11:
     mode: str = "nearest"
 
     def reference(self, x: Any, scales: Any) -> Any:
-        return UpsampleBefore9(mode=self.mode, scales=np.reshape(scales, -1).tolist()).reference(x)
+        found = resamplings(x.shape, None, (np.reshape(scales, -1).tolist(), None, None), "stretch", self._mode())
+        return resized(x, found, self._mode(), 0.0)
 
     def lower(self, builder: Builder, x: Tensor, scales: Tensor) -> Tensor:
         known = builder.constant_value(scales).reshape(-1).tolist()
-        return UpsampleBefore9(mode=self.mode, scales=known).lower(builder, x)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UpsampleBefore9:
-    """The same, with scales that are attributes."""
-
-    mode: str = "nearest"
-    scales: Sequence[float]
-
-    def reference(self, x: Any) -> Any:
-        found = resamplings(x.shape, None, (list(self.scales), None, None), "stretch", self._mode())
-        return resized(x, found, self._mode(), 0.0)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return resampled(builder, x, None, (list(self.scales), None), "stretch", self._mode())
+        return resampled(builder, x, None, (known, None), "stretch", self._mode())
 
     def _mode(self) -> Mode:
         return Mode(self.mode, "asymmetric", BEFORE_11)
 
 
 define("Resize", ResizeBefore11, since=10)
-define("Upsample", UpsampleBefore9, since=7)
+define("Upsample", ResizeBefore11, since=7, by_attribute={"scales": MISSING})
 define("Upsample", ResizeBefore11, since=9)

@@ -59,25 +59,16 @@ class BatchNormalization:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BatchNormalizationBefore9:
+class BatchNormalizationBefore9(BatchNormalization):
     """Inference, of channels."""
 
-    epsilon: float = 1e-5
-    momentum: float = 0.9
     is_test: int = 1
     spatial: int = 1
 
-    def reference(self, x: Any, scale: Any, bias: Any, mean: Any, var: Any) -> Any:
-        return self._newer().reference(x, scale, bias, mean, var)
-
-    def lower(self, builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor) -> Any:
-        return self._newer().lower(builder, x, scale, bias, mean, var)
-
-    def _newer(self) -> BatchNormalization:
+    def __post_init__(self) -> None:
         if not self.spatial:
             text = "a batch norm of every element on its own"
             raise UnsupportedOperation(text, where="BatchNormalization", hint="export opset 9")
-        return BatchNormalization(epsilon=self.epsilon)
 
 
 def _normalized(x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon: float) -> Any:

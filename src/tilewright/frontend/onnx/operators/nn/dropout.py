@@ -37,20 +37,6 @@ class Dropout:
         return _unchanged(builder, x, self.output_count)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropoutBefore12:
-    """The operand, and that all of it is kept."""
-
-    ratio: float = 0.5
-    output_count: int = 1
-
-    def reference(self, x: Any) -> Any:
-        return (x, np.ones(x.shape, bool)) if self.output_count > 1 else x
-
-    def lower(self, builder: Builder, x: Tensor) -> Any:
-        return _unchanged(builder, x, self.output_count)
-
-
 def _unchanged(builder: Builder, x: Tensor, output_count: int) -> Any:
     """The operand, and a mask if it is asked for."""
     if output_count < 2:
@@ -61,5 +47,5 @@ def _unchanged(builder: Builder, x: Tensor, output_count: int) -> Any:
     return x, builder.constant(np.ones(extents, bool))
 
 
-define("Dropout", DropoutBefore12, since=7)
+define("Dropout", Dropout, since=7, by_attribute={"ratio": 0.5})
 define("Dropout", Dropout, since=12, is_random=True)

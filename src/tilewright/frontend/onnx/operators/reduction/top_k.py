@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import Any
 
 import numpy as np
@@ -33,16 +33,5 @@ class TopK:
         return np.take_along_axis(x, chosen, axis), chosen.astype(np.int64)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TopKBefore10:
-    """The largest, as many as an attribute says."""
-
-    k: int
-    axis: int = -1
-
-    def reference(self, x: Any) -> Any:
-        return TopK(axis=self.axis).reference(x, self.k)
-
-
-define("TopK", TopKBefore10)
+define("TopK", TopK, by_attribute={"k": MISSING})
 define("TopK", TopK, since=10)

@@ -25,27 +25,14 @@ from tilewright.graph.shapes import normalize_axis
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DFT:
-    """The transform in `dft_length` points along an axis, by default the last one before the parts."""
+    """In `dft_length` points along an axis, by default the last one before the parts; one-sided: of or to real numbers."""
 
     inverse: int = 0
     onesided: int = 0
 
     def reference(self, x: Any, dft_length: Any = None, axis: Any = None) -> Any:
-        along = -2 if axis is None else int(np.asarray(axis).item())
-        return DFTBefore20(axis=along, inverse=self.inverse, onesided=self.onesided).reference(x, dft_length)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DFTBefore20:
-    """The transform along an axis that an attribute names; one-sided: of or to real numbers, half the spectrum."""
-
-    axis: int = 1
-    inverse: int = 0
-    onesided: int = 0
-
-    def reference(self, x: Any, dft_length: Any = None) -> Any:
         check_parts(x, "DFT")
-        along = normalize_axis(self.axis, np.ndim(x), where="DFT")
+        along = normalize_axis(-2 if axis is None else int(np.asarray(axis).item()), np.ndim(x), where="DFT")
         if along == np.ndim(x) - 1:
             raise ShapeError("the last axis holds real and imaginary parts", where="DFT")
         length = None if dft_length is None else positive_integer(dft_length, "DFT")
@@ -57,5 +44,5 @@ class DFTBefore20:
         return pairs((np.fft.ifft if self.inverse else np.fft.fft)(complex_numbers(x), length, axis=along), x.dtype)
 
 
-define("DFT", DFTBefore20, since=17)
+define("DFT", DFT, since=17, by_attribute={"axis": 1})
 define("DFT", DFT, since=20)

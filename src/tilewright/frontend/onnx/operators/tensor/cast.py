@@ -68,19 +68,6 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CastBefore19:
-    """The same elements in another type."""
-
-    to: int
-
-    def reference(self, x: Any) -> Any:
-        return Cast(to=self.to).reference(x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return Cast(to=self.to).lower(builder, x)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CastLike:
     """The same elements in the type of a second operand."""
 
@@ -115,7 +102,6 @@ def _bits(dtype: np.dtype[Any]) -> int:
     return int(digits) if digits in ("2", "4") else 4 if dtype.name.startswith("float4") else dtype.itemsize * 8
 
 
-define("Cast", CastBefore19, since=6)
-define("Cast", Cast, since=19)
+define("Cast", Cast, since=6)
 define("CastLike", CastLike, since=15)
 define("BitCast", BitCast, since=26)

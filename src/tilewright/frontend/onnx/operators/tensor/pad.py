@@ -11,7 +11,7 @@ All but wrapping are pieces along the axis, in which the index is affine; genera
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -36,38 +36,16 @@ class Pad:
 
     mode: str = "constant"
 
-    def reference(self, x: Any, pads: Any, constant_value: Any = None, axes: Any = None) -> Any:
+    def reference(self, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
         chosen = None if axes is None else np.asarray(axes).tolist()
-        return _padded(x, _pads(np.asarray(pads).tolist(), chosen, x.ndim), constant_value, _checked(self.mode))
+        return _padded(x, _pads(np.asarray(pads).tolist(), chosen, x.ndim), value, _checked(self.mode))
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        pads: Tensor,
-        constant_value: Tensor | None = None,
-        axes: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Tensor:
         mode = _checked(self.mode)
         amounts = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
-        is_needed = mode == "constant" and constant_value is not None and any(map(any, amounts))
-        value = builder.constant_value(constant_value).reshape(-1)[0] if is_needed and constant_value is not None else 0
-        return _lowered(builder, x, amounts, value, mode)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PadBefore11:
-    """By numbers of elements that an attribute gives."""
-
-    pads: Sequence[int]
-    mode: str = "constant"
-    value: float = 0.0
-
-    def reference(self, x: Any) -> Any:
-        return _padded(x, _pads(self.pads, None, x.ndim), np.asarray(self.value, x.dtype), _checked(self.mode))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return _lowered(builder, x, _pads(self.pads, None, len(x.shape)), self.value, _checked(self.mode))
+        is_needed = mode == "constant" and any(map(any, amounts))
+        fill = 0 if value is None or not is_needed else builder.constant_value(value).reshape(-1)[0]
+        return _lowered(builder, x, amounts, fill, mode)
 
 
 def _pads(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> Pads:
@@ -81,14 +59,14 @@ def _pads(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> Pads:
     return tuple(found)
 
 
-def _padded(x: Any, pads: Pads, constant_value: Any, mode: str) -> Any:
+def _padded(x: Any, pads: Pads, value: Any, mode: str) -> Any:
     where = f"Pad of {x.shape}"
     check_size([extent + sum(ends) for extent, ends in zip(x.shape, pads, strict=True)], where)
     cut = x[tuple(slice(max(0, -a), extent - max(0, -b)) for (a, b), extent in zip(pads, x.shape, strict=True))]
     grown = [(max(0, before), max(0, behind)) for before, behind in pads]
     if mode == "constant":
         empty = np.zeros((), x.dtype) if x.dtype != object else ""
-        return np.pad(cut, grown, constant_values=empty if constant_value is None else np.asarray(constant_value).reshape(()))
+        return np.pad(cut, grown, constant_values=empty if value is None else np.asarray(value).reshape(()))
     if any(sum(ends) and not extent for ends, extent in zip(grown, cut.shape, strict=True)):
         raise ShapeError("nothing to continue", where=where)
     return np.pad(cut, grown, mode=mode)  # type: ignore[call-overload]
@@ -173,5 +151,5 @@ def _checked(mode: Any) -> str:
     return name
 
 
-define("Pad", PadBefore11, since=2)
+define("Pad", Pad, since=2, by_attribute={"pads": MISSING, "value": 0.0})
 define("Pad", Pad, since=11)

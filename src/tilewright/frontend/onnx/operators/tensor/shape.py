@@ -29,16 +29,6 @@ class Shape:
         return _of_extents(builder, x.shape[self.start : self.end])
 
 
-class ShapeBefore15:
-    """All extents."""
-
-    def reference(self, x: Any) -> Any:
-        return Shape().reference(x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return Shape().lower(builder, x)
-
-
 class Size:
     """The number of elements."""
 
@@ -62,6 +52,5 @@ def _of_extents(builder: Builder, values: Sequence[Extent]) -> Tensor:
     return builder.run_time_constant(array, "int64")
 
 
-define("Shape", ShapeBefore15)
-define("Shape", Shape, since=15)
+define("Shape", Shape)
 define("Size", Size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
@@ -37,22 +37,6 @@ class Slice:
         )
         key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
         return x if all(part == slice(None) for part in key) else builder.slice(x, key)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceBefore10:
-    """Ranges that attributes give."""
-
-    starts: Sequence[int]
-    ends: Sequence[int]
-    axes: Sequence[int] | None = None
-
-    def reference(self, x: Any) -> Any:
-        return x[_key(x.shape, self.starts, self.ends, self.axes, None)]
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """An index change."""
-        return builder.slice(x, _key(x.shape, self.starts, self.ends, self.axes, None))
 
 
 def _range(start: int, stop: int, step: int, extent: int) -> slice:
@@ -107,5 +91,5 @@ def _whole(value: Extent) -> int:
     return value
 
 
-define("Slice", SliceBefore10)
+define("Slice", Slice, by_attribute={"starts": MISSING, "ends": MISSING, "axes": None})
 define("Slice", Slice, since=10)

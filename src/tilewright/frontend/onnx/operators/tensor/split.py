@@ -12,7 +12,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Extent, Tensor
+from tilewright.graph.types import Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,50 +24,28 @@ class Split:
     output_count: int = 1
 
     def reference(self, x: Any, split: Any = None) -> Any:
-        return _split(x, self.axis, None if split is None else [int(size) for size in split], self._count())
+        axis = normalize_axis(self.axis, x.ndim, "Split")
+        sizes = None if split is None else [int(size) for size in split]
+        parts = split_sizes(x.shape[axis], sizes, self._count(), f"Split of {x.shape}")
+        return tuple(np.split(x, np.cumsum(parts)[:-1], axis=axis))
 
     def lower(self, builder: Builder, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
         """One slice for every part."""
-        return _lowered(builder, x, self.axis, None if split is None else builder.integers(split), self._count())
+        axis = normalize_axis(self.axis, len(x.shape), "Split")
+        extent = x.shape[axis]
+        if not isinstance(extent, int):
+            raise UnsupportedOperation(f"Split along {extent}, which is known at run time")
+        given = None if split is None else builder.integers(split)
+        sizes = None if given is None else [size for size in given if isinstance(size, int)]
+        if given is not None and sizes is not None and len(sizes) < len(given):
+            raise UnsupportedOperation("Split into parts whose extents are known at run time")
+        parts = split_sizes(extent, sizes, self._count(), f"Split of {shape_text(x.shape)}")
+        ends = np.cumsum(parts).tolist()
+        keys = [(slice(None),) * axis + (slice(end - size, end),) for end, size in zip(ends, parts, strict=True)]
+        return tuple(builder.slice(x, key) for key in keys)
 
     def _count(self) -> int:
         return self.num_outputs or self.output_count
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitBefore13:
-    """Parts of extents that an attribute gives, or equal ones."""
-
-    axis: int = 0
-    split: Sequence[int] | None = None
-    output_count: int = 1
-
-    def reference(self, x: Any) -> Any:
-        return _split(x, self.axis, self.split, self.output_count)
-
-    def lower(self, builder: Builder, x: Tensor) -> tuple[Tensor, ...]:
-        """One slice for every part."""
-        return _lowered(builder, x, self.axis, self.split, self.output_count)
-
-
-def _split(x: Any, axis: int, sizes: Sequence[int] | None, count: int) -> Any:
-    axis = normalize_axis(axis, x.ndim, "Split")
-    parts = split_sizes(x.shape[axis], sizes, count, f"Split of {x.shape}")
-    return tuple(np.split(x, np.cumsum(parts)[:-1], axis=axis))
-
-
-def _lowered(builder: Builder, x: Tensor, axis: int, given: Sequence[Extent] | None, count: int) -> tuple[Tensor, ...]:
-    axis = normalize_axis(axis, len(x.shape), "Split")
-    extent = x.shape[axis]
-    if not isinstance(extent, int):
-        raise UnsupportedOperation(f"Split along {extent}, which is known at run time")
-    sizes = None if given is None else [size for size in given if isinstance(size, int)]
-    if given is not None and sizes is not None and len(sizes) < len(given):
-        raise UnsupportedOperation("Split into parts whose extents are known at run time")
-    parts = split_sizes(extent, sizes, count, f"Split of {shape_text(x.shape)}")
-    ends = np.cumsum(parts).tolist()
-    keys = [(slice(None),) * axis + (slice(end - size, end),) for end, size in zip(ends, parts, strict=True)]
-    return tuple(builder.slice(x, key) for key in keys)
 
 
 def split_sizes(extent: int, sizes: Sequence[int] | None, count: int, where: str) -> tuple[int, ...]:
@@ -86,5 +64,5 @@ def split_sizes(extent: int, sizes: Sequence[int] | None, count: int, where: str
     return tuple(max(0, min(part, extent - number * part)) for number in range(count))
 
 
-define("Split", SplitBefore13, since=2)
+define("Split", Split, since=2, by_attribute={"split": None})
 define("Split", Split, since=13)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
@@ -26,20 +26,6 @@ class Squeeze:
         return builder.reshape(x, _squeezed(x.shape, None if axes is None else builder.integers(axes)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SqueezeBefore13:
-    """Without the named dimensions, or without all of extent 1."""
-
-    axes: Sequence[int] | None = None
-
-    def reference(self, x: Any) -> Any:
-        return np.reshape(x, _squeezed(x.shape, self.axes))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """An index change."""
-        return builder.reshape(x, _squeezed(x.shape, self.axes))
-
-
 class Unsqueeze:
     """New dimensions of extent 1 at the places `axes` of the result."""
 
@@ -49,20 +35,6 @@ class Unsqueeze:
     def lower(self, builder: Builder, x: Tensor, axes: Tensor) -> Tensor:
         """An index change."""
         return builder.reshape(x, _unsqueezed(x.shape, builder.integers(axes)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnsqueezeBefore13:
-    """New dimensions of extent 1 at the places `axes` of the result."""
-
-    axes: Sequence[int]
-
-    def reference(self, x: Any) -> Any:
-        return np.reshape(x, _unsqueezed(x.shape, self.axes))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """An index change."""
-        return builder.reshape(x, _unsqueezed(x.shape, self.axes))
 
 
 def _squeezed(shape: Sequence[Extent], axes: Sequence[Any] | None) -> tuple[Extent, ...]:
@@ -87,7 +59,7 @@ def _unsqueezed(shape: Sequence[Extent], axes: Sequence[Any]) -> tuple[Extent, .
     return tuple(1 if axis in chosen else next(extents) for axis in range(rank))
 
 
-define("Squeeze", SqueezeBefore13)
+define("Squeeze", Squeeze, by_attribute={"axes": None})
 define("Squeeze", Squeeze, since=13)
-define("Unsqueeze", UnsqueezeBefore13)
+define("Unsqueeze", Unsqueeze, by_attribute={"axes": MISSING})
 define("Unsqueeze", Unsqueeze, since=13)
