@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.activation.over_rows import OverRows
-from tilewright.frontend.onnx.operators.precision import in_operand_type
+from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.log_softmax import log_softmax
 from tilewright.graph.types import Tensor

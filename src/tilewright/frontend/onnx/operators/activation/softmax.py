@@ -7,7 +7,7 @@ from typing import Any
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.activation.over_rows import OverRows
-from tilewright.frontend.onnx.operators.precision import in_operand_type
+from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.softmax import numpy_reference
 from tilewright.graph.types import Tensor

@@ -20,6 +20,7 @@ import numpy as np
 from tilewright.errors import InvalidModel, Undecided
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather
 from tilewright.graph.builders.nbits_matmul import (
@@ -65,7 +66,8 @@ class MatMulNBits:
     bits: int = 4
     accuracy_level: int = 0
 
-    def reference(self, a: Any, b: Any, scales: Any, zero_points: Any = None, g_idx: Any = None, bias: Any = None) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        a, b, scales, zero_points, g_idx, bias = completed(operands, 6)
         self._check(a, b, scales, zero_points, g_idx, bias)
         block = np.arange(self.K) // self.block_size if g_idx is None else self._checked_blocks(g_idx)
         numbers = self._numbers(b).reshape(self.N, -1)[:, : self.K].astype(np.float32)
@@ -75,17 +77,9 @@ class MatMulNBits:
         product = np.matmul(self._reference_rows(rows) if self._is_rounded and g_idx is None else rows, weights.T)
         return (product if bias is None else product + bias.astype(np.float32)).astype(a.dtype)
 
-    def lower(
-        self,
-        builder: Builder,
-        a: Tensor,
-        b: Tensor,
-        scales: Tensor,
-        zero_points: Tensor | None = None,
-        g_idx: Tensor | None = None,
-        bias: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """An operator that unpacks constant weights at every row, or a product with weights that are unpacked before."""
+        a, b, scales, zero_points, g_idx, bias = completed(operands, 6)
         self._check(a, b, scales, zero_points, g_idx, bias)
         rows = builder.reshape(builder.cast(a, "float32"), (times(*a.shape[:-1]), self.K))
         if g_idx is None:

@@ -6,6 +6,7 @@ follows is float32, in other orders of summation than onnxruntime's; masked scor
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,7 @@ from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.matmul_integer_to_float import MatMulIntegerToFloat
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT, check_operand
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.softmax import numpy_reference as softmax
 from tilewright.graph.scalar import Literal, Load, apply
@@ -42,58 +44,37 @@ class QAttention:
     unidirectional: int = 0
     output_count: int = 1
 
-    def reference(
-        self,
-        x: Any,
-        weight: Any,
-        bias: Any,
-        x_scale: Any,
-        weight_scale: Any,
-        mask_index: Any = None,
-        x_zero: Any = None,
-        weight_zero: Any = None,
-        past: Any = None,
-    ) -> Any:
-        self._check(x, weight, x_scale, weight_scale, mask_index, x_zero, weight_zero, past)
+    def reference(self, *operands: Any) -> Any:
+        self._check(operands)
+        x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
         joint = MatMulIntegerToFloat().reference(x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
         batch, steps, _ = x.shape
         parts = joint.reshape(batch, steps, 3, self.num_heads, -1).transpose(2, 0, 3, 1, 4)
         scores = np.matmul(parts[0], np.swapaxes(parts[1], -1, -2)) * np.float32(self._factor(parts.shape[-1]))
         if self.unidirectional:
             scores = np.where(np.tri(steps, dtype=bool), scores, np.float32(_MASKED))
-        if mask_index is not None:
-            scores = scores + self._mask(mask_index, steps)[:, None, None, :]
+        if mask is not None:
+            scores = scores + self._mask(mask, steps)[:, None, None, :]
         mixed = np.matmul(softmax(scores, -1), parts[2])
         return mixed.transpose(0, 2, 1, 3).reshape(batch, steps, -1)
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        weight: Tensor,
-        bias: Tensor,
-        x_scale: Tensor,
-        weight_scale: Tensor,
-        mask_index: Tensor | None = None,
-        x_zero: Tensor | None = None,
-        weight_zero: Tensor | None = None,
-        past: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """A product of bytes, and attention."""
-        self._check(x, weight, x_scale, weight_scale, mask_index, x_zero, weight_zero, past, builder)
-        if not are_known(x.shape) or self.unidirectional or (mask_index is not None and len(mask_index.shape) != 2):
+        self._check(operands, builder)
+        x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
+        if not are_known(x.shape) or self.unidirectional or (mask is not None and len(mask.shape) != 2):
             raise UnsupportedOperation("QAttention of this mask, or of run-time extents, has no lowering")
         joint = MatMulIntegerToFloat().lower(builder, x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
         batch, steps, _ = x.shape
-        width = int(weight.shape[1]) // (3 * self.num_heads)  # type: ignore[arg-type]
+        width = weight.shape[1] // (3 * self.num_heads)
         split = builder.reshape(joint, (batch, steps, 3, self.num_heads, width))
         query, key, value = (builder.slice(split, (slice(None), slice(None), part)) for part in range(3))
         products = builder.einsum("bqhd,bkhd->bhqk", query, key)
         scaled = apply("multiply", Load(0), Literal(float(np.float32(self._factor(width)))))
-        if mask_index is None:
+        if mask is None:
             scores = builder.body(scaled, products, kind="scale")
         else:
-            kept = builder.reshape(builder.cast(mask_index, "float32"), (batch, 1, 1, steps))
+            kept = builder.reshape(builder.cast(mask, "float32"), (batch, 1, 1, steps))
             masked = apply("multiply", apply("subtract", Literal(1.0), Load(1)), Literal(self.mask_filter_value))
             scores = builder.body(apply("add", scaled, masked), products, kept, kind="mask")
         mixed = builder.einsum("bhqk,bkhd->bqhd", builder.softmax(scores, -1), value)
@@ -107,19 +88,9 @@ class QAttention:
         kept = mask if mask.ndim == 2 else np.arange(steps) < mask[:, None]
         return (1 - kept.astype(np.float32)) * np.float32(self.mask_filter_value)
 
-    def _check(
-        self,
-        x: Any,
-        weight: Any,
-        x_scale: Any,
-        weight_scale: Any,
-        mask: Any,
-        x_zero: Any,
-        weight_zero: Any,
-        past: Any,
-        builder: Builder | None = None,
-    ) -> None:
+    def _check(self, operands: Sequence[Any], builder: Builder | None = None) -> None:
         """Raise `InvalidModel` for operands that do not fit, `UnsupportedOperation` for those that are not known here."""
+        x, weight, _, x_scale, weight_scale, mask, x_zero, weight_zero, past = completed(operands, 9)
         known = None if builder is None else builder.known
         if len(x.shape) != 3 or len(weight.shape) != 2 or weight.shape[0] != x.shape[2]:
             text = f"an input of {shape_text(x.shape)} and a weight of {shape_text(weight.shape)}"

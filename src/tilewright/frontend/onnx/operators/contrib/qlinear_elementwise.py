@@ -8,6 +8,7 @@ step apart.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +24,7 @@ from tilewright.frontend.onnx.operators.contrib.parameters import (
     requantised,
 )
 from tilewright.frontend.onnx.operators.contrib.quantised_function import QuantisedFunction
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.special_functions import sigmoid
@@ -36,35 +38,27 @@ class QLinearBinary:
     name: str
     function: str
 
-    def reference(
-        self, a: Any, a_scale: Any, a_zero: Any, b: Any, b_scale: Any, b_zero: Any, c_scale: Any, c_zero: Any = None
-    ) -> Any:
-        check_operand(self.name, "A", a.dtype, a_scale, a_zero)
-        check_operand(self.name, "B", b.dtype, b_scale, b_zero)
-        check_operand(self.name, "C", a.dtype, c_scale, c_zero, divides=True)
+    def reference(self, *operands: Any) -> Any:
+        self._check(operands)
+        a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero = completed(operands, 8)
         values = getattr(np, self.function)(dequantised(a, a_scale, a_zero), dequantised(b, b_scale, b_zero))
         return requantised(values, c_scale, c_zero, a.dtype)
 
-    def lower(
-        self,
-        builder: Builder,
-        a: Tensor,
-        a_scale: Tensor,
-        a_zero: Tensor | None,
-        b: Tensor,
-        b_scale: Tensor,
-        b_zero: Tensor | None,
-        c_scale: Tensor,
-        c_zero: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """One map."""
-        check_operand(self.name, "A", a.dtype, a_scale, a_zero, known=builder.known)
-        check_operand(self.name, "B", b.dtype, b_scale, b_zero, known=builder.known)
-        check_operand(self.name, "C", a.dtype, c_scale, c_zero, divides=True, known=builder.known)
+        self._check(operands, builder.known)
+        a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero = completed(operands, 8)
         left, left_operands = lowered_dequantised(builder, a, a_scale, a_zero, 0)
         right, right_operands = lowered_dequantised(builder, b, b_scale, b_zero, len(left_operands))
         body = apply(self.function, left, right)
         return lowered_requantised(builder, body, (*left_operands, *right_operands), c_scale, c_zero, a.dtype)
+
+    def _check(self, operands: Sequence[Any], known: Mapping[str, np.ndarray] | None = None) -> None:
+        """Raise `InvalidModel` for parameters that do not fit."""
+        a, a_scale, a_zero, b, b_scale, b_zero, c_scale, c_zero = completed(operands, 8)
+        check_operand(self.name, "A", a.dtype, a_scale, a_zero, known=known)
+        check_operand(self.name, "B", b.dtype, b_scale, b_zero, known=known)
+        check_operand(self.name, "C", a.dtype, c_scale, c_zero, divides=True, known=known)
 
 
 class QLinearSigmoid(QuantisedFunction):

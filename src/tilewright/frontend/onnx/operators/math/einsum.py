@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.precision import in_operand_type
+from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.diagonals import without_diagonals
 from tilewright.graph.builders.einsum import Subscripts, einsum, pairwise, parse

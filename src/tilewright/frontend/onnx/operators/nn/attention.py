@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
@@ -41,16 +42,8 @@ class Attention:
     softmax_precision: int | None = None
     output_count: int = 1
 
-    def reference(
-        self,
-        q: Any,
-        k: Any,
-        v: Any,
-        attn_mask: Any = None,
-        past_key: Any = None,
-        past_value: Any = None,
-        nonpad_kv_seqlen: Any = None,
-    ) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
         self._check_forms(past_key, past_value)
         dtype, is_packed = q.dtype, q.ndim == 3
         q, k, v = _apart(q, self.q_num_heads), _apart(k, self.kv_num_heads), _apart(v, self.kv_num_heads)
@@ -71,18 +64,9 @@ class Attention:
         stage = (scores, capped, biased, shares)[self.qk_matmul_output_mode]
         return (result, k, v, stage.astype(dtype))[: self.output_count]
 
-    def lower(
-        self,
-        builder: Builder,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        attn_mask: Tensor | None = None,
-        past_key: Tensor | None = None,
-        past_value: Tensor | None = None,
-        nonpad_kv_seqlen: Tensor | None = None,
-    ) -> tuple[Tensor, ...]:
+    def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """The composition of `graph/builders/attention.py`, behind index changes and concatenations."""
+        q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
         self._check_forms(past_key, past_value)
         packed = q.shape if len(q.shape) == 3 else None
         heads = (self.q_num_heads, self.kv_num_heads, self.kv_num_heads)

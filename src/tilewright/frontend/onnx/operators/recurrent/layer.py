@@ -15,6 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.recurrent.activations import Function, activation_functions, activation_names
 from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     Parameters,
@@ -63,26 +64,25 @@ class RecurrentLayer(ABC):
     layout: int = 0
 
     gates: ClassVar[int]
+    state_count: ClassVar[int] = 1
     default_activations: ClassVar[tuple[str, ...]]
     adds_biases_apart: ClassVar[bool] = False
     """Whether lowered steps add the recurrent bias themselves."""
 
-    def reference(self, x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None) -> Any:
-        return self.run(x, w, r, b, sequence_lens, (initial_h,))
+    def reference(self, *operands: Any) -> Any:
+        x, w, r, b, lengths, first, p = self._operands(operands)
+        return self.run(x, w, r, b, lengths, first, p)
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        b: Tensor | None = None,
-        sequence_lens: Tensor | None = None,
-        initial_h: Tensor | None = None,
-    ) -> tuple[Tensor, ...]:
+    def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """A few operators for every step."""
-        parameters = Parameters(bias=b, states=(initial_h,), lengths=sequence_lens)
+        x, w, r, b, lengths, first, p = self._operands(operands)
+        parameters = Parameters(bias=b, states=first, lengths=lengths, peepholes=p)
         return self.lowered(builder, x, w, r, parameters, partial(products_of_floats, builder, w, r))
+
+    def _operands(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """X, W, R, B, the lengths of sequences, the first states, and peepholes; None for what is left out."""
+        *others, hidden, memory, p = completed(operands, 8)
+        return *others, (hidden, memory)[: self.state_count], p
 
     @abstractmethod
     def cell(self, way: Direction) -> Cell:

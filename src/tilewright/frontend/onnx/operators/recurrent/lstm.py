@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,11 +15,9 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, RecurrentLayer, State
 from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     Operands,
-    Parameters,
     States,
     Way,
     parts,
-    products_of_floats,
     total,
 )
 from tilewright.graph.builders.builder import Builder
@@ -35,36 +32,8 @@ class LSTM(RecurrentLayer):
     input_forget: int = 0
 
     gates: ClassVar[int] = 4
+    state_count: ClassVar[int] = 2
     default_activations: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
-
-    def reference(
-        self,
-        x: Any,
-        w: Any,
-        r: Any,
-        b: Any = None,
-        sequence_lens: Any = None,
-        initial_h: Any = None,
-        initial_c: Any = None,
-        p: Any = None,
-    ) -> Any:
-        return self.run(x, w, r, b, sequence_lens, (initial_h, initial_c), p)
-
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        b: Tensor | None = None,
-        sequence_lens: Tensor | None = None,
-        initial_h: Tensor | None = None,
-        initial_c: Tensor | None = None,
-        p: Tensor | None = None,
-    ) -> tuple[Tensor, ...]:
-        """A product and two maps for every step."""
-        parameters = Parameters(bias=b, states=(initial_h, initial_c), lengths=sequence_lens, peepholes=p)
-        return self.lowered(builder, x, w, r, parameters, partial(products_of_floats, builder, w, r))
 
     def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
         hidden, memory = states

@@ -1,8 +1,11 @@
-"""Precision of reference implementations: short floating-point numbers are computed in float32, as in kernels, and rounded."""
+"""Operands of reference implementations and lowerings: those left out, and short floating-point numbers.
+
+Reference implementations compute short floating-point numbers in float32, as kernels do, and round the result.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -28,3 +31,12 @@ def in_operand_type(reference: Callable[..., Any]) -> Callable[..., Any]:
             return np.asarray(reference(self, widened(x), *map(widened, operands))).astype(x.dtype)
 
     return evaluate
+
+
+def completed(operands: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """The operands of an operator that takes so many, None for those left out at the end.
+
+    >>> completed(["x", "scale"], 3)
+    ('x', 'scale', None)
+    """
+    return (*operands, *(None,) * (count - len(operands)))
