@@ -26,11 +26,10 @@ from tilewright.frontend.tracing.window_arguments import (
     space,
 )
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.convolution import Layouts, convolution, padded_convolution
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolved
 from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
-from tilewright.graph.builders.convolutions.windows import Window
-from tilewright.graph.shapes import Shape, are_known, divisors_of, shape_text
+from tilewright.graph.shapes import Shape, divisors_of, shape_text
 from tilewright.graph.types import Tensor
 
 
@@ -240,15 +239,10 @@ def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> An
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
     _check_taps(given, tuple(kernel))
     arguments = WindowArguments(given.what, tuple(kernel), steps, apart, padding)
-    extents, layouts = given.extents()[2:], given.layouts
-    window = (arguments.window if are_known(extents) else arguments.padded_window)(extents)
+    window = arguments.windows(given.extents()[2:])
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
-        if isinstance(window, Window):
-            y = builder.record(convolution, x, w, window, given.groups, layouts, kind="conv")
-        else:
-            y = padded_convolution(builder, x, w, window, given.groups, layouts)
-        return _with_bias(builder, y, bias, given.layouts.result[1])
+        return convolved(builder, x, w, window, given.groups, given.layouts, bias)
 
     return _recorded(given, record)
 
@@ -261,7 +255,7 @@ def _transposed(given: _Operands, stride: Any, padding: Any, output_padding: Any
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
         x, w = _ordered(builder, x, given.layouts.image), _ordered(builder, w, given.layouts.filters)
-        y = _with_bias(builder, transposed_convolution(builder, x, w, found, given.groups), bias, 1)
+        y = transposed_convolution(builder, x, w, found, given.groups, bias)
         return _ordered(builder, y, tuple(map(given.layouts.result.index, range(given.rank + 2))))
 
     return _recorded(given, record)
@@ -340,12 +334,6 @@ def _check_taps(given: _Operands, taps: tuple[int, ...]) -> None:
 def _recorded(given: _Operands, record: Any) -> Any:
     y = recorded(given.name, record, (given.x, given.w, given.bias))
     return tw.squeeze(y, given.layouts.result[0]) if given.is_one_image else y
-
-
-def _with_bias(builder: Builder, y: Tensor, bias: Tensor | None, place: int) -> Tensor:
-    if bias is None:
-        return y
-    return builder.map("add", y, builder.reshape(bias, tuple(bias.shape[0] if d == place else 1 for d in range(len(y.shape)))))
 
 
 def _ordered(builder: Builder, x: Tensor, order: tuple[int, ...]) -> Tensor:

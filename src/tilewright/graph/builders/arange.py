@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import largest_extent, range_of
+from tilewright.graph.extents import ceil_quotient, largest_extent, maximum, minus, range_of
 from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
 from tilewright.graph.shapes import symbols_of
 from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
@@ -29,6 +32,21 @@ def arange(
     elif start != 0:
         body = apply("add", body, first)
     return map_of("arange", (extent,), (), body, dtype, name, result)
+
+
+def range_length(first: Any, last: Any, step: Any) -> Extent:
+    """How many numbers are before `last`; first and last may be symbolic extents. Raises `ArithmeticError` where there is none.
+
+    Python's integers are exact; those of 64 bits are no doubles.
+
+    >>> range_length(0, 7, 2), range_length(1.0, 0.0, -0.25)
+    (4, 4)
+    """
+    if isinstance(first, SymbolicExtent) or isinstance(last, SymbolicExtent):
+        return ceil_quotient(maximum(minus(last, first) if step > 0 else minus(first, last), 0), abs(step))
+    if all(isinstance(number, int) for number in (first, last, step)):
+        return max(0, -int((first - last) // step))
+    return max(0, int(math.ceil((last - first) / step)))
 
 
 def _check_exact(extent: Extent, start: float | SymbolicExtent, step: float) -> None:

@@ -13,7 +13,7 @@ from math import prod
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import biased, convolution
 from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
 from tilewright.graph.builders.elementwise import accumulator_of
@@ -87,8 +87,10 @@ def written(extents: Sequence[Extent], taps: Taps) -> list[Extent]:
     ]
 
 
-def transposed_convolution(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) -> Tensor:
-    """The sums without a bias, of x [n, g C + c, i] and filters [g C + c, m, k].
+def transposed_convolution(
+    builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int, bias: Tensor | None = None
+) -> Tensor:
+    """The sums of x [n, g C + c, i] and filters [g C + c, m, k], with a bias for every filter.
 
     >>> builder = Builder("f")
     >>> x, w = builder.input("x", (1, 2, 4), "float32"), builder.input("w", (2, 3, 3), "float32")
@@ -96,7 +98,8 @@ def transposed_convolution(builder: Builder, x: Tensor, w: Tensor, found: Spread
     (1, 3, 8)
     """
     is_product = group == 1 and found.is_side_by_side()
-    return _side_by_side(builder, x, w, found) if is_product else _stuffed(builder, x, w, found, group)
+    y = _side_by_side(builder, x, w, found) if is_product else _stuffed(builder, x, w, found, group)
+    return y if bias is None else biased(builder, y, bias, 1)
 
 
 def _side_by_side(builder: Builder, x: Tensor, w: Tensor, found: Spread) -> Tensor:

@@ -15,8 +15,8 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.diagonals import without_diagonals
-from tilewright.graph.builders.einsum import Subscripts, einsum, pairwise, parse
+from tilewright.graph.builders.diagonals import contracted, without_diagonals
+from tilewright.graph.builders.einsum import Subscripts, parse
 from tilewright.graph.types import Tensor
 
 
@@ -34,12 +34,7 @@ class Einsum:
         """Diagonals, sums of single operands, and contractions from left to right."""
         subscripts = parse(self.equation, [len(tensor.shape) for tensor in operands])
         subscripts, taken = without_diagonals(builder, subscripts, operands)
-        subscripts, (first, *rest) = _summed_alone(builder, subscripts, taken)
-        steps = pairwise(subscripts)
-        result = builder.record(einsum, steps[0], [first, *rest[:1]], kind="einsum")
-        for step, operand in zip(steps[1:], rest[1:], strict=True):
-            result = builder.record(einsum, step, [result, operand], kind="einsum")
-        return result
+        return contracted(builder, *_summed_alone(builder, subscripts, taken))
 
 
 def _summed_alone(builder: Builder, subscripts: Subscripts, operands: Sequence[Tensor]) -> tuple[Subscripts, list[Tensor]]:

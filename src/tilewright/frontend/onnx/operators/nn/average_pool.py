@@ -10,8 +10,7 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.window_means import element_counts, run_time_mean, windowed_mean
-from tilewright.graph.shapes import are_known
+from tilewright.graph.builders.convolutions.window_means import element_counts, pooled_mean
 from tilewright.graph.types import Tensor
 
 
@@ -29,10 +28,8 @@ class AveragePool(Pooling):
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         """A sum for every dimension, and a division by the numbers of elements."""
-        with_padding = bool(self.count_include_pad)
-        if are_known(x.shape[2:]):
-            return windowed_mean(builder, x, self.window(x.shape, "AveragePool"), with_padding=with_padding)
-        return run_time_mean(builder, x, self.padded_window(x.shape, "AveragePool"), with_padding=with_padding, first=2)
+        window = self.pools(x.shape, "AveragePool")
+        return pooled_mean(builder, x, window, with_padding=bool(self.count_include_pad), first=2)
 
 
 define("AveragePool", AveragePool)

@@ -10,11 +10,10 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.nn.sliding import Sliding, window_of, windows
+from tilewright.frontend.onnx.operators.nn.sliding import Sliding, windows
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.convolution import convolution, padded_convolution
-from tilewright.graph.builders.convolutions.windows import Window
-from tilewright.graph.shapes import are_known, shape_text
+from tilewright.graph.builders.convolutions.convolution import convolved
+from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 
 
@@ -26,7 +25,7 @@ class Convolution(Sliding):
 
     def sums(self, x: Any, w: Any) -> Any:
         """The sums by an einsum over a view of all windows, in the type of x, or in float32 where that is wider."""
-        window = self.window(x.shape, w.shape)
+        window = self.window_over(x.shape[2:], self.kernel(x.shape, w.shape), "Conv")
         computed = np.result_type(x.dtype, np.float32) if x.dtype.kind == "f" else x.dtype
         view = windows(x.astype(computed), window, 0)
         view = view.reshape(x.shape[0], self.group, w.shape[1], *view.shape[2:])
@@ -36,19 +35,12 @@ class Convolution(Sliding):
         sums = np.einsum(view, [0, 1, 2, *out, *taps], filters, [1, 3, 2, *taps], [0, 1, 3, *out], optimize=True)
         return sums.reshape(x.shape[0], w.shape[0], *window.outputs)
 
-    def lowered_sums(self, builder: Builder, x: Tensor, w: Tensor) -> Tensor:
+    def lowered_sums(self, builder: Builder, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
         """One operator, behind a padded copy of some images of run-time extents: planning chooses how it is computed."""
-        if are_known(x.shape[2:]):
-            return builder.record(convolution, x, w, self.window(x.shape, w.shape), self.group, kind="conv")
-        padded = self.padded_windows(x.shape[2:], self._kernel(x.shape, w.shape), "Conv")
-        return padded_convolution(builder, x, w, padded, self.group)
+        return convolved(builder, x, w, self.windows(x.shape[2:], self.kernel(x.shape, w.shape), "Conv"), self.group, bias=b)
 
-    def window(self, x: Sequence[Extent], w: Sequence[Extent]) -> Window:
-        """The windows; raises `ShapeError` where shapes and attributes do not fit each other."""
-        return window_of(x[2:], self._kernel(x, w), **self.rules("Conv"))
-
-    def _kernel(self, x: Sequence[Extent], w: Sequence[Extent]) -> tuple[int, ...]:
-        """Raises `ShapeError` where shapes and attributes do not fit each other."""
+    def kernel(self, x: Sequence[Extent], w: Sequence[Extent]) -> tuple[int, ...]:
+        """The taps; raises `ShapeError` where shapes and attributes do not fit each other."""
         shapes, group = f"Conv of {shape_text(x)} by {shape_text(w)}", self.group
         if len(x) < 3 or len(w) != len(x):
             raise ShapeError(shapes, where="Conv", why="both have a dimension each for batch and channels, and as many for space")
@@ -70,8 +62,7 @@ class Conv(Convolution):
         return sums.astype(x.dtype)
 
     def lower(self, builder: Builder, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-        y = self.lowered_sums(builder, x, w)
-        return y if b is None else builder.map("add", y, builder.reshape(b, (w.shape[0], *(1,) * (len(x.shape) - 2))))
+        return self.lowered_sums(builder, x, w, b)
 
 
 define("Conv", Conv)

@@ -48,8 +48,7 @@ class ConvTranspose(Sliding):
 
     def lower(self, builder: Builder, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
         """The sums, and the bias as a map."""
-        y = transposed_convolution(builder, x, w, self.spread(x.shape, w.shape), self.group)
-        return y if b is None else builder.map("add", y, builder.reshape(b, (b.shape[0], *(1,) * (len(x.shape) - 2))))
+        return transposed_convolution(builder, x, w, self.spread(x.shape, w.shape), self.group, b)
 
     def spread(self, x: Sequence[Extent], w: Sequence[Extent]) -> Spread:
         """Where the windows lie. Raises `ShapeError` where shapes and attributes do not fit each other."""

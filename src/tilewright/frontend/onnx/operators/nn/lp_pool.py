@@ -10,6 +10,8 @@ import numpy as np
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, windows
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.window_means import pooled
+from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
 
@@ -28,7 +30,8 @@ class LpPool(Pooling):
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         """A map, a sum for every dimension, and a map."""
         powers = builder.body(_power(self.p), x, kind="power")
-        return builder.body(_root(self.p), self.reduced(builder, powers, "sum", 0.0, "LpPool"), kind="root")
+        sums = pooled(builder, powers, self.pools(x.shape, "LpPool"), REDUCTIONS["sum"], 0.0, 2)
+        return builder.body(_root(self.p), sums, kind="root")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,7 +17,8 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.windows import Window, inside, position, windowed
+from tilewright.graph.builders.convolutions.window_means import lowest, pooled
+from tilewright.graph.builders.convolutions.windows import Window, inside, position
 from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import Index
@@ -35,8 +36,8 @@ class MaxPool(Pooling):
     output_count: int = 1
 
     def reference(self, x: Any) -> Any:
-        window, lowest = self._window(x.shape), _lowest(x.dtype)
-        view = windows(x, window, lowest)
+        window = self._window(x.shape)
+        view = windows(x, window, lowest(x.dtype.name))
         flat = view.reshape(*view.shape[: -window.rank], prod(window.kernel))
         largest = np.asarray(flat.max(axis=-1), x.dtype)
         if self.output_count == 1:
@@ -45,12 +46,11 @@ class MaxPool(Pooling):
 
     def lower(self, builder: Builder, x: Tensor) -> Any:
         """A reduction for every dimension; positions are the first ones where these are found again."""
-        lowest = float(_lowest(np.dtype(x.dtype)))
+        self._check(x.shape)
         if self.output_count == 1:
-            self._check(x.shape)
-            return self.reduced(builder, x, "max", lowest, "MaxPool")
+            return pooled(builder, x, self.pools(x.shape, "MaxPool"), REDUCTIONS["max"], lowest(x.dtype), 2)
         window = self._window(x.shape)
-        largest = windowed(builder, x, window, REDUCTIONS["max"], lowest)
+        largest = pooled(builder, x, window, REDUCTIONS["max"], lowest(x.dtype), 2)
         channels = x.shape[1]
         if prod(window.extents) > LARGEST_WHOLE or not isinstance(channels, int):
             raise UnsupportedOperation(f"MaxPool with positions in {channels} images of {window.extents}", where="MaxPool")
@@ -69,11 +69,6 @@ class MaxPool(Pooling):
         if any(begin >= span for begin, span in zip(begins, spans, strict=False)) or 0 in shape[2:]:
             text = f"MaxPool of {shape_text(shape)} with pads {self.pads}"
             raise ShapeError(text, where="MaxPool", why="a window sees padding only")
-
-
-def _lowest(dtype: np.dtype[Any]) -> float:
-    """What no element is below."""
-    return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
 def _positions(shape: tuple[int, ...], window: Window, flat: Any, storage_order: int) -> Any:

@@ -21,11 +21,9 @@ from tilewright.frontend.onnx.operators.quantization.parameters import check_sca
 from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
-from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.scalar import Load, apply
-from tilewright.graph.shapes import are_known, shape_text
+from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import PRODUCT, Tensor
 
 
@@ -50,10 +48,7 @@ class ConvInteger(Convolution):
         self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None, dtype: str = "int32"
     ) -> Tensor:
         """The sums in int32 or int64."""
-        if are_known(x.shape[2:]):
-            window: Window | PaddedWindow = self.window(x.shape, w.shape)
-        else:
-            window = self.padded_windows(x.shape[2:], self._kernel(x.shape, w.shape), "ConvInteger")
+        window = self.windows(x.shape[2:], self.kernel(x.shape, w.shape), "ConvInteger")
         return padded_integer_convolution(builder, x, w, window, self.group, x_zero, w_zero, dtype)
 
     def whole_sums(
@@ -66,7 +61,7 @@ class ConvInteger(Convolution):
         zeros = ((x, x_zero), (w, w_zero))
         is_typed = all(one.dtype in BYTES and (zero is None or zero.dtype == one.dtype) for one, zero in zeros)
         has_one_channel = self.group > 1 and w.shape[1] == 1
-        if not has_one_channel or not is_typed or not are_exact_in_float32(self._kernel(x.shape, w.shape), bias):
+        if not has_one_channel or not is_typed or not are_exact_in_float32(self.kernel(x.shape, w.shape), bias):
             return None
         return self.lowered_sums(builder, *(_lowered_centred(builder, tensor, zero) for tensor, zero in zeros))
 
