@@ -46,7 +46,8 @@ def range_length(first: Any, last: Any, step: Any) -> Extent:
         return ceil_quotient(maximum(minus(last, first) if step > 0 else minus(first, last), 0), abs(step))
     if all(isinstance(number, int) for number in (first, last, step)):
         return max(0, -int((first - last) // step))
-    return max(0, int(math.ceil((last - first) / step)))
+    count: int = math.ceil((last - first) / step)
+    return max(0, count)
 
 
 def _check_exact(extent: Extent, start: float | SymbolicExtent, step: float) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.exactness import SHORT_TYPES
-from tilewright.graph.index import Index, axis, constant
+from tilewright.graph.index import Index, axis, constant, floordiv
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import Shape, broadcast_shapes
@@ -188,3 +188,17 @@ def _broadcast_indices(shape: Shape, into: Shape) -> tuple[Index, ...]:
 
 def _index(extent: Extent, full: Extent, dimension: int) -> Index:
     return constant(0) if extent == 1 and full != 1 else axis(f"d{dimension}")
+
+
+def repeat(x: Tensor, along: int, count: int, extent: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Every element `count` times along a dimension, of which the first `extent` are kept, as `numpy.repeat`.
+
+    There are at least `extent / count` elements along the dimension.
+
+    >>> operator, tensor = repeat(Tensor("x", (2, 3)), 1, 4, 10, name="repeat", result="y")
+    >>> tensor.shape, str(operator.reads[0].indices[1])
+    ((2, 10), '(d1)//4')
+    """
+    shape = (*x.shape[:along], extent, *x.shape[along + 1 :])
+    indices = [floordiv(index, count) if d == along else index for d, index in enumerate(points(len(shape)))]
+    return copy_of("repeat", x, shape, indices, name, result)

@@ -3,6 +3,8 @@
     softmax(x)[i] = exp(x[i] - m) / s,    m = max_j x[j],    s = sum_j exp(x[j] - m)
 
 Online form: M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867 (2018), algorithm 3.
+
+Its logarithm is x - m - log(s), which does not overflow.
 """
 
 from __future__ import annotations
@@ -81,3 +83,20 @@ def numpy_reference(x: Any, axis: int = -1, *, safe: bool = False) -> Any:
     with np.errstate(invalid="ignore"):
         powers = np.exp(x - np.maximum(x.max(axis=axis, keepdims=True, initial=-np.inf), LOWEST))
         return powers / powers.sum(axis=axis, keepdims=True, initial=LEAST if safe else 0.0)
+
+
+ROW_LOG_SOFTMAX = Reduction(
+    states=ROW_SOFTMAX.states,
+    finish=apply("subtract", apply("subtract", Point(), State("row_max")), apply("log", State("row_sum"))),
+)
+"""The states of softmax. Finished values would change by a summand when these do, not by a factor: no rescaling rule for them."""
+
+
+def log_softmax(x: Tensor, axis: int = -1, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The logarithm of the softmax along `axis`; the shape stays. Raises `ShapeError` if there is no such axis.
+
+    >>> log_softmax(Tensor("x", (2, 5)), name="log_softmax", result="y")[1].shape
+    (2, 5)
+    """
+    along = normalize_axis(axis, len(x.shape), where="log_softmax")
+    return over_rows("log_softmax", [x], (along,), ROW_LOG_SOFTMAX, name, result)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, same_padding, window_count
-from tilewright.graph.builders.pad_lengths import pad_lengths
+from tilewright.graph.builders.pad import pad_lengths
 from tilewright.graph.extents import (
     Extent,
     ceil_quotient,

@@ -17,7 +17,7 @@ from tilewright.graph.builders.convolutions.convolution import biased, convoluti
 from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.pad_lengths import pad_lengths
+from tilewright.graph.builders.pad import pad_lengths
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, maximum, minus, plus, quotient, times
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index

@@ -4,10 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.operators.control.bodies import stacked
-from tilewright.frontend.onnx.operators.control.conditional import If
-from tilewright.frontend.onnx.operators.control.loop import Loop
-from tilewright.frontend.onnx.operators.control.scan import Scan
+from tilewright.frontend.onnx.operators.control.loops import If, Loop, Scan, stacked
 
 
 def test_a_loop_ends_by_its_condition_or_its_count():

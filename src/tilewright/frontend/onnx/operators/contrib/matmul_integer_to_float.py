@@ -15,8 +15,8 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT, check_operand
 from tilewright.frontend.onnx.operators.operands import completed
-from tilewright.frontend.onnx.operators.quantization.dynamic_quantize_linear import DynamicQuantizeLinear
 from tilewright.frontend.onnx.operators.quantization.integer_matmul import exact_matmul, lowered_exact_matmul
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import shape_text

@@ -20,7 +20,7 @@ from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT, che
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.quantization.exact_sums import Operand, largest_sum, with_bias
 from tilewright.frontend.onnx.operators.quantization.integer_matmul import exact_matmul, lowered_exact_matmul
-from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_shapes, shape_text

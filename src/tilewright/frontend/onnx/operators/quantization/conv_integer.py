@@ -18,7 +18,7 @@ from tilewright.frontend.onnx.operators.nn.conv import Convolution
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, largest_sum, with_bias
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE

@@ -15,7 +15,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, are_at_most, largest_factor, largest_sum
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.numpy_types import widened

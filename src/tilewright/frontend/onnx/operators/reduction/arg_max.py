@@ -1,11 +1,13 @@
 """ArgMax and ArgMin: the position of the largest or smallest element along an axis, the first or the last of equal ones.
 
 A reduction with two states: the extreme, then the least (or greatest) position at which it stands. A NaN is an extreme.
+
+TopK: the largest or smallest elements along an axis and their positions; of equal ones the first come first.
 """
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, MISSING, dataclass
 from typing import Any
 
 import numpy as np
@@ -62,5 +64,28 @@ def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> 
     return Reduction((StateVariable("extreme", start, Point(), function), position), State("position"))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopK:
+    """Values and positions, always sorted."""
+
+    axis: int = -1
+    largest: int = 1
+    sorted: int = 1
+
+    def reference(self, x: Any, k: Any) -> Any:
+        axis, count = normalize_axis(self.axis, x.ndim, "TopK"), int(np.asarray(k).reshape(-1)[0])
+        if not 0 <= count <= x.shape[axis]:
+            raise ShapeError(f"the top {count} of {x.shape[axis]} elements", where=f"TopK of {x.shape} along axis {axis}")
+        if self.largest:
+            backwards = np.argsort(np.flip(x, axis), axis=axis, kind="stable")
+            order = x.shape[axis] - 1 - np.flip(backwards, axis)
+        else:
+            order = np.argsort(x, axis=axis, kind="stable")
+        chosen = np.take(order, np.arange(count), axis=axis)
+        return np.take_along_axis(x, chosen, axis), chosen.astype(np.int64)
+
+
 define("ArgMax", ArgExtreme, "maximum")
 define("ArgMin", ArgExtreme, "minimum")
+define("TopK", TopK, by_attribute={"k": MISSING})
+define("TopK", TopK, since=10)

@@ -1,16 +1,23 @@
-"""Spectra as ONNX stores them: complex numbers are pairs in the last dimension; single numbers are real.
+"""DFT and STFT: Fourier transforms along an axis, and of short frames of a signal, each multiplied by a window.
 
-NumPy's transforms compute in the precision of the operand, float32 at least.
+    y[k] = sum_n x[n] exp(-2 pi i k n / N),    the inverse with exp(2 pi i k n / N) / N
+
+Complex numbers are pairs in the last dimension; single numbers are real. NumPy's transforms compute in the precision of the
+operand, float32 at least. A signal is [batch, samples, 1 or 2]; torch's exporters leave out the last dimension of a real one,
+which onnxruntime takes.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
+from tilewright.graph.shapes import normalize_axis
 
 
 def check_parts(x: Any, where: str) -> None:
@@ -46,3 +53,57 @@ def positive_integer(value: Any, where: str) -> int:
     if np.size(value) != 1 or np.asarray(value).item() < 1:
         raise ShapeError(f"a length or step of {value}", where=where, why="one positive number is wanted")
     return check_size((np.asarray(value).item(),), where)[0]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DFT:
+    """In `dft_length` points along an axis, by default the last one before the parts; one-sided: of or to real numbers."""
+
+    inverse: int = 0
+    onesided: int = 0
+
+    def reference(self, x: Any, dft_length: Any = None, axis: Any = None) -> Any:
+        check_parts(x, "DFT")
+        along = normalize_axis(-2 if axis is None else int(np.asarray(axis).item()), np.ndim(x), where="DFT")
+        if along == np.ndim(x) - 1:
+            raise ShapeError("the last axis holds real and imaginary parts", where="DFT")
+        length = None if dft_length is None else positive_integer(dft_length, "DFT")
+        check_size((*x.shape[:along], length or 1, *x.shape[along + 1 :]), "DFT")
+        if self.onesided and self.inverse:
+            return np.fft.irfft(complex_numbers(x), length, axis=along)[..., None].astype(x.dtype)
+        if self.onesided:
+            return pairs(np.fft.rfft(real_numbers(x, "DFT"), length, axis=along), x.dtype)
+        return pairs((np.fft.ifft if self.inverse else np.fft.fft)(complex_numbers(x), length, axis=along), x.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class STFT:
+    """Transforms [batch, frames, bins, 2] of frames of a signal [batch, samples] or [batch, samples, 1 or 2]."""
+
+    onesided: int = 1
+
+    def reference(self, signal: Any, frame_step: Any, window: Any = None, frame_length: Any = None) -> Any:
+        if np.ndim(signal) not in (2, 3):
+            why = "[batch, samples], or with 1 or 2 parts of every sample, is wanted"
+            raise ShapeError(f"a signal of shape {np.shape(signal)}", where="STFT", why=why)
+        signal = signal if np.ndim(signal) == 3 else signal[..., None]
+        check_parts(signal, "STFT")
+        step, length = positive_integer(frame_step, "STFT"), _frame_length(signal.shape[1], window, frame_length)
+        values = real_numbers(signal, "STFT") if self.onesided else complex_numbers(signal)
+        frames = np.lib.stride_tricks.sliding_window_view(values, length, axis=1)[:, ::step]
+        frames = frames if window is None else frames * np.asarray(window, frames.real.dtype)
+        return pairs((np.fft.rfft if self.onesided else np.fft.fft)(frames, axis=-1), signal.dtype)
+
+
+def _frame_length(samples: int, window: Any, frame_length: Any) -> int:
+    """As given, else as long as the window, else as the signal. Raises `ShapeError` where these do not fit each other."""
+    length = samples if window is None else len(window)
+    length = length if frame_length is None else positive_integer(frame_length, "STFT")
+    if not 1 <= length <= samples or (window is not None and np.shape(window) != (length,)):
+        raise ShapeError(f"frames of {length} of {samples} samples", where="STFT", why="a window must be as long as a frame")
+    return length
+
+
+define("DFT", DFT, since=17, by_attribute={"axis": 1})
+define("DFT", DFT, since=20)
+define("STFT", STFT, since=17)

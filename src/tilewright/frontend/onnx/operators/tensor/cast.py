@@ -11,8 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power
-from tilewright.frontend.onnx.operators.tensor.texts import text_of
+from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power, text_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
