@@ -17,14 +17,7 @@ from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import contracted_type
 from tilewright.frontend.tracing.recorded import recorded
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.frontend.tracing.window_arguments import (
-    WindowArguments,
-    explicit_padding,
-    known_extents,
-    numbers,
-    places,
-    space,
-)
+from tilewright.frontend.tracing.window_arguments import WindowArguments, explicit_padding, known_extents, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolved
 from tilewright.graph.builders.convolutions.run_time_windows import Taps

@@ -17,15 +17,7 @@ from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import Kind, float_type, reduced_type
 from tilewright.frontend.tracing.recorded import recorded
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.frontend.tracing.window_arguments import (
-    SPACE,
-    Pads,
-    WindowArguments,
-    explicit_padding,
-    numbers,
-    places,
-    space,
-)
+from tilewright.frontend.tracing.window_arguments import SPACE, Pads, WindowArguments, explicit_padding, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.window_means import lowest, pooled, pooled_mean

@@ -33,11 +33,7 @@ class TensorSpec:
 
 
 def trace(
-    function: Callable[..., Any],
-    arguments: Sequence[TensorSpec],
-    *,
-    name: str = "",
-    element_types: Collection[str] | None = None,
+    function: Callable[..., Any], arguments: Sequence[TensorSpec], *, name: str = "", element_types: Collection[str] | None = None
 ) -> Graph:
     """The graph of `function(*arguments)`, which must return one traced array or a sequence of them.
 

@@ -2,8 +2,8 @@
 parts one after the other.
 
 Where parts have extents that are known at run time, as a cache and its new rows, the begin of a part is no constant, so that
-every part is looked up at the position behind its begin; outside of a part that is its first or its last position, and what is found
-there is not used.
+every part is looked up at the position behind its begin; outside of a part that is its first or its last position, and what is
+found there is not used.
 """
 
 from __future__ import annotations

@@ -19,11 +19,7 @@ _X = Load(0)
 
 
 COMPOSITES: Mapping[str, Scalar] = MappingProxyType(
-    {
-        "relu": apply("maximum", _X, Literal(0.0)),
-        "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)),
-        "positive": _X,
-    }
+    {"relu": apply("maximum", _X, Literal(0.0)), "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)), "positive": _X}
 )
 """Functions made of others, as bodies over `Load(0)`, `Load(1)`, ... in place of their operands."""
 

@@ -53,10 +53,7 @@ def rms_norm(
 def layer_norm_reduction(count: Scalar, eps: float, *, has_weight: bool, has_bias: bool) -> Reduction:
     """What layer norm does with a row of `count` points; the weight is `Load(1)`, and the bias the load behind."""
     deviation = apply("subtract", Point(), apply("divide", State("total"), count))
-    states = (
-        StateVariable("total", 0.0, Point(), "add"),
-        StateVariable("squares", 0.0, apply("square", deviation), "add"),
-    )
+    states = (StateVariable("total", 0.0, Point(), "add"), StateVariable("squares", 0.0, apply("square", deviation), "add"))
     finish = _scaled(deviation, count, eps, has_weight)
     return Reduction(states, apply("add", finish, Load(1 + has_weight)) if has_bias else finish)
 

@@ -31,10 +31,7 @@ _SHARE = apply("exp", apply("subtract", Point(), State("row_max")))
 def _row_softmax(nothing: float) -> Reduction:
     """The softmax of rows whose sums start at `nothing`."""
     return Reduction(
-        states=(
-            StateVariable("row_max", LOWEST, Point(), "maximum"),
-            StateVariable("row_sum", nothing, _SHARE, "add"),
-        ),
+        states=(StateVariable("row_max", LOWEST, Point(), "maximum"), StateVariable("row_sum", nothing, _SHARE, "add")),
         finish=apply("divide", _SHARE, State("row_sum")),
         rescales=(
             Rescale("row_sum", _SHRINK),

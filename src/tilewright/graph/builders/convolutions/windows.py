@@ -144,12 +144,7 @@ def _limits(moved: Index, window: Window, dimension: int) -> tuple[Index, ...]:
 
 
 def windowed(
-    builder: Builder,
-    x: Tensor,
-    window: Window | RunTimeWindow,
-    reduction: Reduction,
-    otherwise: float,
-    first: int | None = None,
+    builder: Builder, x: Tensor, window: Window | RunTimeWindow, reduction: Reduction, otherwise: float, first: int | None = None
 ) -> Tensor:
     """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on (the last)."""
     first = len(x.shape) - window.rank if first is None else first

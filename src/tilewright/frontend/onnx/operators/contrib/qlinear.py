@@ -55,13 +55,7 @@ class QuantisedFunction(ABC):
         return requantised(self.values(dequantised(x, x_scale, x_zero)), y_scale, y_zero, x.dtype)
 
     def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        x_scale: Tensor,
-        x_zero: Tensor | None,
-        y_scale: Tensor,
-        y_zero: Tensor | None = None,
+        self, builder: Builder, x: Tensor, x_scale: Tensor, x_zero: Tensor | None, y_scale: Tensor, y_zero: Tensor | None = None
     ) -> Tensor:
         """A map, the function, and a map."""
         self._check(x, (x_scale, x_zero), (y_scale, y_zero), builder)

@@ -15,13 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.onnx.operators.image.interpolation import (
-    TIE,
-    Mode,
-    Resampling,
-    nearest_mode,
-    nearest_positions,
-)
+from tilewright.frontend.onnx.operators.image.interpolation import TIE, Mode, Resampling, nearest_mode, nearest_positions
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.builders.gather import gather

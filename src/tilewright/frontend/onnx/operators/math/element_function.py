@@ -213,9 +213,7 @@ define_functions(
 define("Equal", Equal, since=BROADCASTING)
 define_functions({"Greater": (np.greater, "greater"), "Less": (np.less, "less")}, dtype="bool")
 define_functions(
-    {"GreaterOrEqual": (np.greater_equal, "greater_equal"), "LessOrEqual": (np.less_equal, "less_equal")},
-    dtype="bool",
-    since=12,
+    {"GreaterOrEqual": (np.greater_equal, "greater_equal"), "LessOrEqual": (np.less_equal, "less_equal")}, dtype="bool", since=12
 )
 define("BitShift", BitShift, since=11)
 define_functions(

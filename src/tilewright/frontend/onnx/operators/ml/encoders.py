@@ -11,10 +11,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.ml.scores import (
-    DOMAIN,
-    labels_of,
-)
+from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, labels_of
 from tilewright.frontend.onnx.sizes import check_size
 
 

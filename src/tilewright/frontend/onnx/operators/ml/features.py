@@ -1,4 +1,4 @@
-"""Features: columns chosen, put side by side, moved, scaled, binarized, normalized, filled in; categories as rows of 0 and a 1."""
+"""Features: columns chosen, put side by side, moved, scaled, binarized, normalized, filled in; categories as rows of 0 and 1."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.ml.scores import (
-    DOMAIN,
-    labels_of,
-)
+from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, labels_of
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor

@@ -23,10 +23,7 @@ from tilewright.graph.types import Operator, Reduction, StateVariable, Tensor
 _DISTANCE = apply("subtract", Point(), State("largest"))
 _SHARE = apply("where", apply("equal", Point(), State("largest")), Literal(1.0), apply("exp", _DISTANCE))
 LOG_SUM_EXP = Reduction(
-    (
-        StateVariable("largest", float("-inf"), Point(), "maximum"),
-        StateVariable("total", 0.0, _SHARE, "add"),
-    ),
+    (StateVariable("largest", float("-inf"), Point(), "maximum"), StateVariable("total", 0.0, _SHARE, "add")),
     apply("add", State("largest"), apply("log", State("total"))),
 )
 """The share of the largest element is 1, an infinite one too."""

@@ -23,13 +23,7 @@ class Slice:
         return x[_key(x.shape, _list(starts) or [], _list(ends) or [], _list(axes), _list(steps))]
 
     def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        starts: Tensor,
-        ends: Tensor,
-        axes: Tensor | None = None,
-        steps: Tensor | None = None,
+        self, builder: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
     ) -> Tensor:
         """An index change."""
         chosen, walked = (
