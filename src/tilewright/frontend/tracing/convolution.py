@@ -10,13 +10,11 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.tracing import functions as tw
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import wholes
 from tilewright.frontend.tracing.location import located, user_location
 from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import contracted_type
-from tilewright.frontend.tracing.recorded import recorded
-from tilewright.frontend.tracing.traced import Traced
+from tilewright.frontend.tracing.recorded import array_of, recorded
 from tilewright.frontend.tracing.window_arguments import WindowArguments, explicit_padding, known_extents, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolved
@@ -275,7 +273,7 @@ def _operands(
     name: str, filter_letters: str, arrays: tuple[Any, Any, Any], groups: Any, layout: Any, filter_layout: Any, out_layout: Any
 ) -> _Operands:
     """Arrays of one type, with their layouts and ranks checked. Raises `ShapeError` and `DTypeError`."""
-    x, w, bias = map(_array, arrays)
+    x, w, bias = map(array_of, arrays)
     rank, what = len(filter_letters) - 2, _what(name, x, w)
     letters = f"NC{space(rank)}"
     layouts = Layouts(
@@ -335,7 +333,3 @@ def _ordered(builder: Builder, x: Tensor, order: tuple[int, ...]) -> Tensor:
 
 def _what(name: str, x: Any, w: Any) -> str:
     return f"{name} of {shape_text(wholes(x.shape))} by {shape_text(wholes(w.shape))}"
-
-
-def _array(x: Any) -> Any:
-    return x if x is None or isinstance(x, Traced) else constant_array(x)

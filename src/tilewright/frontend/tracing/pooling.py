@@ -10,13 +10,11 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.tracing import functions as tw
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import wholes
 from tilewright.frontend.tracing.location import user_location
 from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import Kind, float_type, reduced_type
-from tilewright.frontend.tracing.recorded import recorded
-from tilewright.frontend.tracing.traced import Traced
+from tilewright.frontend.tracing.recorded import array_of, recorded
 from tilewright.frontend.tracing.window_arguments import SPACE, Pads, WindowArguments, explicit_padding, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
@@ -120,7 +118,7 @@ def _pooled(
     name: str, x: Any, given: tuple[Any, Any, Any, Any], ceil_mode: Any, layout: str | None, rule: Rule, record: Record
 ) -> Any:
     kernel_size, stride, padding, dilation = given
-    x = x if isinstance(x, Traced) else constant_array(x)
+    x = array_of(x)
     spatial = _spatial(name, x, layout)
     rank, first, what = len(spatial), spatial[0], f"{name} of {shape_text(wholes(x.shape))}"
     kernel = numbers("kernel_size", kernel_size, rank, what)
@@ -139,7 +137,7 @@ def _pooled(
 
 def _spatial(name: str, x: Any, layout: str | None) -> tuple[int, ...]:
     """The spatial dimensions, side by side. Raises `ShapeError` for other layouts, and without any."""
-    shape = wholes(x.shape if isinstance(x, Traced) else constant_array(x).shape)
+    shape = wholes(array_of(x).shape)
     what, rank = f"{name} of {shape_text(shape)}", len(shape) - 2
     if not 1 <= rank <= len(SPACE):
         why = "x has the dimensions NCW, NCHW or NCDHW"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.maps import recorder_of, tensor_of
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.builder import Builder
@@ -29,3 +30,8 @@ def recorded(name: str, record: Callable[..., Tensor], operands: Sequence[Any]) 
     inputs = {key: builder.input(key, array.shape, array.dtype.name) for key, array in arrays.items()}
     result = record(builder, *(inputs.get(f"x{number}") for number in range(len(operands))))
     return evaluate(builder.graph((result.name,)), arrays)[result.name]
+
+
+def array_of(x: Any) -> Any:
+    """An operand as a traced value or a NumPy array; None stays."""
+    return x if x is None or isinstance(x, Traced) else constant_array(x)

@@ -20,10 +20,11 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.reduce import point_count
 from tilewright.graph.builders.softmax import over_rows
-from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply, scalar_of
+from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
-from tilewright.graph.types import Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
+from tilewright.graph.types import Operator, Reduction, StateVariable, Tensor
 
 
 def layer_norm(
@@ -95,18 +96,6 @@ def _scaled(value: Scalar, count: Scalar, eps: float, has_weight: bool) -> Scala
 
 def _count(x: Tensor, along: int | Sequence[int]) -> Scalar:
     return point_count([x.shape[dimension] for dimension in normalize_axes(along, len(x.shape), where="norm")])
-
-
-def point_count(extents: Sequence[Extent]) -> Scalar:
-    """The number of points in a row: the product of its extents, of which some may be parameters."""
-    fixed = 1
-    for extent in extents:
-        fixed *= extent if isinstance(extent, int) else 1
-    count: Scalar = Literal(float(fixed))
-    for extent in extents:
-        if isinstance(extent, SymbolicExtent):
-            count = apply("multiply", count, scalar_of(extent))
-    return count
 
 
 def check_extents(kind: str, x: Shape, given: Sequence[Shape], axes: Sequence[int]) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from functools import reduce as fold
 from types import MappingProxyType
 
 from tilewright.errors import ShapeError
@@ -39,7 +39,8 @@ def reduce(
     reduced = [x.shape[dimension] for dimension in chosen]
     if 0 in reduced and function not in ("sum", "prod"):
         raise ShapeError(f"{function} over no elements", where=f"{function} of {shape_text(x.shape)} over axes {chosen}")
-    carried = _mean(reduced) if function == "mean" else REDUCTIONS[function]
+    mean = Reduction(SUM.states, apply("divide", State("sum"), point_count(reduced)))
+    carried = mean if function == "mean" else REDUCTIONS[function]
     return combined(function, x, chosen, keepdims, carried if chosen else None, x.dtype, name, result)
 
 
@@ -55,11 +56,10 @@ def combined(
     return operator, Tensor(result, tuple(extent for _, extent in kept), dtype)
 
 
-def _mean(reduced: Sequence[Extent]) -> Reduction:
-    """The sum divided by the product of the extents; those known at run time are parameters of their symbol's name."""
-    fixed = float(fold(lambda product, extent: product * extent, (e for e in reduced if isinstance(e, int)), 1))
-    count: Scalar = Literal(fixed)
-    for extent in reduced:
+def point_count(extents: Sequence[Extent]) -> Scalar:
+    """The number of points in a row: the product of its extents; those known at run time are parameters."""
+    count: Scalar = Literal(float(math.prod(extent for extent in extents if isinstance(extent, int))))
+    for extent in extents:
         if isinstance(extent, SymbolicExtent):
             count = apply("multiply", count, scalar_of(extent))
-    return Reduction(SUM.states, apply("divide", State("sum"), count))
+    return count

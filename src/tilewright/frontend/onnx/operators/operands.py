@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.errors import ShapeError
 from tilewright.graph.numpy_types import widened
 
 
@@ -40,3 +41,14 @@ def completed(operands: Sequence[Any], count: int) -> tuple[Any, ...]:
     ('x', 'scale', None)
     """
     return (*operands, *(None,) * (count - len(operands)))
+
+
+def single(value: Any, where: str) -> Any:
+    """The number in a tensor of one element. Raises `ShapeError` for other numbers of elements.
+
+    >>> single(np.array([[3]]), "Loop")
+    3
+    """
+    if np.size(value) != 1:
+        raise ShapeError(f"{np.size(value)} elements instead of one", where=where)
+    return np.asarray(value).item()

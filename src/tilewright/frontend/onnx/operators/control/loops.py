@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.operands import single
 from tilewright.graph.shapes import normalize_axis
 
 Body: TypeAlias = Callable[..., Sequence[Any]]
@@ -21,13 +22,6 @@ Body: TypeAlias = Callable[..., Sequence[Any]]
 def single_or_tuple(results: Sequence[Any]) -> Any:
     """A single result itself, several as a tuple."""
     return results[0] if len(results) == 1 else tuple(results)
-
-
-def truth_value(condition: Any, where: str) -> bool:
-    """The truth value in a tensor of one element. Raises `ShapeError` for other numbers of elements."""
-    if np.size(condition) != 1:
-        raise ShapeError(f"a condition of {np.size(condition)} elements", where=where)
-    return bool(np.asarray(condition).item())
 
 
 def stacked(elements: Sequence[Any], where: str, axis: int = 0) -> Any:
@@ -47,7 +41,7 @@ class If:
     else_branch: Body
 
     def reference(self, condition: Any) -> Any:
-        return single_or_tuple((self.then_branch if truth_value(condition, "If") else self.else_branch)())
+        return single_or_tuple((self.then_branch if bool(single(condition, "If")) else self.else_branch)())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,24 +58,18 @@ class Loop:
     def reference(self, trip_count: Any = None, condition: Any = None, *initial: Any) -> Any:
         if trip_count is None and condition is None:
             raise UnsupportedOperation("a loop that never ends", where="Loop", why="it has neither a trip count nor a condition")
-        limit = None if trip_count is None else _integer(trip_count)
-        goes_on = condition is None or truth_value(condition, "Loop")
+        limit = None if trip_count is None else int(single(trip_count, "Loop"))
+        goes_on = condition is None or bool(single(condition, "Loop"))
         state: Sequence[Any] = initial
         scans: list[list[Any]] = [[] for _ in range(self.output_count - len(initial))]
         step = 0
         while goes_on and (limit is None or step < limit):
             next_condition, *results = self.body(np.array(step, np.int64), np.array(goes_on), *state)
             state, step = results[: len(initial)], step + 1
-            goes_on = condition is None or truth_value(next_condition, "Loop")
+            goes_on = condition is None or bool(single(next_condition, "Loop"))
             for scan, element in zip(scans, results[len(initial) :], strict=False):
                 scan.append(element)
         return single_or_tuple([*state, *(stacked(scan, "Loop") for scan in scans)])
-
-
-def _integer(value: Any) -> int:
-    if np.size(value) != 1:
-        raise ShapeError(f"a trip count of {np.size(value)} elements", where="Loop")
-    return int(np.asarray(value).item())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ import numpy as np
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.control.loops import Body
+from tilewright.frontend.onnx.operators.operands import single
 from tilewright.graph.shapes import normalize_axis
 
 
@@ -51,7 +52,7 @@ class SequenceInsert:
     def reference(self, sequence: Any, tensor: Any, position: Any = None) -> Any:
         elements = elements_of(sequence, "SequenceInsert")
         count = len(elements)
-        before = count if position is None else integer_of(position, "SequenceInsert")
+        before = count if position is None else int(single(position, "SequenceInsert"))
         if not -count <= before <= count:
             raise ShapeError(f"position {before} in a sequence of {count} elements", where="SequenceInsert")
         before += count if before < 0 else 0
@@ -67,13 +68,6 @@ class SequenceErase:
         return [*elements[:gone], *elements[gone + 1 :]]
 
 
-def integer_of(value: Any, where: str) -> int:
-    """The integer in a tensor of one element. Raises `ShapeError` for other numbers of elements."""
-    if np.size(value) != 1:
-        raise ShapeError(f"{np.size(value)} elements instead of one", where=where)
-    return int(np.asarray(value).item())
-
-
 def elements_of(sequence: Any, where: str) -> list[Any]:
     """The list itself. Raises `DTypeError` for an operand that is no sequence."""
     if not isinstance(sequence, list):
@@ -82,7 +76,7 @@ def elements_of(sequence: Any, where: str) -> list[Any]:
 
 
 def _position(position: Any, count: int, where: str) -> int:
-    chosen = integer_of(position, where)
+    chosen = int(single(position, where))
     if not -count <= chosen < count:
         raise ShapeError(f"position {chosen} in a sequence of {count} elements", where=where)
     return chosen % count
@@ -145,7 +139,7 @@ def _lengths(split: Any, extent: int) -> list[int]:
         if min(lengths, default=0) < 0 or sum(lengths) != extent:
             raise ShapeError(f"an extent of {extent} does not split into {lengths}", where="SplitToSequence")
         return lengths
-    size = 1 if split is None else integer_of(split, "SplitToSequence")
+    size = 1 if split is None else int(single(split, "SplitToSequence"))
     if size < 1:
         raise ShapeError(f"parts of {size} elements", where="SplitToSequence")
     return [min(size, extent - start) for start in range(0, extent, size)]

@@ -25,50 +25,38 @@ TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DepthToSpace:
-    """Channels as blocks of pixels."""
+    """Channels as blocks of pixels: dimensions split, put into another order, and merged."""
 
     blocksize: int
     mode: str = "DCR"
 
     def reference(self, x: Any) -> Any:
-        split, shape = _to_space(x.shape, self.blocksize, self.mode)
-        return np.reshape(np.transpose(np.reshape(x, split), TO_SPACE[self.mode]), shape)
+        split, order, shape = self._moves(x.shape)
+        return np.reshape(np.transpose(np.reshape(x, split), order), shape)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        split, shape = _to_space(x.shape, self.blocksize, self.mode)
-        return builder.reshape(builder.transpose(builder.reshape(x, split), TO_SPACE[self.mode]), shape)
+        split, order, shape = self._moves(x.shape)
+        return builder.reshape(builder.transpose(builder.reshape(x, split), order), shape)
+
+    def _moves(self, shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...], tuple[Any, ...]]:
+        (n, c, h, w), block = _four("DepthToSpace", shape), self.blocksize
+        if block < 1 or c % block**2 or self.mode not in TO_SPACE:
+            raise ShapeError(f"DepthToSpace of {shape_text(shape)} by blocks of {block}, {self.mode}", where="DepthToSpace")
+        depth = c // block**2
+        split = (n, block, block, depth, h, w) if self.mode == "DCR" else (n, depth, block, block, h, w)
+        return split, TO_SPACE[self.mode], (n, depth, h * block, w * block)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SpaceToDepth:
+class SpaceToDepth(DepthToSpace):
     """Blocks of pixels as channels."""
 
-    blocksize: int
-    mode: str = "DCR"
-
-    def reference(self, x: Any) -> Any:
-        split, shape = _to_depth(x.shape, self.blocksize, self.mode)
-        return np.reshape(np.transpose(np.reshape(x, split), TO_DEPTH[self.mode]), shape)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        split, shape = _to_depth(x.shape, self.blocksize, self.mode)
-        return builder.reshape(builder.transpose(builder.reshape(x, split), TO_DEPTH[self.mode]), shape)
-
-
-def _to_space(shape: Any, block: int, mode: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    n, c, h, w = _four("DepthToSpace", shape)
-    if block < 1 or c % block**2 or mode not in TO_SPACE:
-        raise ShapeError(f"DepthToSpace of {shape_text(shape)} by blocks of {block}, {mode}", where="DepthToSpace")
-    depth = c // block**2
-    split = (n, block, block, depth, h, w) if mode == "DCR" else (n, depth, block, block, h, w)
-    return split, (n, depth, h * block, w * block)
-
-
-def _to_depth(shape: Any, block: int, mode: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    n, c, h, w = _four("SpaceToDepth", shape)
-    if block < 1 or h % block or w % block or mode not in TO_DEPTH:
-        raise ShapeError(f"SpaceToDepth of {shape_text(shape)} by blocks of {block}, {mode}", where="SpaceToDepth")
-    return (n, c, h // block, block, w // block, block), (n, c * block**2, h // block, w // block)
+    def _moves(self, shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...], tuple[Any, ...]]:
+        (n, c, h, w), block = _four("SpaceToDepth", shape), self.blocksize
+        if block < 1 or h % block or w % block or self.mode not in TO_DEPTH:
+            raise ShapeError(f"SpaceToDepth of {shape_text(shape)} by blocks of {block}, {self.mode}", where="SpaceToDepth")
+        split = (n, c, h // block, block, w // block, block)
+        return split, TO_DEPTH[self.mode], (n, c * block**2, h // block, w // block)
 
 
 def _four(where: str, shape: Any) -> Any:

@@ -20,6 +20,7 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.operators.operands import single
 from tilewright.frontend.onnx.sizes import check_size
 
 
@@ -34,9 +35,7 @@ class Window:
     periodic: int = 1
 
     def reference(self, size: Any) -> Any:
-        if np.size(size) != 1:
-            raise ShapeError(f"{np.size(size)} sizes", where=self.operator, why="one number is wanted")
-        (points,) = check_size((np.asarray(size).item(),), self.operator)
+        (points,) = check_size((single(size, self.operator),), self.operator)
         turns = np.arange(points) / max(points if self.periodic else points - 1, 1)
         terms = [(-1) ** k * weight * np.cos(2 * np.pi * k * turns) for k, weight in enumerate(self.weights)]
         return np.sum(terms, axis=0).astype(element_type(self.output_datatype))
@@ -51,8 +50,8 @@ class MelWeightMatrix:
     def reference(
         self, num_mel_bins: Any, dft_length: Any, sample_rate: Any, lower_edge_hertz: Any, upper_edge_hertz: Any
     ) -> Any:
-        bands, length, rate = map(_number, (num_mel_bins, dft_length, sample_rate))
-        lowest, highest = _number(lower_edge_hertz), _number(upper_edge_hertz)
+        bands, length, rate = (single(each, "MelWeightMatrix") for each in (num_mel_bins, dft_length, sample_rate))
+        lowest, highest = (single(each, "MelWeightMatrix") for each in (lower_edge_hertz, upper_edge_hertz))
         bins, bands = check_size((length // 2 + 1, bands), "MelWeightMatrix")
         if not 0 <= lowest < highest or rate <= 0:
             raise ShapeError(f"bands from {lowest} to {highest} Hz of {rate} samples/s", where="MelWeightMatrix")
@@ -71,12 +70,6 @@ def _triangles(bins: Any, edges: Any) -> Any:
 
 def _mel(hertz: float) -> float:
     return float(2595 * np.log10(1 + hertz / 700))
-
-
-def _number(value: Any) -> Any:
-    if np.size(value) != 1:
-        raise ShapeError(f"{np.size(value)} numbers instead of one", where="MelWeightMatrix")
-    return np.asarray(value).item()
 
 
 define("HannWindow", Window, "HannWindow", (0.5, 0.5), since=17)

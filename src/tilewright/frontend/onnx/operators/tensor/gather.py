@@ -29,7 +29,6 @@ class Gather:
 
     def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
         """A map with a lookup; positions that are known and evenly spaced are a slice."""
-        _check_type(x, "Gather")
         chosen = normalize_axis(self.axis, len(x.shape), "Gather")
         _check_known(builder.known.get(ids.name), x.shape[chosen], "Gather")
         part = _as_slice(builder.known.get(ids.name), x.shape[chosen])
@@ -52,7 +51,6 @@ class GatherElements:
 
     def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
         """A map with a lookup."""
-        _check_type(x, "GatherElements")
         extent = x.shape[normalize_axis(self.axis, len(x.shape), "GatherElements")]
         _check_known(builder.known.get(ids.name), extent, "GatherElements")
         return builder.record(gather_elements, x, ids, self.axis, kind="gather")
@@ -76,7 +74,6 @@ class GatherND:
 
     def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
         """A map with a lookup for every position."""
-        _check_type(x, "GatherND")
         result = builder.record(gather_nd, x, ids, self.batch_dims, kind="gather")
         if (known := builder.known.get(ids.name)) is not None:
             for k in range(known.shape[-1]):
@@ -105,11 +102,6 @@ def _check_known(ids: Any, extent: Extent, kind: str) -> None:
     """Raise `PositionError` where known positions are outside of a known extent."""
     if ids is not None and isinstance(extent, int) and not ids.dtype.hasobject:
         check_positions(ids, extent, kind)
-
-
-def _check_type(x: Tensor, kind: str) -> None:
-    if np.dtype(x.dtype if x.dtype != "bfloat16" else "float32").hasobject:
-        raise UnsupportedOperation(f"{kind} of strings in generated code")
 
 
 REDUCTIONS = MappingProxyType({"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum})

@@ -33,22 +33,6 @@ class Slice:
         return x if all(part == slice(None) for part in key) else builder.slice(x, key)
 
 
-def _range(start: int, stop: int, step: int, extent: int) -> slice:
-    """The positions of one dimension as Python slices them: an end before the first element is None there.
-
-    >>> _range(-1, -100, -2, 5), _range(1, 100, 1, 5)
-    (slice(4, None, -2), slice(1, 5, 1))
-    """
-    if step == 0:
-        raise ShapeError("a slice with steps of 0", where="Slice")
-    start, stop = (end + extent if end < 0 else end for end in (start, stop))
-    if step > 0:
-        start, stop = min(max(start, 0), extent), min(max(stop, 0), extent)
-        return slice(start, max(start, stop), step)
-    start, stop = min(max(start, 0), extent - 1), min(max(stop, -1), extent - 1)
-    return slice(start, None if stop < 0 else stop, step) if extent else slice(0, 0, 1)
-
-
 def _key(
     shape: Sequence[Extent], starts: Sequence[Any], ends: Sequence[Any], axes: Sequence[int] | None, steps: Sequence[int] | None
 ) -> tuple[slice, ...]:
@@ -66,8 +50,10 @@ def _key(
 
 def _part(extent: Extent, start: Any, end: Any, step: int) -> slice:
     """The slice of a dimension: run-time extents in it are left to the slice, whose rules are Python's."""
+    if step == 0:
+        raise ShapeError("a slice with steps of 0", where="Slice")
     if isinstance(extent, int) and isinstance(start, int) and isinstance(end, int):
-        return _range(start, end, step, extent)
+        return slice(start, end, step)
     if (start, step) == (0, 1) and least_extent(minus(end, extent)) >= 0:
         return slice(None)
     if step < 0 and isinstance(end, int) and end <= -largest_extent(extent) - 1:
