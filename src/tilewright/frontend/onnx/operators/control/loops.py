@@ -1,4 +1,4 @@
-"""If, Loop and Scan: graphs that are called by a condition, again and again, or along an axis of operands.
+"""Loop and Scan: graphs that are called again and again, or along an axis of operands.
 
 Bodies are called with arrays and return sequences of arrays.
 """
@@ -31,17 +31,6 @@ def stacked(elements: Sequence[Any], where: str, axis: int = 0) -> Any:
     if len({np.shape(element) for element in elements}) > 1:
         raise ShapeError("results of a body change their shape from step to step", where=where)
     return np.stack(elements, axis=axis)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class If:
-    """The results of one of two graphs without operands."""
-
-    then_branch: Body
-    else_branch: Body
-
-    def reference(self, condition: Any) -> Any:
-        return single_or_tuple((self.then_branch if bool(single(condition, "If")) else self.else_branch)())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,7 +152,6 @@ def _padded(values: Sequence[int], count: int) -> Sequence[int]:
     return values or (0,) * count
 
 
-define("If", If)
 define("Loop", Loop)
 define("Scan", ScanBefore9, since=8)
 define("Scan", Scan, since=9)

@@ -1,4 +1,4 @@
-"""Reshape, Flatten, Squeeze, Unsqueeze, Transpose, Identity, Shape and Size: the same elements in another shape, and extents.
+"""Reshape, Flatten, Squeeze, Unsqueeze and Transpose: the same elements in another shape.
 
 Axes of Squeeze and Unsqueeze are an attribute before opset 13.
 """
@@ -129,54 +129,6 @@ class Transpose:
         return x if order == tuple(range(len(x.shape))) else builder.transpose(x, order)
 
 
-class Identity:
-    """The operand itself, sequences and missing ones included."""
-
-    def reference(self, x: Any) -> Any:
-        return x
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return x
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
-    """Some of the extents."""
-
-    start: int = 0
-    end: int | None = None
-
-    def reference(self, x: Any) -> Any:
-        return np.array(x.shape[self.start : self.end], np.int64)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """A constant, or a map that reads nothing and whose elements are known extents."""
-        return _of_extents(builder, x.shape[self.start : self.end])
-
-
-class Size:
-    """The number of elements."""
-
-    def reference(self, x: Any) -> Any:
-        return np.array(x.size, np.int64)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """A constant, or the product of extents as a number."""
-        count = times(*x.shape)
-        if isinstance(count, int):
-            return builder.constant(np.array(count, np.int64))
-        return builder.run_time_constant(np.array(count, object), "int64")
-
-
-def _of_extents(builder: Builder, values: Sequence[Extent]) -> Tensor:
-    whole = [extent for extent in values if isinstance(extent, int)]
-    if len(whole) == len(values):
-        return builder.constant(np.array(whole, np.int64))
-    array = np.empty(len(values), object)
-    array[:] = values
-    return builder.run_time_constant(array, "int64")
-
-
 define("Reshape", Reshape, since=5)
 define("Flatten", Flatten)
 define("Squeeze", Squeeze, by_attribute={"axes": None})
@@ -184,6 +136,3 @@ define("Squeeze", Squeeze, since=13)
 define("Unsqueeze", Unsqueeze, by_attribute={"axes": MISSING})
 define("Unsqueeze", Unsqueeze, since=13)
 define("Transpose", Transpose)
-define("Identity", Identity)
-define("Shape", Shape)
-define("Size", Size)
