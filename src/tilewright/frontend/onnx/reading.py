@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from onnx import AttributeProto
@@ -50,7 +50,7 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
             f"there is no version {proto.ir_version} of the format", where="ir_version", why=f"{NEWEST_IR} is known"
         )
     opsets = _opsets(proto.opset_import) or {"": 1}
-    functions: dict[tuple[str, str, str], Any] = {}
+    functions: dict[Key, Any] = {}
     for function in proto.functions:
         if functions.setdefault((_domain(function.domain), function.name, function.overload), function) is not function:
             raise InvalidModel(f"two functions are named {function.name!r}", where="model")
@@ -70,13 +70,18 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
     )
 
 
+Key: TypeAlias = tuple[str, str, str]
+"""Domain, name and overload of a function."""
+Strings: TypeAlias = tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Context:
     """Where a node stands: versions by domain, the attributes of the function around it, and what encloses it."""
 
     opsets: Mapping[str, int]
     bindings: Mapping[str, Any] | None = None
-    functions: tuple[tuple[str, str, str], ...] = ()
+    functions: tuple[Key, ...] = ()
     depth: int = 0
     place: str = ""
 
@@ -84,7 +89,7 @@ class _Context:
 @dataclass(slots=True)
 class _Reader:
     files: ExternalFiles
-    functions: Mapping[tuple[str, str, str], Any]
+    functions: Mapping[Key, Any]
     large: Sequence[memoryview | None]
     names: Names = field(default_factory=Names)
     node_count: int = 0
@@ -199,14 +204,7 @@ class _Reader:
         return values, bodies
 
     def _inlined(
-        self,
-        key: tuple[str, str, str],
-        proto: Any,
-        context: _Context,
-        inputs: tuple[str, ...],
-        outputs: tuple[str, ...],
-        where: str,
-        constants: dict[str, Array],
+        self, key: Key, proto: Any, context: _Context, inputs: Strings, outputs: Strings, where: str, constants: dict[str, Array]
     ) -> Iterator[Node]:
         """The nodes of a model's own function in the place of its call."""
         function = self.functions[key]

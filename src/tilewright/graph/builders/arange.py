@@ -34,6 +34,15 @@ def arange(
     return map_of("arange", (extent,), (), body, dtype, name, result)
 
 
+def held_positions(extent: Extent, begin: Extent, length: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Where `extent` positions lie in a part of `length` that begins at `begin`; outside of it, at its first or last element."""
+    operator, tensor = arange(extent, 0, 1, "int64", name=name, result=result)
+    ahead = apply("subtract", operator.body, scalar_of(begin)) if begin != 0 else operator.body
+    last = apply("subtract", scalar_of(length), Literal(1.0))
+    body = apply("maximum", apply("minimum", ahead, last), Literal(0.0))
+    return Operator(name, "positions", operator.axes, (), operator.write, body, accumulator="int64"), tensor
+
+
 def range_length(first: Any, last: Any, step: Any) -> Extent:
     """How many numbers are before `last`; first and last may be symbolic extents. Raises `ArithmeticError` where there is none.
 

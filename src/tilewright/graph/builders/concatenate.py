@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from tilewright.errors import DTypeError, ShapeError, Undecided, UnsupportedOperation
-from tilewright.graph.builders.arange import arange
+from tilewright.graph.builders.arange import held_positions
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.dimensions import cuts_above
@@ -113,17 +113,8 @@ def _joined_in_one(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tens
     if largest_extent(ends[-1]) > LARGEST_WHOLE:
         raise Undecided(f"a concatenation of {ends[-1]} positions").with_cuts(cuts_above(ends[-1], LARGEST_WHOLE))
     begins = zip((0, *ends[:-1]), parts, strict=True)
-    positions = [builder.record(_positions, ends[-1], begin, part.shape[axis], kind="positions") for begin, part in begins]
+    positions = [builder.record(held_positions, ends[-1], begin, part.shape[axis], kind="positions") for begin, part in begins]
     return builder.record(_joined, parts, positions, ends, axis, kind="concat")
-
-
-def _positions(extent: Extent, begin: Extent, length: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """Where the positions of the result lie in a part of `length` positions that begins there."""
-    operator, tensor = arange(extent, 0, 1, "int64", name=name, result=result)
-    ahead = apply("subtract", operator.body, scalar_of(begin)) if begin != 0 else operator.body
-    last = apply("subtract", scalar_of(length), Literal(1.0))
-    body = apply("maximum", apply("minimum", ahead, last), Literal(0.0))
-    return Operator(name, "positions", operator.axes, (), operator.write, body, accumulator="int64"), tensor
 
 
 def _joined(

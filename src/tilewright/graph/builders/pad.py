@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import reduce
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders.arange import arange
+from tilewright.graph.builders.arange import held_positions
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, plus
@@ -74,17 +74,10 @@ def pad_lengths(builder: Builder, x: Tensor, pads: RunTimePads, value: float) ->
         for extent in (x.shape[d], plus(x.shape[d], *pads[d])):
             if least_extent(extent) < 1:
                 raise Undecided(f"padding of {x.shape[d]} elements").with_cuts(cuts_between(extent, 0, "<="))
-    positions = [builder.record(_positions, x.shape[d], pads[d], kind="positions") for d in dynamic]
+    positions = [
+        builder.record(held_positions, plus(x.shape[d], *pads[d]), pads[d][0], x.shape[d], kind="positions") for d in dynamic
+    ]
     return builder.record(_looked_up, x, positions, dynamic, pads, value, kind="pad")
-
-
-def _positions(extent: Extent, pads: tuple[Extent, Extent], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """Where the positions of the result lie in a dimension."""
-    operator, tensor = arange(plus(extent, *pads), 0, 1, "int64", name=name, result=result)
-    ahead = apply("subtract", operator.body, scalar_of(pads[0]))
-    last = apply("subtract", scalar_of(extent), Literal(1.0))
-    body = apply("maximum", apply("minimum", ahead, last), Literal(0.0))
-    return Operator(name, "positions", operator.axes, (), operator.write, body, accumulator="int64"), tensor
 
 
 def _looked_up(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 
 from tilewright.errors import ShapeError, Undecided
@@ -128,21 +127,17 @@ def _put_apart(sums: Tensor, found: Spread, filters: Extent, *, name: str, resul
     for d, count in enumerate(kernel):
         row = row * count + place[f"k{d}"]
     if len(sums.shape) == 3:
-        pixels = [
-            reduce(
-                lambda pixel, along: pixel * planned_extent(along[0]) + along[1],
-                zip(found.extents, pixels, strict=True),
-                constant(0),
-            )
-        ]
+        pixel: Index = constant(0)
+        for extent, along in zip(found.extents, pixels, strict=True):
+            pixel = pixel * planned_extent(extent) + along
+        pixels = [pixel]
     put = tuple(place[f"i{d}"] * strides[d] + place[f"k{d}"] for d in range(len(kernel)))
     axes = (Axis("n", sums.shape[0]), *(Axis(axis, extent) for axis, extent in sizes.items() if extent != 1))
     read = Access(sums.name, (axis_index("n"), row, *pixels))
     write = Access(result, (axis_index("n"), place["m"], *put))
     shape = (sums.shape[0], filters, *found.outputs)
-    return Operator(name, "spread", axes, (read,), write, Load(0), accumulator=accumulator_of(sums.dtype)), Tensor(
-        result, shape, sums.dtype
-    )
+    operator = Operator(name, "spread", axes, (read,), write, Load(0), accumulator=accumulator_of(sums.dtype))
+    return operator, Tensor(result, shape, sums.dtype)
 
 
 def _stuffed(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) -> Tensor:
@@ -176,9 +171,8 @@ def _with_zeros(x: Tensor, found: Spread, *, name: str, result: str) -> tuple[Op
     shape = (*x.shape[:2], *(times(e, s) for e, s in zip(found.extents, found.taps.strides, strict=True)))
     source = Access(x.name, tuple(read), Guard(tuple(constraints), 0.0))
     write = Access(result, (axis_index("n"), axis_index("c"), *put))
-    return Operator(name, "stuff", tuple(axes), (source,), write, Load(0), accumulator=accumulator_of(x.dtype)), Tensor(
-        result, shape, x.dtype
-    )
+    operator = Operator(name, "stuff", tuple(axes), (source,), write, Load(0), accumulator=accumulator_of(x.dtype))
+    return operator, Tensor(result, shape, x.dtype)
 
 
 def _reversed(w: Tensor, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -196,6 +190,5 @@ def _reversed(w: Tensor, group: int, *, name: str, result: str) -> tuple[Operato
     read = Access(w.name, (place["g"] * (channels // group) + place["c"], place["m"], *backwards))
     write = Access(result, (row, place["c"], *map(axis_index, taps)))
     shape = (group * filters, channels // group, *kernel)
-    return Operator(name, "reverse", axes, (read,), write, Load(0), accumulator=accumulator_of(w.dtype)), Tensor(
-        result, shape, w.dtype
-    )
+    operator = Operator(name, "reverse", axes, (read,), write, Load(0), accumulator=accumulator_of(w.dtype))
+    return operator, Tensor(result, shape, w.dtype)

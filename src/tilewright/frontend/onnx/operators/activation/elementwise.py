@@ -12,6 +12,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.math.element_function import RealFunction
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, Scalar, apply, times
@@ -25,17 +26,6 @@ _X, _ZERO, _ONE, _TWO = Load(0), Literal(0.0), Literal(1.0), Literal(2.0)
 def where_negative(below: Scalar, otherwise: Scalar) -> Scalar:
     """A body that is `below` where `Load(0)` is negative."""
     return apply("where", apply("less", _X, _ZERO), below, otherwise)
-
-
-class Relu:
-    """max(x, 0)."""
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.maximum(x, 0)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.map("relu", x)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,62 +167,9 @@ class HardSigmoid:
         return builder.body(_hard_sigmoid(self.alpha, self.beta), x, kind="hard_sigmoid")
 
 
-class HardSwish:
-    """x times its hard sigmoid with the slope 1/6."""
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return x * HardSigmoid(alpha=SWISH_SLOPE).reference(x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(apply("multiply", _X, _hard_sigmoid(SWISH_SLOPE, 0.5)), x, kind="hard_swish")
-
-
 def _hard_sigmoid(alpha: float, beta: float) -> Scalar:
     line = apply("add", times(_X, alpha), Literal(beta))
     return apply("maximum", apply("minimum", line, _ONE), _ZERO)
-
-
-class Softplus:
-    """log(1 + exp(x))."""
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.logaddexp(x, 0)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """max(x, 0) + log(1 + exp(-|x|))."""
-        return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("log1p", _shrinking())), x, kind="softplus")
-
-
-class Softsign:
-    """x / (1 + |x|)."""
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return x / (1 + np.abs(x))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(apply("divide", _X, apply("add", apply("abs", _X), _ONE)), x, kind="softsign")
-
-
-class Mish:
-    """x tanh(log(1 + exp(x))) (D. Misra, arXiv:1908.08681, 2019)."""
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return x * np.tanh(np.logaddexp(x, 0))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """With u = exp(-|x|), tanh(log(1 + exp x)) is n / (n + 2 u^2) for x >= 0, n = 1 + 2 u,
-        and else n / (n + 2), n = u (u + 2)."""
-        u = _shrinking()
-        above = apply("add", _ONE, apply("multiply", _TWO, u))
-        below = apply("multiply", u, apply("add", u, _TWO))
-        beside = apply("multiply", _TWO, apply("square", u))
-        large = apply("divide", above, apply("add", above, beside))
-        small = apply("divide", below, apply("add", below, _TWO))
-        return builder.body(apply("multiply", _X, where_negative(small, large)), x, kind="mish")
 
 
 def _shrinking() -> Scalar:
@@ -288,7 +225,32 @@ class Gelu:
         return builder.map("gelu" if self.approximate == "none" else "gelu_tanh", x)
 
 
-define("Relu", Relu)
+def _hard_swish(x: Any) -> Any:
+    return x * HardSigmoid(alpha=SWISH_SLOPE).reference(x)
+
+
+def _mish() -> Scalar:
+    """x tanh(log(1 + exp(x))) (D. Misra, arXiv:1908.08681, 2019).
+
+    With u = exp(-|x|), tanh(log(1 + exp x)) is n / (n + 2 u^2) for x >= 0, n = 1 + 2 u, and else n / (n + 2), n = u (u + 2).
+    """
+    u = _shrinking()
+    above = apply("add", _ONE, apply("multiply", _TWO, u))
+    below = apply("multiply", u, apply("add", u, _TWO))
+    beside = apply("multiply", _TWO, apply("square", u))
+    large = apply("divide", above, apply("add", above, beside))
+    small = apply("divide", below, apply("add", below, _TWO))
+    return apply("multiply", _X, where_negative(small, large))
+
+
+SOFTPLUS = apply("add", apply("maximum", _X, _ZERO), apply("log1p", _shrinking()))
+"""max(x, 0) + log(1 + exp(-|x|)), which is log(1 + exp(x))."""
+SOFTSIGN = apply("divide", _X, apply("add", apply("abs", _X), _ONE))
+"""x / (1 + |x|)."""
+HARD_SWISH = apply("multiply", _X, _hard_sigmoid(SWISH_SLOPE, 0.5))
+"""x times its hard sigmoid with the slope 1/6."""
+
+define("Relu", RealFunction, "relu", lambda x: np.maximum(x, 0))
 define("LeakyRelu", LeakyRelu)
 define("PRelu", PReluBefore7)
 define("PRelu", PRelu, since=7)
@@ -298,10 +260,10 @@ define("Selu", Selu)
 define("Celu", Celu, since=12)
 define("Shrink", Shrink, since=9)
 define("HardSigmoid", HardSigmoid)
-define("HardSwish", HardSwish, since=14)
-define("Softplus", Softplus)
-define("Softsign", Softsign)
-define("Mish", Mish, since=18)
+define("HardSwish", RealFunction, "hard_swish", _hard_swish, HARD_SWISH, since=14)
+define("Softplus", RealFunction, "softplus", lambda x: np.logaddexp(x, 0), SOFTPLUS)
+define("Softsign", RealFunction, "softsign", lambda x: x / (1 + np.abs(x)), SOFTSIGN)
+define("Mish", RealFunction, "mish", lambda x: x * np.tanh(np.logaddexp(x, 0)), _mish(), since=18)
 define("Swish", Swish, since=24)
 define("SwiGLU", SwiGLU, since=28)
 define("Gelu", Gelu, since=20)

@@ -100,15 +100,16 @@ class RealFunction:
     """A function of one array, which may be of short floating-point numbers."""
 
     function: str
-    """The scalar function at every point."""
+    """The scalar function at every point, or the name of `body`."""
     numpy: Callable[[Any], Any]
+    body: Scalar | None = None
 
     @in_operand_type
     def reference(self, x: Any) -> Any:
         return self.numpy(x)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(body_of(self.function), x, kind=self.function)
+        return builder.body(self.body or body_of(self.function), x, kind=self.function)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -92,7 +92,8 @@ class Attention:
         if attn_mask is not None:
             check_mask(shape, attn_mask.shape)
         left, right = self._window()
-        taken = Participation(nonpad_kv_seqlen, left, right, _first(past_key, nonpad_kv_seqlen))
+        first = past_key.shape[2] if past_key is not None else 0 if nonpad_kv_seqlen is None else None
+        taken = Participation(nonpad_kv_seqlen, left, right, first)
         attended = attend(builder, shape, q, k, v, scale=self.scale, softcap=self.softcap, mask=attn_mask, taken=taken)
         result = attended.result
         if packed is not None:
@@ -180,13 +181,6 @@ def _as_masked(builder: Builder, mask: Tensor, k: Tensor, v: Tensor, output_coun
         raise UnsupportedOperation("Attention with a mask of fewer keys, and its scores")
     part = (slice(None), slice(None), slice(masked))
     return builder.slice(k, part), builder.slice(v, part)
-
-
-def _first(past_key: Tensor | None, lengths: Tensor | None) -> Extent | None:
-    """The position of the first query: behind past keys, or such that the last query has the last of the keys that count."""
-    if past_key is None:
-        return 0 if lengths is None else None
-    return past_key.shape[2]
 
 
 def _times(left: Extent, right: Extent) -> int:
