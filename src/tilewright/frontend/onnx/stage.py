@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -411,9 +411,5 @@ def _if(traversal: _Traversal, node: Node) -> None:
     traversal.work.extendleft(reversed([*body.nodes, *results]))
 
 
-_STRUCTURAL: Mapping[str, Callable[[_Traversal, Node], None]] = {
-    "Identity": _identity,
-    "Shape": _extents,
-    "Size": _extents,
-    "If": _if,
-}
+_Import: TypeAlias = Callable[[_Traversal, Node], None]
+_STRUCTURAL: Mapping[str, _Import] = {"Identity": _identity, "Shape": _extents, "Size": _extents, "If": _if}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
@@ -14,7 +15,7 @@ from tilewright.frontend.tracing.integers import wholes
 from tilewright.frontend.tracing.location import located, user_location
 from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import contracted_type
-from tilewright.frontend.tracing.recorded import array_of, recorded
+from tilewright.frontend.tracing.registration import array_of, recorded
 from tilewright.frontend.tracing.window_arguments import WindowArguments, explicit_padding, known_extents, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolved
@@ -226,9 +227,8 @@ def conv_transpose3d(
 def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> Any:
     """One operator, behind a padded copy of some images of run-time extents."""
     filters, channels, *kernel = given.filters()
-    _check(given, filters, channels * given.groups)
+    _check(given, filters, channels * given.groups, kernel)
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
-    _check_taps(given, tuple(kernel))
     arguments = WindowArguments(given.what, tuple(kernel), steps, apart, padding)
     window = arguments.windows(given.extents()[2:])
 
@@ -240,8 +240,7 @@ def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> An
 
 def _transposed(given: _Operands, stride: Any, padding: Any, output_padding: Any, dilation: Any) -> Any:
     channels, filters, *taps = given.filters()
-    _check(given, filters * given.groups, channels)
-    _check_taps(given, tuple(taps))
+    _check(given, filters * given.groups, channels, taps)
     found = _spread(given, tuple(taps), stride, padding, output_padding, dilation)
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
@@ -295,7 +294,7 @@ def _operands(
     return _Operands(name, x, w, bias, int(groups), layouts, is_one_image, (layout, filter_layout))
 
 
-def _check(given: _Operands, filters: int, taken: int) -> None:
+def _check(given: _Operands, filters: int, taken: int, taps: Sequence[int]) -> None:
     """Raises `ShapeError` for groups that do not divide, other channels than the filters take, and a bias of another shape."""
     (channels,) = known_extents(given.extents()[1:2], given.what)
     groups, place, (layout, filter_layout) = given.groups, user_location(), given.letters
@@ -313,13 +312,8 @@ def _check(given: _Operands, filters: int, taken: int) -> None:
     if given.bias is not None and wholes(given.bias.shape) != (filters,):
         text = f"{given.what} with a bias of shape {shape_text(wholes(given.bias.shape))}"
         raise ShapeError(text, where=place, why=f"there is a number for each of the {filters} filters: ({filters},)")
-
-
-def _check_taps(given: _Operands, taps: tuple[int, ...]) -> None:
     if 0 in taps:
-        raise ShapeError(
-            given.what, where=user_location(), why="the filters have no taps", hint="give every kernel extent 1 at least"
-        )
+        raise ShapeError(given.what, where=place, why="the filters have no taps", hint="give every kernel extent 1 at least")
 
 
 def _recorded(given: _Operands, record: Any) -> Any:

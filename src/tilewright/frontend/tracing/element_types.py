@@ -13,7 +13,6 @@ from tilewright.frontend.tracing.maps import apply_map, record_map
 from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import arange as arange_operator
-from tilewright.graph.builders import extent as extent_operator
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Extent, SymbolicExtent
 
@@ -67,7 +66,7 @@ def extent(value: Any) -> Any:
     recorder = current_recorder()
     if recorder is None or not isinstance(value, SymbolicExtent):
         return value
-    return Traced(recorder, recorder.record(extent_operator.extent, whole(value), kind="extent"))
+    return Traced(recorder, recorder.record(arange_operator.extent, whole(value), kind="extent"))
 
 
 def _bound(value: Any) -> Any:

@@ -1,17 +1,20 @@
-"""Evenly spaced numbers, by the positions along an axis: no memory is read, and readers compute them where they need them."""
+"""Evenly spaced numbers, by the positions along an axis: no memory is read, and readers compute them where they need
+them. Extents known at run time are numbers of this kind, too: maps of nothing."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
+
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import ceil_quotient, largest_extent, maximum, minus, range_of
+from tilewright.graph.extents import Extent, SymbolicExtent, ceil_quotient, largest_extent, maximum, minus, range_of
 from tilewright.graph.scalar import AxisValue, Literal, Scalar, apply, scalar_of
 from tilewright.graph.shapes import symbols_of
-from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Operator, Tensor
 
 
 def arange(
@@ -71,3 +74,38 @@ def _check_exact(extent: Extent, start: float | SymbolicExtent, step: float) -> 
             why=f"kernels compute positions in float32, in which whole numbers are exact up to {LARGEST_WHOLE}",
             hint="give a symbolic extent a smaller upper end, or count blocks",
         )
+
+
+def extent(symbol: SymbolicExtent, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The value of a symbol, of shape ().
+
+    >>> extent(SymbolicExtent("s", 1, 64, 32), name="extent", result="y")[0].body
+    Parameter(name='s')
+    """
+    return map_of("extent", (), (), scalar_of(symbol), "int64", name, result)
+
+
+def extents(values: np.ndarray[Any, Any], dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """An array of integers and run-time extents as data: by the position in it.
+
+    >>> values = np.array([SymbolicExtent("s", 1, 64, 32), 4], object)
+    >>> operator, tensor = extents(values, "int64", name="shape", result="y")
+    >>> tensor.shape, operator.body.function
+    ((2,), 'where')
+    """
+    return map_of("shape", values.shape, (), _chosen(values.tolist(), 0), dtype, name, result)
+
+
+def _chosen(values: Any, dimension: int) -> Scalar:
+    """The element at the positions along the axes from a dimension on."""
+    if not isinstance(values, list):
+        return scalar_of(_exact(values))
+    body = _chosen(values[-1], dimension + 1)
+    for position in reversed(range(len(values) - 1)):
+        here = apply("less", AxisValue(f"d{dimension}"), Literal(position + 1.0))
+        body = apply("where", here, _chosen(values[position], dimension + 1), body)
+    return body
+
+
+def _exact(value: Any) -> Extent:
+    return value if isinstance(value, SymbolicExtent) else int(value)

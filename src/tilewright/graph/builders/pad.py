@@ -74,9 +74,8 @@ def pad_lengths(builder: Builder, x: Tensor, pads: RunTimePads, value: float) ->
         for extent in (x.shape[d], plus(x.shape[d], *pads[d])):
             if least_extent(extent) < 1:
                 raise Undecided(f"padding of {x.shape[d]} elements").with_cuts(cuts_between(extent, 0, "<="))
-    positions = [
-        builder.record(held_positions, plus(x.shape[d], *pads[d]), pads[d][0], x.shape[d], kind="positions") for d in dynamic
-    ]
+    padded = [(plus(x.shape[d], *pads[d]), pads[d][0], x.shape[d]) for d in dynamic]
+    positions = [builder.record(held_positions, *along, kind="positions") for along in padded]
     return builder.record(_looked_up, x, positions, dynamic, pads, value, kind="pad")
 
 

@@ -1,6 +1,8 @@
 """Random tensors: of normal and uniform distributions, of probabilities, and drawn classes.
 
 ONNX leaves the generator open: a seed gives the same numbers at every call, none gives new ones.
+
+Dropout leaves elements out at random in training, and scales the others up; in inference it does nothing.
 """
 
 from __future__ import annotations
@@ -11,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.types import Tensor
 
 
 def generator_of(seed: float | None) -> np.random.Generator:
@@ -111,9 +115,45 @@ class Multinomial:
         return np.minimum(np.reshape(rows, shape), x.shape[1] - 1).astype(element_type(self.dtype))
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dropout:
+    """The operand, and which of its elements were kept."""
+
+    seed: int | None = None
+    output_count: int = 1
+
+    def reference(self, x: Any, ratio: Any = None, training_mode: Any = None) -> Any:
+        share = 0.5 if ratio is None else float(np.asarray(ratio).reshape(()))
+        is_training = training_mode is not None and bool(np.asarray(training_mode).reshape(()))
+        kept = np.ones(x.shape, bool)
+        result = x
+        if is_training and share:
+            kept = np.random.RandomState(self.seed).uniform(0, 1, x.shape) >= share
+            result = np.asarray(x * kept / (1 - share), x.dtype)
+        return (result, kept) if self.output_count > 1 else result
+
+    def lower(self, builder: Builder, x: Tensor, ratio: Tensor | None = None, training_mode: Tensor | None = None) -> Any:
+        """Nothing, in inference."""
+        if training_mode is not None and builder.constant_value(training_mode).any():
+            raise UnsupportedOperation("Dropout in training in generated code")
+        return _unchanged(builder, x, self.output_count)
+
+
+def _unchanged(builder: Builder, x: Tensor, output_count: int) -> Any:
+    """The operand, and a mask if it is asked for."""
+    if output_count < 2:
+        return x
+    extents = [extent for extent in x.shape if isinstance(extent, int)]
+    if len(extents) < len(x.shape):
+        raise UnsupportedOperation("the mask of Dropout in a shape that is known at run time")
+    return x, builder.constant(np.ones(extents, bool))
+
+
 define("RandomNormal", RandomNormal, is_random=True)
 define("RandomNormalLike", RandomNormalLike, is_random=True)
 define("RandomUniform", RandomUniform, is_random=True)
 define("RandomUniformLike", RandomUniformLike, is_random=True)
 define("Bernoulli", Bernoulli, since=15, is_random=True)
 define("Multinomial", Multinomial, since=7, is_random=True)
+define("Dropout", Dropout, since=7, by_attribute={"ratio": 0.5})
+define("Dropout", Dropout, since=12, is_random=True)

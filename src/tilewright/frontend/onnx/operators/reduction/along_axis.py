@@ -1,13 +1,20 @@
-"""ArgMax and ArgMin: the position of the largest or smallest element along an axis, the first or the last of equal ones.
+"""What combines the elements along an axis: ArgMax, ArgMin, TopK, CumSum and CumProd.
+
+ArgMax and ArgMin: the position of the largest or smallest element along an axis, the first or the last of equal ones.
 
 A reduction with two states: the extreme, then the least (or greatest) position at which it stands. A NaN is an extreme.
 
 TopK: the largest or smallest elements along an axis and their positions; of equal ones the first come first.
+
+CumSum and CumProd: of every element and those before it along an axis.
+
+Generated code reduces, for every position, the elements up to it behind a guard. That is quadratic work, so only short axes are
+compiled.
 """
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, MISSING, dataclass
+from dataclasses import KW_ONLY, MISSING, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,12 +22,15 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.reduce import combined
+from tilewright.graph.builders.elementwise import map_of, points
+from tilewright.graph.builders.reduce import REDUCTIONS, combined
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.extents import largest_extent
-from tilewright.graph.scalar import AxisValue, Literal, Point, State, apply
+from tilewright.graph.index import Index
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import AxisValue, Literal, Load, Point, State, apply
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Reduction, StateVariable, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, StateVariable, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +95,54 @@ class TopK:
         return np.take_along_axis(x, chosen, axis), chosen.astype(np.int64)
 
 
+LONGEST = 64
+"""Elements along the axis up to which every sum is made anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cumulate:
+    """The sums or products up to each position, or from it on; without its own element if `exclusive`."""
+
+    function: str
+    """`sum` or `prod`."""
+    _: KW_ONLY
+    exclusive: int = 0
+    reverse: int = 0
+
+    def reference(self, x: Any, axis: Any) -> Any:
+        along = normalize_axis(int(np.asarray(axis).reshape(-1)[0]), x.ndim, "CumSum")
+        x = np.flip(x, along) if self.reverse else x
+        if self.exclusive and x.shape[along]:
+            first = np.full_like(np.take(x, [0], axis=along), REDUCTIONS[self.function].states[0].identity)
+            x = np.concatenate([first, np.take(x, np.arange(x.shape[along] - 1), axis=along)], axis=along)
+        total = np.asarray((np.cumsum if self.function == "sum" else np.cumprod)(x, axis=along, dtype=x.dtype))
+        return np.flip(total, along) if self.reverse else total
+
+    def lower(self, builder: Builder, x: Tensor, axis: Tensor) -> Tensor:
+        """A reduction behind a guard."""
+        kind = f"cum{self.function}"
+        along = normalize_axis(int(builder.constant_value(axis).reshape(-1)[0]), len(x.shape), kind)
+        extent = x.shape[along]
+        if not isinstance(extent, int) or extent > LONGEST:
+            raise UnsupportedOperation(f"{kind} along {extent} elements in generated code", why=f"at most {LONGEST} are")
+        return builder.record(_cumulated, self.function, x, along, bool(self.exclusive), bool(self.reverse), kind=kind)
+
+
+def _cumulated(
+    function: str, x: Tensor, axis: int, exclusive: bool, reverse: bool, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    outputs, taken = points(len(x.shape)), axis_index("k")
+    ahead: Index = taken - outputs[axis] if reverse else outputs[axis] - taken
+    indices = tuple(taken if d == axis else index for d, index in enumerate(outputs))
+    guard = Guard((ahead - 1 if exclusive else ahead,), 0.0 if function == "sum" else 1.0)
+    operator, tensor = map_of(f"cum{function}", x.shape, [Access(x.name, indices, guard)], Load(0), x.dtype, name, result)
+    axes = (*operator.axes, Axis("k", x.shape[axis], AxisKind.REDUCTION))
+    return replace(operator, axes=axes, reduction=REDUCTIONS[function]), tensor
+
+
 define("ArgMax", ArgExtreme, "maximum")
 define("ArgMin", ArgExtreme, "minimum")
 define("TopK", TopK, by_attribute={"k": MISSING})
 define("TopK", TopK, since=10)
+define("CumSum", Cumulate, "sum", since=11)
+define("CumProd", Cumulate, "prod", since=26)
