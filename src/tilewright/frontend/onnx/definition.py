@@ -43,7 +43,7 @@ class Definition:
     implementation: type[Any]
     parameters: tuple[Any, ...] = ()
     _: KW_ONLY
-    by_attribute: Mapping[str, Any] = field(default_factory=dict)
+    by_attribute: Mapping[str, Any] = field(default_factory=dict, hash=False)
     """Operands of the class that are attributes of this version, by parameter, with their defaults (MISSING: it has none)."""
     is_random: bool = False
     """Whether every call may give other results, so that none is a constant."""

@@ -1,6 +1,6 @@
 """Activations of single elements, which may have coefficients: rectifiers, exponential and smooth ones.
 
-Exp(x) - 1 is one function, which keeps its digits near 0; formulas in exp(-|x|) do not overflow.
+exp(x) - 1 is one function, which keeps its digits near 0. Smooth ones are formulas in exp(-|x|), which do not overflow.
 """
 
 from __future__ import annotations

@@ -1,13 +1,12 @@
 """MatMulIntegerToFloat and DynamicQuantizeMatMul: products of 8-bit numbers as what they stand for, in float32.
 
-Source: onnxruntime's ContribOperators.md. Sums are exact, however long; float32 rounds three times: the sum,
-its product with both scales, and that with the bias. onnxruntime may multiply in another order;
-results are then apart by some units in the last place.
+Source: onnxruntime's ContribOperators.md. Sums are exact, however long; float32 rounds three times: the sum, its product with both
+scales, and that with the bias. onnxruntime may multiply in another order; results are then apart by some units in the last place.
 
 QAttention: the attention of one quantised input, whose queries, keys and values are one product of bytes.
 
-The product is that of MatMulIntegerToFloat: exact sums, scaled in float32. What
-follows is float32, in other orders of summation than onnxruntime's; masked scores have `mask_filter_value` added.
+The product is that of MatMulIntegerToFloat: exact sums, scaled in float32. What follows is float32, in other orders of summation
+than onnxruntime's; masked scores have `mask_filter_value` added.
 """
 
 from __future__ import annotations

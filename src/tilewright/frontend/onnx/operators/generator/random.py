@@ -1,4 +1,4 @@
-"""Random tensors: of normal and uniform distributions, of probabilities, and drawn classes.
+"""Random tensors: normal and uniform numbers, ones by probabilities (Bernoulli), classes (Multinomial), and Dropout.
 
 ONNX leaves the generator open: a seed gives the same numbers at every call, none gives new ones.
 

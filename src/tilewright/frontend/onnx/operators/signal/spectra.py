@@ -1,4 +1,4 @@
-"""DFT and STFT: Fourier transforms along an axis, and of short frames of a signal, each multiplied by a window.
+"""Signals: Fourier transforms (DFT), those of short frames of a signal, each multiplied by a window (STFT), windows, mel bands.
 
     y[k] = sum_n x[n] exp(-2 pi i k n / N),    the inverse with exp(2 pi i k n / N) / N
 
