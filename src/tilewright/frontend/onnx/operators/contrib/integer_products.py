@@ -1,7 +1,8 @@
 """MatMulIntegerToFloat and DynamicQuantizeMatMul: products of 8-bit numbers as what they stand for, in float32.
 
-Source: onnxruntime's ContribOperators.md. Sums are exact, however long; float32 rounds three times: the sum, its product with both
-scales, and that with the bias. onnxruntime may multiply in another order; results are then apart by some units in the last place.
+Source: onnxruntime's ContribOperators.md. Sums are exact, however long; float32 rounds three times: the sum, its product with
+both scales, and that with the bias. onnxruntime may multiply in another order; results are then apart by some units in the last
+place.
 
 QAttention: the attention of one quantised input, whose queries, keys and values are one product of bytes.
 
