@@ -29,7 +29,6 @@ SERIAL = "a loop over positions that depend on each other, or on contents"
 IN_PARTS: Mapping[str, str] = {
     "Dropout": "in training it draws random numbers",
     "Equal": "strings",
-    "If": "sequences and optional values, in a condition or as results",
     "FlexAttention": "graphs inside, shared keys, or another type than float32",
     "Pad": "the amount of padding depends on contents of several inputs",
     "Pow": "integers to powers that are none",
