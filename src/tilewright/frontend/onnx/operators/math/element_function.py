@@ -15,7 +15,7 @@ from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph import special_functions
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import body_of
+from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Tensor
@@ -143,9 +143,7 @@ class Where:
         """One map; truth values are chosen by logic."""
         if x.dtype != "bool":
             return builder.map("where", condition, x, y, dtype=x.dtype)
-        chosen = apply("logical_and", Load(0), Load(1))
-        otherwise = apply("logical_and", apply("logical_not", Load(0)), Load(2))
-        return builder.body(apply("logical_or", chosen, otherwise), condition, x, y, dtype="bool", kind="where")
+        return builder.body(CHOSEN_TRUTH, condition, x, y, dtype="bool", kind="where")
 
 
 LARGEST = float(np.finfo(np.float32).max)
