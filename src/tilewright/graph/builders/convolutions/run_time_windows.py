@@ -46,11 +46,6 @@ class PaddedWindow:
     """The padding behind that means take for elements: as it was asked for, or as the name of the padding says."""
     window: RunTimeWindow
 
-    @property
-    def is_padded(self) -> bool:
-        """Whether there is any padding."""
-        return any(pad != 0 for pad in (*self.begins, *self.ends))
-
     def guarded(self) -> RunTimeWindow | None:
         """The windows over the image itself, of which some stand out; None where it is not known how far the first one does."""
         begins = tuple(begin for begin in self.begins if isinstance(begin, int))
