@@ -13,7 +13,7 @@ from multiprocessing import get_context
 
 from tests.conformance.cases import Case, cases
 from tests.conformance.outcome import COMPILED, WRONG, Outcome, outcome
-from tests.conformance.report import PAGE, page, table
+from tests.conformance.report import PAGE, README, page, table, with_table
 
 
 def _arguments() -> argparse.Namespace:
@@ -22,7 +22,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--everyday", action="store_true", help="only the cases that are run at every change")
     parser.add_argument("--jobs", type=int, default=1, help="processes that run cases")
     parser.add_argument("--quiet", action="store_true", help="only what is not compiled, and the table")
-    parser.add_argument("--table", action="store_true", help=f"run all cases and write {PAGE.name}")
+    parser.add_argument("--table", action="store_true", help=f"run all cases, write {PAGE.name} and the table of {README.name}")
     return parser.parse_args()
 
 
@@ -57,6 +57,7 @@ def main() -> int:
     print(table(outcomes))
     if chosen.table:
         PAGE.write_text(page(outcomes))
+        README.write_text(with_table(README.read_text(), outcomes))
     return int(any(one.result == WRONG for one in outcomes.values()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -14,6 +15,9 @@ from tilewright.frontend.onnx.definition import definitions
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs/onnx-conformance.md"
+README = ROOT / "README.md"
+TABLE = re.compile(r"^\| \| cases \|.*\n(?:\|.*\n?)+", re.MULTILINE)
+"""The lines of the table in a text."""
 COLUMNS = (COMPILED, NUMPY, UNSUPPORTED)
 Outcomes = Mapping[Case, Outcome]
 
@@ -29,6 +33,18 @@ def table(outcomes: Outcomes) -> str:
             counts = " | ".join(str(results.count(column)) for column in columns)
             lines.append(f"| {kind} | {len(results)} | {counts} |")
     return "\n".join(lines)
+
+
+def tabulated(text: str) -> dict[str, tuple[int, ...]]:
+    """The numbers of the one table in a text, by kind of case."""
+    (lines,) = TABLE.findall(text)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines.splitlines()[2:]]
+    return {kind: tuple(map(int, numbers)) for kind, *numbers in rows}
+
+
+def with_table(text: str, outcomes: Outcomes) -> str:
+    """A text with the table of these outcomes in the place of the one that it has."""
+    return TABLE.sub(table(outcomes) + "\n", text)
 
 
 @cache
@@ -69,7 +85,12 @@ def _in_parts(outcomes: Outcomes) -> Iterator[str]:
 
 def _reference_only() -> Iterator[str]:
     yield "## Operators that have no lowering\n"
-    yield ", ".join(sorted(reference_only())) + "."
+    yield names_without_lowering()
+
+
+def names_without_lowering() -> str:
+    """The operators that always run as NumPy, as the page lists them."""
+    return ", ".join(sorted(reference_only())) + "."
 
 
 def _tolerances() -> Iterator[str]:

@@ -9,7 +9,8 @@ import numpy as np
 import onnx
 
 from tests.conformance.cases import cases
-from tilewright.frontend.onnx.definition import Definition, definition
+from tilewright.frontend.onnx.definition import definition
+from tilewright.frontend.onnx.reading import STRUCTURAL
 
 
 def cases_of(*operators: str) -> list[Any]:
@@ -33,7 +34,8 @@ def operators_of(graph: onnx.GraphProto) -> Iterator[tuple[str, str]]:
 def missing_operators(model: onnx.ModelProto) -> set[tuple[str, str]]:
     """The operators of a model that have no definition."""
     versions = _versions(model)
-    return {(d, name) for d, name in operators_of(model.graph) if definition(name, versions.get(d, 1), d) is None}
+    used = {(d, name) for d, name in operators_of(model.graph) if d or name not in STRUCTURAL}
+    return {(d, name) for d, name in used if definition(name, versions.get(d, 1), d) is None}
 
 
 def run(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
@@ -56,17 +58,35 @@ def _run(graph: onnx.GraphProto, inputs: Sequence[Any], outer: Mapping[str, Any]
     values = {**outer, "": None, **{one.name: onnx.numpy_helper.to_array(one) for one in graph.initializer}}
     values |= zip([one.name for one in graph.input], inputs, strict=False)
     for node in graph.node:
-        found = definition(node.op_type, versions.get(node.domain, 1), node.domain)
-        assert found is not None, f"no definition of {node.domain} {node.op_type}"
-        values |= zip(node.output, _results(found, node, values, versions), strict=False)
+        values |= zip(node.output, _results(node, values, versions), strict=False)
     return [values[one.name] for one in graph.output]
 
 
-def _results(found: Definition, node: Any, values: Mapping[str, Any], versions: Mapping[str, int]) -> tuple[Any, ...]:
+def _results(node: Any, values: Mapping[str, Any], versions: Mapping[str, int]) -> tuple[Any, ...]:
     attributes = {one.name: _attribute(one, values, versions) for one in node.attribute}
-    operator = found.operator(output_count=len(node.output), **attributes)
-    results = operator.reference(*(values[name] for name in node.input))
+    operands = [values[name] for name in node.input]
+    if not node.domain and node.op_type in STRUCTURAL:
+        return _structural(node.op_type, operands, attributes)
+    found = definition(node.op_type, versions.get(node.domain, 1), node.domain)
+    assert found is not None, f"no definition of {node.domain} {node.op_type}"
+    results = found.operator(output_count=len(node.output), **attributes).reference(*operands)
     return results if isinstance(results, tuple) else (results,)
+
+
+def _structural(operator: str, operands: Sequence[Any], attributes: Mapping[str, Any]) -> tuple[Any, ...]:
+    """What the importer computes itself."""
+    match operator:
+        case "Constant":
+            ((name, value),) = attributes.items()
+            kinds = {"value_float": "float32", "value_floats": "float32", "value_int": "int64", "value_ints": "int64"}
+            return (np.asarray(value, kinds.get(name)),)
+        case "If":
+            return tuple(attributes["then_branch" if np.asarray(operands[0]).item() else "else_branch"]())
+        case "Shape":
+            return (np.array(operands[0].shape[attributes.get("start", 0) : attributes.get("end")], np.int64),)
+        case "Size":
+            return (np.array(operands[0].size, np.int64),)
+    return (operands[0],)
 
 
 def _attribute(attribute: Any, values: Mapping[str, Any], versions: Mapping[str, int]) -> Any:

@@ -239,11 +239,23 @@ def test_all_unknown_operators_are_listed_at_once():
         ort.InferenceSession(proto)
 
 
-def test_operators_of_the_importer_itself_are_not_known():
-    proto = model([helper.make_node("SumTo", ["x", "x"], ["y"], domain="tilewright")], [info("x", [2])], [info("y", None)])
-    proto.opset_import.append(helper.make_opsetid("tilewright", 1))
-    with pytest.raises(UnsupportedOperation, match=r"not known: tilewright\.SumTo"):
+@pytest.mark.parametrize("operator", ["Adagrad", "Adam", "Gradient", "Momentum"])
+def test_operators_of_training_are_refused_by_name(operator):
+    operands = [info(name, [1]) for name in ("r", "x", "g")]
+    node = helper.make_node(operator, ["r", "x", "g"], ["y"], domain="ai.onnx.preview.training", **TRAINING[operator])
+    proto = model([node], operands, [info("y", None)])
+    proto.opset_import.append(helper.make_opsetid("ai.onnx.preview.training", 1))
+    with pytest.raises(UnsupportedOperation, match=rf"not known: ai\.onnx\.preview\.training\.{operator}") as caught:
         ort.InferenceSession(proto)
+    assert "export the model for inference" in str(caught.value)
+
+
+TRAINING: dict[str, dict[str, Any]] = {
+    "Adagrad": {},
+    "Adam": {},
+    "Gradient": {"xs": ["x"], "y": "g"},
+    "Momentum": {"alpha": 0.9, "beta": 1.0, "mode": "standard", "norm_coefficient": 0.0},
+}
 
 
 def external(tmp_path: Any, location: str, **entries: str) -> str:

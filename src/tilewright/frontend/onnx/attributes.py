@@ -33,7 +33,8 @@ def kind_of(attribute: Any, where: str) -> int:
     if attribute.type in _FIELDS:
         kind: int = attribute.type
         return kind
-    found = [number for number, field in _FIELDS.items() if _is_filled(attribute, field)]
+    filled = {descriptor.name for descriptor, _ in attribute.ListFields()}
+    found = [number for number, field in _FIELDS.items() if field in filled]
     if attribute.type != AttributeProto.UNDEFINED or len(found) != 1:
         raise InvalidModel(f"attribute {attribute.name!r} has no type", where=where)
     return int(found[0])
@@ -89,16 +90,6 @@ def check_against(schema: Any, node: Any, where: str) -> None:
         if not least <= len(names) <= most:
             why = f"{node.op_type} has {least} to {most}" if least != most else f"{node.op_type} has {least}"
             raise InvalidGraph(f"{len(names)} {role} are wrong", where=where, why=why)
-
-
-def _is_filled(attribute: Any, field: str) -> bool:
-    descriptor = attribute.DESCRIPTOR.fields_by_name[field]
-    if getattr(descriptor, "is_repeated", None) or isinstance(getattr(attribute, field), (list, tuple)):
-        return len(getattr(attribute, field)) > 0
-    try:
-        return bool(attribute.HasField(field))
-    except ValueError:
-        return len(getattr(attribute, field)) > 0
 
 
 def _decoded(content: bytes, where: str) -> str:

@@ -8,18 +8,21 @@ waits for this, and a model has few of the operators.
 from __future__ import annotations
 
 import pkgutil
-from dataclasses import KW_ONLY, MISSING, dataclass, fields, is_dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from tilewright.errors import InternalError
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.types import Tensor
 
 OPERATORS = "tilewright.frontend.onnx.operators"
 OUTPUT_COUNT = "output_count"
-INTERNAL_DOMAIN = "tilewright"
-"""Of operators that importers put in the place of others, and that a model cannot have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,8 @@ class Definition:
     implementation: type[Any]
     parameters: tuple[Any, ...] = ()
     _: KW_ONLY
+    by_attribute: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    """Operands of the class that are attributes of this version, by parameter, with their defaults (MISSING: it has none)."""
     is_random: bool = False
     """Whether every call may give other results, so that none is a constant."""
     unpacks: bool = False
@@ -48,12 +53,22 @@ class Definition:
     @property
     def attributes(self) -> frozenset[str]:
         """The names of all attributes."""
-        return _keyword_fields(self.implementation) - {OUTPUT_COUNT}
+        return frozenset(self.defaults)
 
     @property
     def required_attributes(self) -> frozenset[str]:
         """The names of the attributes without a default."""
-        return _keyword_fields(self.implementation, without_default=True) - {OUTPUT_COUNT}
+        return frozenset(name for name, default in self.defaults.items() if default is MISSING)
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Of all attributes; MISSING of those without one."""
+        return {name: default for name, default in self._keywords().items() if name != OUTPUT_COUNT} | dict(self.by_attribute)
+
+    def _keywords(self) -> dict[str, Any]:
+        """The keyword-only fields of the class."""
+        all_fields = fields(self.implementation) if is_dataclass(self.implementation) else ()
+        return {one.name: one.default for one in all_fields if one.kw_only}
 
     @property
     def has_lowering(self) -> bool:
@@ -68,16 +83,32 @@ class Definition:
         >>> definition("Gelu", 20).operator(approximate="tanh")
         Gelu(approximate='tanh')
         """
-        if OUTPUT_COUNT in _keyword_fields(self.implementation):
+        if OUTPUT_COUNT in self._keywords():
             attributes[OUTPUT_COUNT] = output_count
-        return self.implementation(*self.parameters, **attributes)
+        given = {name: attributes.pop(name, default) for name, default in self.by_attribute.items()}
+        if MISSING in given.values():
+            raise TypeError(f"{self.name} lacks an attribute of {', '.join(given)}")
+        operator = self.implementation(*self.parameters, **attributes)
+        return _WithOperands(operator, given) if given else operator
 
 
-def _keyword_fields(implementation: type[Any], *, without_default: bool = False) -> frozenset[str]:
-    if not is_dataclass(implementation):
-        return frozenset()
-    keyword_fields = [field for field in fields(implementation) if field.kw_only]
-    return frozenset(field.name for field in keyword_fields if not (without_default and field.default is not MISSING))
+@dataclass(frozen=True, slots=True)
+class _WithOperands:
+    """An operator at work with some operands that attributes give."""
+
+    operator: Any
+    given: Mapping[str, Any]
+
+    def reference(self, *operands: Any) -> Any:
+        return self.operator.reference(*operands, **{name: np.asarray(value) for name, value in self._present()})
+
+    def lower(self, builder: Builder, *operands: Tensor) -> Any:
+        return self.operator.lower(
+            builder, *operands, **{name: builder.constant(value, "attribute") for name, value in self._present()}
+        )
+
+    def _present(self) -> Iterable[tuple[str, Any]]:
+        return ((name, value) for name, value in self.given.items() if value is not None)
 
 
 _definitions: dict[tuple[str, str], dict[int, Definition]] = {}
@@ -89,6 +120,7 @@ def define(
     *parameters: Any,
     since: int = 1,
     domain: str = "",
+    by_attribute: Mapping[str, Any] | None = None,
     is_random: bool = False,
     unpacks: bool = False,
 ) -> None:
@@ -96,7 +128,8 @@ def define(
     versions = _definitions.setdefault((domain, name), {})
     if since in versions:
         raise InternalError(f"{domain or 'the standard'} operator {name} is defined twice from version {since} on")
-    versions[since] = Definition(name, domain, since, implementation, parameters, is_random=is_random, unpacks=unpacks)
+    flags = {"is_random": is_random, "unpacks": unpacks}
+    versions[since] = Definition(name, domain, since, implementation, parameters, by_attribute=by_attribute or {}, **flags)
 
 
 def definition(name: str, version: int, domain: str = "") -> Definition | None:

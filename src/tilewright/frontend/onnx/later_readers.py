@@ -14,15 +14,8 @@ DISCONTINUOUS = frozenset(
         *("Ceil", "Floor", "Mod", "Round", "Sign", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "NonZero"),
         *("Hardmax", "ThresholdedRelu", "Shrink", "QuantizeLinear", "DynamicQuantizeLinear", "OneHot", "Unique", "Bernoulli"),
         *("DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "BitCast", "Range", "Resize", "Upsample"),
-        *(
-            "GridSample",
-            "RoiAlign",
-            "MaxRoiPool",
-            "AffineGrid",
-            "TreeEnsemble",
-            "TreeEnsembleClassifier",
-            "TreeEnsembleRegressor",
-        ),
+        *("GridSample", "RoiAlign", "MaxRoiPool", "AffineGrid"),
+        *("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"),
         *("StringNormalizer", "LabelEncoder", "CastMap", "Binarizer", "Imputer", "OneHotEncoder"),
     )
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
 from typing import Any
 
 from tilewright.errors import InvalidModel
@@ -15,11 +16,15 @@ def sorted_nodes(nodes: Sequence[Any], where: str) -> list[tuple[int, Any]]:
     """
     makers = {name: number for number, node in enumerate(nodes) for name in node.output if name}
     needs = [{makers[name] for name in free_names(node) if name in makers} for node in nodes]
-    order: list[int] = []
-    state = [0] * len(nodes)
-    for start in range(len(nodes)):
-        _visit(start, needs, state, order, nodes, where)
-    return [(number, nodes[number]) for number in order]
+    if all(needed < number for number, of_one in enumerate(needs) for needed in of_one):
+        return list(enumerate(nodes))
+    try:
+        return [(number, nodes[number]) for number in TopologicalSorter(dict(enumerate(needs))).static_order()]
+    except CycleError as problem:
+        number = problem.args[1][0]
+        label = nodes[number].name or f"number {number}"
+        place = f"{nodes[number].op_type} node {label!r} of {where}"
+        raise InvalidModel("the nodes form a cycle", where=place) from problem
 
 
 def free_names(node: Any) -> Iterator[str]:
@@ -37,23 +42,3 @@ def _free_names_of_graph(graph: Any) -> Iterator[str]:
     defined |= {name for node in graph.node for name in node.output}
     yield from (name for node in graph.node for name in free_names(node) if name not in defined)
     yield from (output.name for output in graph.output if output.name not in defined)
-
-
-def _visit(start: int, needs: list[set[int]], state: list[int], order: list[int], nodes: Sequence[Any], where: str) -> None:
-    """Depth first without recursion; state 1 is on the way, 2 is done."""
-    stack = [(start, iter(sorted(needs[start])))] if state[start] == 0 else []
-    if stack:
-        state[start] = 1
-    while stack:
-        number, rest = stack[-1]
-        following = next((needed for needed in rest if state[needed] != 2), None)
-        if following is None:
-            stack.pop()
-            state[number] = 2
-            order.append(number)
-        elif state[following] == 1:
-            label = nodes[following].name or f"number {following}"
-            raise InvalidModel("the nodes form a cycle", where=f"{nodes[following].op_type} node {label!r} of {where}")
-        else:
-            state[following] = 1
-            stack.append((following, iter(sorted(needs[following]))))

@@ -8,21 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from onnx import AttributeProto
 
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
-from tilewright.frontend.onnx.declarations import declared
-from tilewright.frontend.onnx.definition import INTERNAL_DOMAIN, Definition, definition
+from tilewright.frontend.onnx.definition import Definition, definition
 from tilewright.frontend.onnx.external_data import ExternalFiles
-from tilewright.frontend.onnx.gradient import without_gradients
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
 from tilewright.frontend.onnx.order import sorted_nodes
 from tilewright.frontend.onnx.scope import Names, Scope
-from tilewright.frontend.onnx.tensors import array_of, sparse_array_of
+from tilewright.frontend.onnx.tensors import array_of, declared, sparse_array_of
 from tilewright.graph.short_names import short_name
 from tilewright.ort_errors import Fail, InvalidArgument, InvalidGraph, raised_as
 
@@ -34,6 +32,8 @@ NEWEST_IR = 14
 """Of the format of files."""
 MOST_DEPTH = 64
 """Of graphs in nodes and functions in functions."""
+TRAINING = "ai.onnx.preview.training."
+"""The domain of Adagrad, Adam, Momentum and Gradient."""
 STRUCTURAL = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
 """Standard operators that the importer does itself."""
 
@@ -50,7 +50,7 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
             f"there is no version {proto.ir_version} of the format", where="ir_version", why=f"{NEWEST_IR} is known"
         )
     opsets = _opsets(proto.opset_import) or {"": 1}
-    functions: dict[tuple[str, str, str], Any] = {}
+    functions: dict[Key, Any] = {}
     for function in proto.functions:
         if functions.setdefault((_domain(function.domain), function.name, function.overload), function) is not function:
             raise InvalidModel(f"two functions are named {function.name!r}", where="model")
@@ -70,13 +70,18 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
     )
 
 
+Key: TypeAlias = tuple[str, str, str]
+"""Domain, name and overload of a function."""
+Strings: TypeAlias = tuple[str, ...]
+
+
 @dataclass(frozen=True, slots=True)
 class _Context:
     """Where a node stands: versions by domain, the attributes of the function around it, and what encloses it."""
 
     opsets: Mapping[str, int]
     bindings: Mapping[str, Any] | None = None
-    functions: tuple[tuple[str, str, str], ...] = ()
+    functions: tuple[Key, ...] = ()
     depth: int = 0
     place: str = ""
 
@@ -84,7 +89,7 @@ class _Context:
 @dataclass(slots=True)
 class _Reader:
     files: ExternalFiles
-    functions: Mapping[tuple[str, str, str], Any]
+    functions: Mapping[Key, Any]
     large: Sequence[memoryview | None]
     names: Names = field(default_factory=Names)
     node_count: int = 0
@@ -100,7 +105,7 @@ class _Reader:
             scope.find(name, where) if scope.owns(name) else scope.define(name, where): array
             for name, array in self._constants(graph, where, self.large if context.depth == 0 else ())
         }
-        nodes = without_gradients(self._nodes(graph.node, context, scope, where, known), self.names, scope)
+        nodes = self._nodes(graph.node, context, scope, where, known)
         outputs = tuple(self._output(value, scope, where) for value in graph.output)
         return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
 
@@ -110,6 +115,8 @@ class _Reader:
             names = ", ".join(sorted(self.unknown))
             where = "; ".join(f"{name}: {place}" for name, place in sorted(self.unknown.items())[:8])
             hint = "export the model with standard operators, or as functions of these"
+            if all(name.startswith(TRAINING) for name in self.unknown):
+                hint = "export the model for inference: steps of optimizers and derivatives are not computed here"
             problem = UnsupportedOperation(f"operators that are not known: {names}", where=where, hint=hint)
             raise raised_as(problem, Fail if any("." in name for name in self.unknown) else InvalidGraph)
 
@@ -163,7 +170,7 @@ class _Reader:
             constants[outputs[0]] = _constant(attributes, where)
             return
         version, is_structural = self._version(domain, proto, context, where), domain == "" and proto.op_type in STRUCTURAL
-        found = None if is_structural or domain == INTERNAL_DOMAIN else definition(proto.op_type, version, domain)
+        found = None if is_structural else definition(proto.op_type, version, domain)
         if found is None and not is_structural:
             self.unknown.setdefault(f"{domain}.{proto.op_type}" if domain else proto.op_type, where)
         if found is not None:
@@ -197,14 +204,7 @@ class _Reader:
         return values, bodies
 
     def _inlined(
-        self,
-        key: tuple[str, str, str],
-        proto: Any,
-        context: _Context,
-        inputs: tuple[str, ...],
-        outputs: tuple[str, ...],
-        where: str,
-        constants: dict[str, Array],
+        self, key: Key, proto: Any, context: _Context, inputs: Strings, outputs: Strings, where: str, constants: dict[str, Array]
     ) -> Iterator[Node]:
         """The nodes of a model's own function in the place of its call."""
         function = self.functions[key]

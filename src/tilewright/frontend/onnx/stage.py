@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -378,22 +378,18 @@ def _identity(traversal: _Traversal, node: Node) -> None:
     traversal.alias(node.outputs[0], node.inputs[0])
 
 
-def _shape(traversal: _Traversal, node: Node) -> None:
+def _extents(traversal: _Traversal, node: Node) -> None:
+    """Shape and Size."""
     shape = traversal.shape_of(node.inputs[0])
     if shape is None:
         traversal._as_numpy(node)
-        return
-    start, end = node.attributes.get("start", 0), node.attributes.get("end", None)
-    traversal.known[node.outputs[0]] = extents.of_extents(shape[start:end])
-
-
-def _size(traversal: _Traversal, node: Node) -> None:
-    shape = traversal.shape_of(node.inputs[0])
-    if shape is None:
-        traversal._as_numpy(node)
-        return
-    known = extents.of_extents((times(*shape),))
-    traversal.known[node.outputs[0]] = Symbolic(known.array.reshape(())) if isinstance(known, Symbolic) else known.reshape(())
+    elif node.operator == "Shape":
+        start, end = node.attributes.get("start", 0), node.attributes.get("end", None)
+        traversal.known[node.outputs[0]] = extents.of_extents(shape[start:end])
+    else:
+        known = extents.of_extents((times(*shape),))
+        count = Symbolic(known.array.reshape(())) if isinstance(known, Symbolic) else known.reshape(())
+        traversal.known[node.outputs[0]] = count
 
 
 def _if(traversal: _Traversal, node: Node) -> None:
@@ -415,4 +411,5 @@ def _if(traversal: _Traversal, node: Node) -> None:
     traversal.work.extendleft(reversed([*body.nodes, *results]))
 
 
-_STRUCTURAL: Mapping[str, Callable[[_Traversal, Node], None]] = {"Identity": _identity, "Shape": _shape, "Size": _size, "If": _if}
+_Import: TypeAlias = Callable[[_Traversal, Node], None]
+_STRUCTURAL: Mapping[str, _Import] = {"Identity": _identity, "Shape": _extents, "Size": _extents, "If": _if}

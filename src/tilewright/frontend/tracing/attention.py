@@ -15,13 +15,11 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import wholes
 from tilewright.frontend.tracing.location import located, user_location
 from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import float_type
-from tilewright.frontend.tracing.recorded import recorded
-from tilewright.frontend.tracing.traced import Traced
+from tilewright.frontend.tracing.registration import array_of, recorded
 from tilewright.graph.builders.attention import AttentionShape, Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import Shape, shape_text
@@ -74,11 +72,11 @@ def scaled_dot_product_attention(
     >>> out.shape, out[0, 0, 0].round(6).tolist()
     ((2, 4, 3, 5), [5.0, 6.0, 7.0, 8.0, 9.0])
     """
-    q, k, v = map(_array, (q, k, v))
+    q, k, v = map(array_of, (q, k, v))
     shape = _attention_shape(wholes(q.shape), wholes(k.shape), wholes(v.shape), enable_gqa)
     _check_scalars(causal_alignment, softcap, scale)
-    lengths = None if key_lengths is None else _checked_lengths(shape, _array(key_lengths))
-    mask = None if attn_mask is None else _checked_mask(shape, _array(attn_mask), q.dtype)
+    lengths = None if key_lengths is None else _checked_lengths(shape, array_of(key_lengths))
+    mask = None if attn_mask is None else _checked_mask(shape, array_of(attn_mask), q.dtype)
     left, right = _window(window, is_causal)
     first = None if causal_alignment == "bottom-right" else 0
 
@@ -159,7 +157,3 @@ def _window(window: Any, is_causal: bool) -> tuple[int | None, int | None]:
 
 def _is_count(value: Any) -> bool:
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and int(value) >= 0
-
-
-def _array(x: Any) -> Any:
-    return x if isinstance(x, Traced) else constant_array(x)

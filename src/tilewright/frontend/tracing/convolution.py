@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import gcd
 from typing import Any
@@ -10,27 +11,17 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.tracing import functions as tw
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import wholes
 from tilewright.frontend.tracing.location import located, user_location
 from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import contracted_type
-from tilewright.frontend.tracing.recorded import recorded
-from tilewright.frontend.tracing.traced import Traced
-from tilewright.frontend.tracing.window_arguments import (
-    WindowArguments,
-    explicit_padding,
-    known_extents,
-    numbers,
-    places,
-    space,
-)
+from tilewright.frontend.tracing.registration import array_of, recorded
+from tilewright.frontend.tracing.window_arguments import WindowArguments, explicit_padding, known_extents, numbers, places, space
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.convolution import Layouts, convolution, padded_convolution
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolved
 from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution
-from tilewright.graph.builders.convolutions.windows import Window
-from tilewright.graph.shapes import Shape, are_known, divisors_of, shape_text
+from tilewright.graph.shapes import Shape, divisors_of, shape_text
 from tilewright.graph.types import Tensor
 
 
@@ -236,32 +227,25 @@ def conv_transpose3d(
 def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> Any:
     """One operator, behind a padded copy of some images of run-time extents."""
     filters, channels, *kernel = given.filters()
-    _check(given, filters, channels * given.groups)
+    _check(given, filters, channels * given.groups, kernel)
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
-    _check_taps(given, tuple(kernel))
     arguments = WindowArguments(given.what, tuple(kernel), steps, apart, padding)
-    extents, layouts = given.extents()[2:], given.layouts
-    window = (arguments.window if are_known(extents) else arguments.padded_window)(extents)
+    window = arguments.windows(given.extents()[2:])
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
-        if isinstance(window, Window):
-            y = builder.record(convolution, x, w, window, given.groups, layouts, kind="conv")
-        else:
-            y = padded_convolution(builder, x, w, window, given.groups, layouts)
-        return _with_bias(builder, y, bias, given.layouts.result[1])
+        return convolved(builder, x, w, window, given.groups, given.layouts, bias)
 
     return _recorded(given, record)
 
 
 def _transposed(given: _Operands, stride: Any, padding: Any, output_padding: Any, dilation: Any) -> Any:
     channels, filters, *taps = given.filters()
-    _check(given, filters * given.groups, channels)
-    _check_taps(given, tuple(taps))
+    _check(given, filters * given.groups, channels, taps)
     found = _spread(given, tuple(taps), stride, padding, output_padding, dilation)
 
     def record(builder: Builder, x: Tensor, w: Tensor, bias: Tensor | None) -> Tensor:
         x, w = _ordered(builder, x, given.layouts.image), _ordered(builder, w, given.layouts.filters)
-        y = _with_bias(builder, transposed_convolution(builder, x, w, found, given.groups), bias, 1)
+        y = transposed_convolution(builder, x, w, found, given.groups, bias)
         return _ordered(builder, y, tuple(map(given.layouts.result.index, range(given.rank + 2))))
 
     return _recorded(given, record)
@@ -288,7 +272,7 @@ def _operands(
     name: str, filter_letters: str, arrays: tuple[Any, Any, Any], groups: Any, layout: Any, filter_layout: Any, out_layout: Any
 ) -> _Operands:
     """Arrays of one type, with their layouts and ranks checked. Raises `ShapeError` and `DTypeError`."""
-    x, w, bias = map(_array, arrays)
+    x, w, bias = map(array_of, arrays)
     rank, what = len(filter_letters) - 2, _what(name, x, w)
     letters = f"NC{space(rank)}"
     layouts = Layouts(
@@ -310,7 +294,7 @@ def _operands(
     return _Operands(name, x, w, bias, int(groups), layouts, is_one_image, (layout, filter_layout))
 
 
-def _check(given: _Operands, filters: int, taken: int) -> None:
+def _check(given: _Operands, filters: int, taken: int, taps: Sequence[int]) -> None:
     """Raises `ShapeError` for groups that do not divide, other channels than the filters take, and a bias of another shape."""
     (channels,) = known_extents(given.extents()[1:2], given.what)
     groups, place, (layout, filter_layout) = given.groups, user_location(), given.letters
@@ -328,24 +312,13 @@ def _check(given: _Operands, filters: int, taken: int) -> None:
     if given.bias is not None and wholes(given.bias.shape) != (filters,):
         text = f"{given.what} with a bias of shape {shape_text(wholes(given.bias.shape))}"
         raise ShapeError(text, where=place, why=f"there is a number for each of the {filters} filters: ({filters},)")
-
-
-def _check_taps(given: _Operands, taps: tuple[int, ...]) -> None:
     if 0 in taps:
-        raise ShapeError(
-            given.what, where=user_location(), why="the filters have no taps", hint="give every kernel extent 1 at least"
-        )
+        raise ShapeError(given.what, where=place, why="the filters have no taps", hint="give every kernel extent 1 at least")
 
 
 def _recorded(given: _Operands, record: Any) -> Any:
     y = recorded(given.name, record, (given.x, given.w, given.bias))
     return tw.squeeze(y, given.layouts.result[0]) if given.is_one_image else y
-
-
-def _with_bias(builder: Builder, y: Tensor, bias: Tensor | None, place: int) -> Tensor:
-    if bias is None:
-        return y
-    return builder.map("add", y, builder.reshape(bias, tuple(bias.shape[0] if d == place else 1 for d in range(len(y.shape)))))
 
 
 def _ordered(builder: Builder, x: Tensor, order: tuple[int, ...]) -> Tensor:
@@ -354,7 +327,3 @@ def _ordered(builder: Builder, x: Tensor, order: tuple[int, ...]) -> Tensor:
 
 def _what(name: str, x: Any, w: Any) -> str:
     return f"{name} of {shape_text(wholes(x.shape))} by {shape_text(wholes(w.shape))}"
-
-
-def _array(x: Any) -> Any:
-    return x if x is None or isinstance(x, Traced) else constant_array(x)

@@ -26,46 +26,29 @@ class NeedsValue(UnsupportedOperation):
     """Python asked for the value of an extent that is known at run time only, as it does to slice an array of NumPy."""
 
 
+def _operator(function: str) -> tuple[Callable[[Any, Any], Any], Callable[[Any, Any], Any]]:
+    """The methods of an operator: with a number of this module on its left, and on its right."""
+
+    def method(self: Any, other: Any) -> Any:
+        return _computed(function, self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return _computed(function, other, self)
+
+    return method, reflected
+
+
 class _Arithmetic:
     """Operators of numbers, whose results are extents where `_exact` has a function of them and all operands are whole."""
 
     __slots__ = ()
 
-    def __add__(self, other: Any) -> Any:
-        return _computed("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _computed("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _computed("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _computed("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _computed("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _computed("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _computed("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _computed("divide", other, self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return _computed("floor_divide", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return _computed("floor_divide", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return _computed("mod", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return _computed("mod", other, self)
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract")
+    __mul__, __rmul__ = _operator("multiply")
+    __truediv__, __rtruediv__ = _operator("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__ = _operator("mod")
 
     def __neg__(self) -> Any:
         return _computed("subtract", 0, self)

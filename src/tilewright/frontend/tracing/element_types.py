@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,6 @@ from tilewright.frontend.tracing.maps import apply_map, record_map
 from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import arange as arange_operator
-from tilewright.graph.builders import extent as extent_operator
-from tilewright.graph.extents import ceil_quotient, maximum, minus
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Extent, SymbolicExtent
 
@@ -33,12 +30,10 @@ def astype(x: Any, dtype: Any) -> Any:
     return record_map("astype", Load(0), (x,), dtype=name)
 
 
-def _number_of_steps(first: float, last: float, by: float) -> int:
+def _number_of_steps(first: float, last: float, by: float) -> Extent:
     """The length of a range, as NumPy counts it. Raises `ShapeError` where there is none."""
     try:
-        if all(isinstance(bound, int) for bound in (first, last, by)):
-            return max(0, int(-((first - last) // by)))
-        return max(0, ceil((last - first) / by))
+        return arange_operator.range_length(first, last, by)
     except (ZeroDivisionError, OverflowError, ValueError) as problem:
         raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
 
@@ -57,12 +52,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     if recorder is None:
         return np.arange(start, stop, step, dtype=dtype)
     first, last, by = map(_bound, (start, stop, step))
-    number: Extent
     if any(isinstance(bound, SymbolicExtent) for bound in (first, last, by)):
         if isinstance(by, SymbolicExtent) or any(isinstance(bound, float) for bound in (first, last, by)) or by == 0:
             raise unsupported("arange to or from an extent by other steps than whole ones", (), hint="multiply the positions")
-        number = ceil_quotient(maximum(minus(last, first) if by > 0 else minus(first, last), 0), abs(by))
-        kind = np.dtype(dtype or np.int64).name
+        number, kind = arange_operator.range_length(first, last, by), np.dtype(dtype or np.int64).name
     else:
         number, kind = _number_of_steps(first, last, by), np.arange(first, first, by, dtype=dtype).dtype.name
     return Traced(recorder, recorder.record(arange_operator.arange, number, first, by, kind, kind="arange"))
@@ -73,7 +66,7 @@ def extent(value: Any) -> Any:
     recorder = current_recorder()
     if recorder is None or not isinstance(value, SymbolicExtent):
         return value
-    return Traced(recorder, recorder.record(extent_operator.extent, whole(value), kind="extent"))
+    return Traced(recorder, recorder.record(arange_operator.extent, whole(value), kind="extent"))
 
 
 def _bound(value: Any) -> Any:

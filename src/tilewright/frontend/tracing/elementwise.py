@@ -14,7 +14,6 @@ from tilewright.frontend.tracing.recorder import current_recorder
 from tilewright.frontend.tracing.registration import traceable
 from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
-from tilewright.graph.scalar import Load, apply
 
 
 def _plain(function: str) -> Callable[..., Any]:
@@ -142,8 +141,7 @@ def where(condition: Any, x: Any, y: Any) -> Any:
     """
     is_true = condition if kind_of(condition) == np.bool_ else not_equal(condition, 0)
     if kind_of(x) == kind_of(y) == np.bool_:
-        first, second = apply("logical_and", Load(0), Load(1)), apply("logical_and", apply("logical_not", Load(0)), Load(2))
-        return record_map("where", apply("logical_or", first, second), (is_true, x, y), dtype="bool")
+        return record_map("where", map_operator.CHOSEN_TRUTH, (is_true, x, y), dtype="bool")
     return apply_map("where", is_true, x, y)
 
 

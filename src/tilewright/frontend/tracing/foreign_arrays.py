@@ -14,25 +14,10 @@ from tilewright.frontend.tracing.location import user_location
 
 Array = np.ndarray[Any, np.dtype[Any]]
 _OPERATORS = frozenset(
-    [
-        "add",
-        "sub",
-        "rsub",
-        "mul",
-        "div",
-        "matmul",
-        "pow",
-        "floordiv",
-        "remainder",
-        "lt",
-        "le",
-        "gt",
-        "ge",
-        "eq",
-        "ne",
-        "bitwise_and",
-        "bitwise_or",
-    ]
+    (
+        *("add", "sub", "rsub", "mul", "div", "matmul", "pow", "floordiv", "remainder"),
+        *("lt", "le", "gt", "ge", "eq", "ne", "bitwise_and", "bitwise_or"),
+    )
 )
 """Methods of torch.Tensor that stand for operators: where they do not know an operand, Python asks it."""
 _TORCH_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "cat": "concat"}

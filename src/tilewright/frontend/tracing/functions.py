@@ -30,7 +30,7 @@ from tilewright.graph.builders import matmul as matmul_operator
 from tilewright.graph.builders import reduce as reduce_operator
 from tilewright.graph.builders import softmax as softmax_operator
 from tilewright.graph.builders import transpose as transpose_operator
-from tilewright.graph.builders.diagonals import without_diagonals
+from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
@@ -55,13 +55,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
         raise unsupported("einsum without a string of subscripts", FUNCTIONS, "operands and indices are interleaved")
     recorder = recorder_of(operands)
     tensors = in_one_type(operands, contracted_type, "einsum")
-    parsed, (first, *rest) = without_diagonals(recorder, _subscripts(subscripts, tensors), tensors)
-    steps = einsum_operator.pairwise(parsed)
-    tensors = [first, *rest[:1]]
-    result = recorder.record(einsum_operator.einsum, steps[0], tensors, kind="einsum")
-    for step, operand in zip(steps[1:], rest[1:], strict=True):
-        result = recorder.record(einsum_operator.einsum, step, [result, operand], kind="einsum")
-    return Traced(recorder, result)
+    return Traced(recorder, contracted(recorder, *without_diagonals(recorder, _subscripts(subscripts, tensors), tensors)))
 
 
 def _subscripts(subscripts: str, tensors: Sequence[Any]) -> einsum_operator.Subscripts:

@@ -8,15 +8,14 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.tracing import functions as tw
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import whole, wholes
 from tilewright.frontend.tracing.location import located, user_location
 from tilewright.frontend.tracing.maps import is_number, recorder_of
 from tilewright.frontend.tracing.promotion import float_type
-from tilewright.frontend.tracing.registration import in_one_type
+from tilewright.frontend.tracing.registration import array_of, in_one_type
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import norms as norm_operator
-from tilewright.graph.shapes import Shape, normalize_axes, shape_text
+from tilewright.graph.shapes import normalize_axes, shape_text
 
 
 def layer_norm(
@@ -39,7 +38,7 @@ def layer_norm(
     if not any(isinstance(operand, Traced) for operand in operands):
         return norm_operator.numpy_reference(np.asanyarray(x), axes, eps, weight, bias)
     if weight is None and bias is not None:
-        shape = _shape(x)
+        shape = wholes(array_of(x).shape)
         aligned = tw.reshape(bias, tuple(extent if d in axes else 1 for d, extent in enumerate(shape)))
         return layer_norm(x, None, None, None, eps, axis=axes) + aligned
     return _record(norm_operator.layer_norm, operands, axes, eps, kind="layer_norm", has_bias=bias is not None)
@@ -70,12 +69,8 @@ def _record(build: Any, operands: list[Any], *arguments: Any, kind: str, **optio
     return Traced(recorder, recorder.record(build, tensors, *arguments, kind=kind, **options))
 
 
-def _shape(x: Any) -> Shape:
-    return wholes(x.shape if isinstance(x, Traced) else constant_array(x).shape)
-
-
 def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> None:
-    x, *parameters = map(_shape, operands)
+    x, *parameters = (wholes(array_of(operand).shape) for operand in operands)
     try:
         norm_operator.check_extents(kind, x, parameters, axes)
     except ShapeError as error:
@@ -84,7 +79,7 @@ def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> Non
 
 def _usual_eps(x: Any) -> float:
     """The distance from 1 to the next number. Raises `DTypeError` where there is none."""
-    dtype = x.dtype if isinstance(x, Traced) else constant_array(x).dtype
+    dtype = array_of(x).dtype
     if dtype.kind in "iub":
         hint = "convert them with astype(numpy.float32), or give eps"
         raise DTypeError(f"rms_norm of {dtype} elements", where=user_location(), why="their type has no eps", hint=hint)
@@ -95,7 +90,7 @@ def _axes(kind: str, x: Any, normalized_shape: Any, axis: Any, eps: Any) -> tupl
     """The dimensions to go over. Raises `ShapeError` where `normalized_shape` is not what x ends with."""
     if not is_number(eps):
         raise DTypeError(f"{kind} with eps={eps!r}", where=user_location(), hint="eps is a number, and static")
-    shape = _shape(x)
+    shape = wholes(array_of(x).shape)
     if normalized_shape is None:
         chosen = -1 if axis is None else wholes(axis) if isinstance(axis, tuple | list) else whole(axis)
         return normalize_axes(chosen, len(shape), user_location())

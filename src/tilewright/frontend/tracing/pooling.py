@@ -10,28 +10,18 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.tracing import functions as tw
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.integers import wholes
 from tilewright.frontend.tracing.location import user_location
 from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import Kind, float_type, reduced_type
-from tilewright.frontend.tracing.recorded import recorded
-from tilewright.frontend.tracing.traced import Traced
-from tilewright.frontend.tracing.window_arguments import (
-    SPACE,
-    Pads,
-    WindowArguments,
-    explicit_padding,
-    numbers,
-    places,
-    space,
-)
+from tilewright.frontend.tracing.registration import array_of, recorded
+from tilewright.frontend.tracing.window_arguments import SPACE, Pads, WindowArguments, explicit_padding, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
-from tilewright.graph.builders.convolutions.window_means import run_time_mean, windowed_mean
-from tilewright.graph.builders.convolutions.windows import Window, windowed
+from tilewright.graph.builders.convolutions.window_means import lowest, pooled, pooled_mean
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.builders.reduce import REDUCTIONS
-from tilewright.graph.shapes import are_known, shape_text
+from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
 Record = Callable[[Builder, Tensor, Window | PaddedWindow, int], Tensor]
@@ -67,11 +57,7 @@ def max_pool(
     """
 
     def record(builder: Builder, x: Tensor, given: Window | PaddedWindow, first: int) -> Tensor:
-        lowest = _lowest(x.dtype)
-        if isinstance(given, Window):
-            return windowed(builder, x, given, REDUCTIONS["max"], lowest, first)
-        x = given.padded(builder, x, range(first, first + given.window.rank), lowest)
-        return windowed(builder, x, given.window, REDUCTIONS["max"], lowest, first)
+        return pooled(builder, x, given, REDUCTIONS["max"], lowest(x.dtype), first)
 
     return _pooled(
         "max_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(reduced_type, "max"), record
@@ -101,9 +87,7 @@ def avg_pool(
     """
 
     def record(builder: Builder, x: Tensor, given: Window | PaddedWindow, first: int) -> Tensor:
-        if isinstance(given, Window):
-            return windowed_mean(builder, x, given, with_padding=bool(count_include_pad), first=first)
-        return run_time_mean(builder, x, given, with_padding=bool(count_include_pad), first=first)
+        return pooled_mean(builder, x, given, with_padding=bool(count_include_pad), first=first)
 
     return _pooled(
         "avg_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(float_type, "avg_pool"), record
@@ -134,7 +118,7 @@ def _pooled(
     name: str, x: Any, given: tuple[Any, Any, Any, Any], ceil_mode: Any, layout: str | None, rule: Rule, record: Record
 ) -> Any:
     kernel_size, stride, padding, dilation = given
-    x = x if isinstance(x, Traced) else constant_array(x)
+    x = array_of(x)
     spatial = _spatial(name, x, layout)
     rank, first, what = len(spatial), spatial[0], f"{name} of {shape_text(wholes(x.shape))}"
     kernel = numbers("kernel_size", kernel_size, rank, what)
@@ -143,10 +127,9 @@ def _pooled(
     extents = wholes(x.shape)[first : first + rank]
     x = converted(x, rule([x.dtype]))
     if 0 in extents:
-        arguments.window(extents, ceil_mode=bool(ceil_mode))
+        arguments.windows(extents, ceil_mode=bool(ceil_mode))
         raise _no_elements(what, padding, space(rank)[extents.index(0)], arguments.spans()[extents.index(0)])
-    choose = arguments.window if are_known(extents) else arguments.padded_window
-    window = choose(extents, ceil_mode=bool(ceil_mode))
+    window = arguments.windows(extents, ceil_mode=bool(ceil_mode))
     if not isinstance(padding, str):
         _check_windows_see_elements(what, padding, explicit_padding(padding, rank, what), arguments.spans())
     return recorded(name, lambda builder, tensor: record(builder, tensor, window, first), (x,))
@@ -154,7 +137,7 @@ def _pooled(
 
 def _spatial(name: str, x: Any, layout: str | None) -> tuple[int, ...]:
     """The spatial dimensions, side by side. Raises `ShapeError` for other layouts, and without any."""
-    shape = wholes(x.shape if isinstance(x, Traced) else constant_array(x).shape)
+    shape = wholes(array_of(x).shape)
     what, rank = f"{name} of {shape_text(shape)}", len(shape) - 2
     if not 1 <= rank <= len(SPACE):
         why = "x has the dimensions NCW, NCHW or NCDHW"
@@ -177,8 +160,3 @@ def _no_elements(what: str, padding: Any, letter: str, span: int) -> ShapeError:
     why = f"along {letter} a window of {span} elements sees padding only"
     hint = "use less padding than the window is long"
     return ShapeError(f"{what} with padding={padding!r}", where=user_location(), why=why, hint=hint)
-
-
-def _lowest(dtype: str) -> float:
-    """What no element is below."""
-    return float(np.iinfo(dtype).min) if np.dtype(dtype).kind in "iu" else float("-inf")

@@ -41,14 +41,7 @@ Rule: TypeAlias = Callable[[str, Sequence[Kind]], np.dtype[Any]]
 _OTHER_NAMES = {"mod": "remainder", "pow": "power", "abs": "absolute", "relu": "maximum"}
 _FLOATS_ALONE = frozenset(("erf", "sigmoid", "silu", "gelu", "gelu_tanh", "reciprocal"))
 _OF_TRUTH: Mapping[str, str] = MappingProxyType(
-    {
-        "add": "x | y",
-        "maximum": "x | y",
-        "multiply": "x & y",
-        "minimum": "x & y",
-        "subtract": "x != y",
-        "negative": "~x",
-    }
+    {"add": "x | y", "maximum": "x | y", "multiply": "x & y", "minimum": "x & y", "subtract": "x != y", "negative": "~x"}
 )
 """What NumPy's function, or what it advises, means for truth values."""
 _CONVERT = "convert the operands first: x.astype(numpy.float32)"

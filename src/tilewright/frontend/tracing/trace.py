@@ -33,11 +33,7 @@ class TensorSpec:
 
 
 def trace(
-    function: Callable[..., Any],
-    arguments: Sequence[TensorSpec],
-    *,
-    name: str = "",
-    element_types: Collection[str] | None = None,
+    function: Callable[..., Any], arguments: Sequence[TensorSpec], *, name: str = "", element_types: Collection[str] | None = None
 ) -> Graph:
     """The graph of `function(*arguments)`, which must return one traced array or a sequence of them.
 
@@ -80,15 +76,12 @@ def _output(recorder: Recorder, result: Any, earlier: Sequence[Any]) -> str:
     if result.recorder is not recorder:
         raise UnsupportedOperation("a traced function returned an array of an earlier call", hint="return arrays of this call")
     written = {operator.write.tensor for operator in recorder.operators}
-    if result.tensor.name in written and not any(value is result or _same(value, result) for value in earlier):
+    before = [value.tensor for value in earlier if isinstance(value, Traced)]
+    if result.tensor.name in written and result.tensor not in before:
         return result.tensor.name
     return recorder.record(
         partial(elementwise, kind="copy"), Load(0), [result.tensor], kind="copy", dtype=result.tensor.dtype
     ).name
-
-
-def _same(first: Any, second: Traced) -> bool:
-    return isinstance(first, Traced) and first.tensor == second.tensor
 
 
 def _with_output_names(graph: Graph) -> Graph:

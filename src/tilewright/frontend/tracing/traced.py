@@ -30,6 +30,18 @@ def _refused(operation: str, name: str) -> Callable[..., NoReturn]:
     return method
 
 
+def _operator(name: str) -> tuple[Callable[[Traced, Any], Any], Callable[[Any, Any], Any]]:
+    """The methods of an operator that is a function of two operands: with a traced array on its left, and on its right."""
+
+    def method(self: Traced, other: Any) -> Any:
+        return getattr(namespace, name)(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return getattr(namespace, name)(other, self)
+
+    return method, reflected
+
+
 class Traced:
     """An array without values: `shape` (integers and symbols), `dtype`, `ndim`, and NumPy's operators and methods."""
 
@@ -188,53 +200,19 @@ class Traced:
         check_truth("~x", self)
         return namespace.logical_not(self)
 
-    def __add__(self, other: Any) -> Any:
-        return namespace.add(self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return namespace.add(other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return namespace.subtract(self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return namespace.subtract(other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return namespace.multiply(self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return namespace.multiply(other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return namespace.divide(self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return namespace.divide(other, self)
-
-    def __matmul__(self, other: Any) -> Any:
-        return namespace.matmul(self, other)
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return namespace.matmul(other, self)
+    __add__, __radd__ = _operator("add")
+    __sub__, __rsub__ = _operator("subtract")
+    __mul__, __rmul__ = _operator("multiply")
+    __truediv__, __rtruediv__ = _operator("divide")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide")
+    __mod__, __rmod__ = _operator("remainder")
+    __matmul__, __rmatmul__ = _operator("matmul")
 
     def __pow__(self, exponent: Any) -> Any:
         return namespace.pow(self, exponent)
 
     def __rpow__(self, base: Any) -> NoReturn:
         raise unsupported("a power with a traced exponent", (), hint="write it as exp(exponent * math.log(base))")
-
-    def __floordiv__(self, other: Any) -> Any:
-        return namespace.floor_divide(self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return namespace.floor_divide(other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return namespace.remainder(self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return namespace.remainder(other, self)
 
     def __divmod__(self, other: Any) -> Any:
         return self // other, self % other
@@ -254,23 +232,12 @@ class Traced:
 
     __ror__ = __or__
 
-    def __lt__(self, other: Any) -> Any:
-        return namespace.less(self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return namespace.less_equal(self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return namespace.greater(self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return namespace.greater_equal(self, other)
-
-    def __eq__(self, other: object) -> Any:
-        return namespace.equal(self, other)
-
-    def __ne__(self, other: object) -> Any:
-        return namespace.not_equal(self, other)
+    __lt__ = _operator("less")[0]
+    __le__ = _operator("less_equal")[0]
+    __gt__ = _operator("greater")[0]
+    __ge__ = _operator("greater_equal")[0]
+    __eq__: Any = _operator("equal")[0]
+    __ne__: Any = _operator("not_equal")[0]
 
 
 def _methods() -> list[str]:

@@ -6,14 +6,13 @@ Messages name dimensions by the letters of a layout: N (batch), C (channels), D,
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.frontend.tracing.location import located, user_location
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Taps, explicitly_padded, same_padded
-from tilewright.graph.builders.convolutions.windows import Window, same_padding, window_count
+from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Padding, Same, Taps, windows_over
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import SymbolicExtent
 
@@ -79,49 +78,33 @@ class WindowArguments:
         """Elements from the first to the last of a window."""
         return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
 
-    def window(self, extents: Shape, *, ceil_mode: bool = False) -> Window:
+    def windows(self, extents: Shape, *, ceil_mode: bool = False) -> Window | PaddedWindow:
         """The windows over spatial dimensions of these extents.
 
-        Raises `ShapeError` where no window fits, and `Undecided` for extents known at run time.
+        Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of a run-time extent.
         """
-        sizes = known_extents(extents, self.what)
-        begins, ends = self._pads(sizes)
-        each = zip(sizes, self.spans(), self.strides, begins, ends, strict=True)
-        outputs = tuple(window_count(*dimension, ceil_mode=ceil_mode) for dimension in each)
-        for d, count in enumerate(outputs):
-            if count < 1:
-                raise self._too_large(d, sizes[d], begins[d] + ends[d])
-        return Window(sizes, self.kernel, self.strides, self.dilations, begins, ends, outputs)
-
-    def padded_window(self, extents: Shape, *, ceil_mode: bool = False) -> PaddedWindow:
-        """Padding and windows, where an extent is known at run time.
-
-        Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value.
-        """
-        taps = Taps(self.kernel, self.strides, self.dilations)
+        padding = self._padding()
         try:
-            if self._is_same():
-                return same_padded(extents, taps, is_upper=self.padding.lower() != "same_lower")
-            return explicitly_padded(extents, taps, *self._explicit(), ceil_mode=ceil_mode)
+            found = windows_over(extents, Taps(self.kernel, self.strides, self.dilations), padding, ceil_mode=ceil_mode)
         except ShapeError as error:
             error.message = f"{self.what}: {error.message}"
             raise located(error) from None
+        if isinstance(found, Window):
+            for d, count in enumerate(found.outputs):
+                if count < 1:
+                    raise self._too_large(d, found.extents[d], found.begins[d] + found.ends[d])
+        return found
 
-    def _pads(self, sizes: Sequence[int]) -> Pads:
-        if self._is_same():
-            return same_padding(sizes, self.spans(), self.strides, is_upper=self.padding.lower() != "same_lower")
-        return self._explicit()
-
-    def _is_same(self) -> bool:
-        return isinstance(self.padding, str) and self.padding.lower().startswith("same") and self.padding.lower() in PADDINGS
-
-    def _explicit(self) -> Pads:
+    def _padding(self) -> Padding:
         if not isinstance(self.padding, str):
             return explicit_padding(self.padding, self.rank, self.what)
-        if self.padding.lower() == "valid":
+        name = self.padding.lower()
+        if name not in PADDINGS:
+            hint = f"use one of {', '.join(PADDINGS)}, or numbers of elements"
+            raise ShapeError(f"{self.what} with padding={self.padding!r}", where=user_location(), hint=hint)
+        if name == "valid":
             return (0,) * self.rank, (0,) * self.rank
-        hint = f"use one of {', '.join(PADDINGS)}, or numbers of elements"
-        raise ShapeError(f"{self.what} with padding={self.padding!r}", where=user_location(), hint=hint)
+        return Same.LOWER if name == "same_lower" else Same.UPPER
 
     def _too_large(self, d: int, extent: int, padding: int) -> ShapeError:
         span, letter = self.spans()[d], space(self.rank)[d]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders import arange, extent, softmax
+from tilewright.graph.builders import arange, softmax
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.extents import dimensions_of
 from tilewright.graph.numpy_types import is_short_float
@@ -198,7 +198,7 @@ def _past(builder: Builder, shape: AttentionShape, lengths: Tensor | None) -> Op
 
 
 def _number(builder: Builder, value: Extent) -> Operand:
-    return builder.record(extent.extent, value, kind="extent") if isinstance(value, SymbolicExtent) else value
+    return builder.record(arange.extent, value, kind="extent") if isinstance(value, SymbolicExtent) else value
 
 
 def _usual_scale(builder: Builder, q: Tensor, dtype: str) -> Operand:
@@ -206,7 +206,7 @@ def _usual_scale(builder: Builder, q: Tensor, dtype: str) -> Operand:
     width = q.shape[-1]
     if isinstance(width, int):
         return 1.0 / math.sqrt(width or 1)
-    number = builder.record(extent.extent, width, kind="extent")
+    number = builder.record(arange.extent, width, kind="extent")
     return builder.map("divide", 1.0, builder.map("sqrt", builder.cast(number, dtype)))
 
 

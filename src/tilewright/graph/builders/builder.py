@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
+from tilewright.graph.builders import arange, elementwise, matmul, reduce, reshape, slicing, softmax, transpose
 from tilewright.graph.builders import einsum as einsum_operator
-from tilewright.graph.builders import elementwise, extent, matmul, reduce, reshape, slicing, softmax, transpose
 from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.magnitudes import magnitudes_of
@@ -77,7 +77,7 @@ class Builder:
 
     def run_time_constant(self, values: np.ndarray, dtype: str, name: str = "extents") -> Tensor:
         """An array of integers and run-time extents, as data that kernels compute and as a value that is known here."""
-        tensor = self.record(extent.extents, values, dtype, kind=identifier(name))
+        tensor = self.record(arange.extents, values, dtype, kind=identifier(name))
         self.known[tensor.name] = values
         return tensor
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of
 from tilewright.graph.extents import Extent, times
 from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import AxisValue, Load, Scalar, apply, scalar_of
@@ -58,15 +58,12 @@ def positions(shape: Sequence[Extent], place: Position, *, name: str, result: st
 def _copy(
     x: Tensor, shape: tuple[Extent, ...], places: tuple[Place, ...], found: dict[int, Tensor], *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     reads = [
         Access(found[d].name, tuple(axis(f"d{n}") for n in p.dimensions)) for d, p in enumerate(places) if isinstance(p, Position)
     ]
     indices = tuple(place if isinstance(place, Index) else constant(0) for place in places)
     reads.append(Access(x.name, indices, lookups=tuple((d, number) for number, d in enumerate(found))))
-    write = Access(result, tuple(axis(a.name) for a in axes))
-    body, accumulator = Load(len(reads) - 1), accumulator_of(x.dtype)
-    return Operator(name, "copy", axes, tuple(reads), write, body, accumulator=accumulator), Tensor(result, shape, x.dtype)
+    return map_of("copy", shape, reads, Load(len(reads) - 1), x.dtype, name, result)
 
 
 def linear(dimensions: Sequence[tuple[int, Extent]]) -> Place:

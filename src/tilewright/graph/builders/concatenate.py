@@ -1,20 +1,28 @@
 """Concatenation as one map: every operand is read where its part of the result lies, behind a guard. Generated code walks the
 parts one after the other.
+
+Where parts have extents that are known at run time, as a cache and its new rows, the begin of a part is no constant, so that
+every part is looked up at the position behind its begin; outside of a part that is its first or its last position, and what is
+found there is not used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 
-from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.errors import DTypeError, ShapeError, Undecided, UnsupportedOperation
+from tilewright.graph.builders.arange import held_positions
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
+from tilewright.graph.dimensions import cuts_above
 from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.extents import largest_extent, plus
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
 from tilewright.graph.shapes import normalize_axis, shape_text, unequal
-from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor
 
 MOST_PARTS = 64
 """Of one map: each is a condition more in its body, one inside the other, and a piece more of its loops."""
@@ -45,8 +53,7 @@ def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -
     """
     chosen, lengths = _checked(parts, axis)
     shape = tuple(sum(lengths) if d == chosen else extent for d, extent in enumerate(parts[0].shape))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    axis_indices, along = [axis_index(a.name) for a in axes], axis_index(f"d{chosen}")
+    axis_indices, along = points(len(shape)), axis_index(f"d{chosen}")
     ends = [sum(lengths[: number + 1]) for number in range(len(parts))]
     reads = []
     for part, end, length in zip(parts, ends, lengths, strict=True):
@@ -54,10 +61,7 @@ def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -
         limits += [constant(end - 1) - along] if end < ends[-1] else []
         indices = tuple(along - (end - length) if d == chosen else index for d, index in enumerate(axis_indices))
         reads.append(Access(part.name, indices, Guard(tuple(limits), 0.0) if limits else None))
-    write = Access(result, tuple(axis_indices))
-    body = _first_within(f"d{chosen}", ends)
-    operator = Operator(name, "concat", axes, tuple(reads), write, body, accumulator=accumulator_of(parts[0].dtype))
-    return operator, Tensor(result, shape, parts[0].dtype)
+    return map_of("concat", shape, reads, _first_within(f"d{chosen}", ends), parts[0].dtype, name, result)
 
 
 def _first_within(axis: str, ends: Sequence[int]) -> Scalar:
@@ -95,3 +99,34 @@ def _checked(parts: Sequence[Tensor], axis: int) -> tuple[int, list[int]]:
     if sum(lengths) > LARGEST_WHOLE and len(parts) > 1:
         raise UnsupportedOperation(f"a concatenation of {sum(lengths)} positions", where=where)
     return chosen, lengths
+
+
+def concatenate_lengths(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
+    """The parts behind each other along `axis`. Raises `Undecided` where they may be more than bodies can compare."""
+    check_alike(parts, axis)
+    present = [part for part in parts if part.shape[axis] != 0]
+    return in_few_parts(present, lambda some: _joined_in_one(builder, some, axis))
+
+
+def _joined_in_one(builder: Builder, parts: Sequence[Tensor], axis: int) -> Tensor:
+    ends = list(accumulate((part.shape[axis] for part in parts), plus))
+    if largest_extent(ends[-1]) > LARGEST_WHOLE:
+        raise Undecided(f"a concatenation of {ends[-1]} positions").with_cuts(cuts_above(ends[-1], LARGEST_WHOLE))
+    begins = zip((0, *ends[:-1]), parts, strict=True)
+    positions = [builder.record(held_positions, ends[-1], begin, part.shape[axis], kind="positions") for begin, part in begins]
+    return builder.record(_joined, parts, positions, ends, axis, kind="concat")
+
+
+def _joined(
+    parts: Sequence[Tensor], positions: Sequence[Tensor], ends: Sequence[Extent], axis: int, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    shape = tuple(ends[-1] if d == axis else extent for d, extent in enumerate(parts[0].shape))
+    axis_indices = points(len(shape))
+    found = tuple(constant(0) if d == axis else index for d, index in enumerate(axis_indices))
+    reads = [Access(position.name, (axis_indices[axis],)) for position in positions]
+    reads += [Access(part.name, found, lookups=((axis, number),)) for number, part in enumerate(parts)]
+    body: Scalar = Load(len(reads) - 1)
+    for number in reversed(range(len(parts) - 1)):
+        within = apply("less", AxisValue(f"d{axis}"), scalar_of(ends[number]))
+        body = apply("where", within, Load(len(parts) + number), body)
+    return map_of("concat", shape, reads, body, parts[0].dtype, name, result)

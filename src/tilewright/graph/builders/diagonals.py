@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.einsum import Subscripts
+from tilewright.graph.builders.einsum import Subscripts, einsum, pairwise
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
@@ -32,6 +32,15 @@ def diagonal(x: Tensor, labels: Sequence[str], *, name: str, result: str) -> tup
     write = Access(result, tuple(axis(a.name) for a in axes))
     operator = Operator(name, "diagonal", axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, tuple(extents.values()), x.dtype)
+
+
+def contracted(builder: Builder, subscripts: Subscripts, operands: Sequence[Tensor]) -> Tensor:
+    """The sum of products of any number of operands, which are multiplied from left to right."""
+    result, rest = operands[0], list(operands[1:])
+    for number, step in enumerate(pairwise(subscripts)):
+        taken = [result, *rest[number : number + 1]]
+        result = builder.record(einsum, step, taken, kind="einsum")
+    return result
 
 
 def without_diagonals(builder: Builder, subscripts: Subscripts, operands: Sequence[Tensor]) -> tuple[Subscripts, list[Tensor]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -109,11 +108,6 @@ def einsum(
     write = Access(result, tuple(axis(label) for label in labels.result))
     reduction = SUM if len(kept) < len(extents) else None
     return Operator(name, kind, axes, reads, write, body, reduction, accumulator_of(output.dtype)), output
-
-
-def numpy_reference(subscripts: str, *operands: Any) -> Any:
-    """The same by `numpy.einsum`."""
-    return np.einsum(subscripts, *operands)
 
 
 def _index(label: str, extent: Extent, extents: dict[str, Extent]) -> Index:

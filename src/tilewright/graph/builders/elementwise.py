@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from tilewright.graph.exactness import SHORT_TYPES
-from tilewright.graph.index import Index, axis, constant
+from tilewright.graph.index import Index, axis, constant, floordiv
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import Shape, broadcast_shapes
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Extent, Operator, Tensor
 
 _X = Load(0)
 
 
 COMPOSITES: Mapping[str, Scalar] = MappingProxyType(
-    {
-        "relu": apply("maximum", _X, Literal(0.0)),
-        "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)),
-        "positive": _X,
-    }
+    {"relu": apply("maximum", _X, Literal(0.0)), "clip": apply("minimum", apply("maximum", _X, Load(1)), Load(2)), "positive": _X}
 )
 """Functions made of others, as bodies over `Load(0)`, `Load(1)`, ... in place of their operands."""
+CHOSEN_TRUTH = apply("logical_or", apply("logical_and", _X, Load(1)), apply("logical_and", apply("logical_not", _X), Load(2)))
+"""`where` of truth values: `Load(1)` where `Load(0)` is true, else `Load(2)`."""
 
 
 def body_of(function: str) -> Scalar:
@@ -90,13 +88,11 @@ def elementwise(
     ((4, 3), 'd1')
     """
     shape = broadcast_shapes([tensor.shape for tensor in operands], where=kind)
-    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(shape))
-    reads = tuple(Access(tensor.name, _broadcast_indices(tensor.shape, shape)) for tensor in operands)
-    write = Access(result, tuple(axis(a.name) for a in axes))
+    reads = [Access(tensor.name, _broadcast_indices(tensor.shape, shape)) for tensor in operands]
     common = np.result_type(*(tensor.dtype for tensor in operands)).name
-    output = Tensor(result, shape, dtype or common)
-    computed = accumulator or accumulator_of(common if output.dtype == "bool" else output.dtype)
-    return Operator(name, kind, axes, reads, write, body, accumulator=computed), output
+    stored = dtype or common
+    computed = accumulator or accumulator_of(common if stored == "bool" else stored)
+    return map_of(kind, shape, reads, body, stored, name, result, computed)
 
 
 def broadcast(x: Tensor, shape: Shape, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -105,11 +101,52 @@ def broadcast(x: Tensor, shape: Shape, *, name: str, result: str) -> tuple[Opera
     >>> broadcast(Tensor("x", (3, 1)), (2, 3, 4), name="broadcast", result="y")[1].shape
     (2, 3, 4)
     """
-    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(shape))
-    reads = (Access(x.name, _broadcast_indices(x.shape, shape)),)
-    write = Access(result, tuple(axis(a.name) for a in axes))
-    operator = Operator(name, "broadcast", axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
+    return copy_of("broadcast", x, shape, _broadcast_indices(x.shape, shape), name, result)
+
+
+def copy_of(
+    kind: str, x: Tensor, shape: Sequence[Extent], indices: Sequence[Index], name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """Elements of `x` in another shape: each is read at these indices, by the axes of `map_of`."""
+    return map_of(kind, shape, [Access(x.name, tuple(indices))], Load(0), x.dtype, name, result)
+
+
+def map_of(
+    kind: str,
+    shape: Sequence[Extent],
+    reads: Sequence[Access],
+    body: Scalar,
+    dtype: str,
+    name: str,
+    result: str,
+    computed: str = "",
+) -> tuple[Operator, Tensor]:
+    """An operator that writes every point of its result once; its axes d0, d1, ... are the dimensions of that.
+
+    It computes in the type `computed`, which follows from the element type unless it is given.
+    """
+    axes = axes_of(shape)
+    write, accumulator = Access(result, points(len(axes))), computed or accumulator_of(dtype)
+    return Operator(name, kind, axes, tuple(reads), write, body, accumulator=accumulator), Tensor(result, tuple(shape), dtype)
+
+
+def axes_of(shape: Sequence[Extent], reduced: Collection[int] = ()) -> tuple[Axis, ...]:
+    """The axes d0, d1, ... of the dimensions of a shape; some of them are reduced.
+
+    >>> [(axis.name, axis.kind.value) for axis in axes_of((2, 5), reduced=(1,))]
+    [('d0', 'parallel'), ('d1', 'reduction')]
+    """
+    kinds = (AxisKind.REDUCTION if dimension in reduced else AxisKind.PARALLEL for dimension in range(len(shape)))
+    return tuple(Axis(f"d{dimension}", extent, kind) for dimension, (extent, kind) in enumerate(zip(shape, kinds, strict=True)))
+
+
+def points(rank: int) -> tuple[Index, ...]:
+    """The position along every one of so many axes d0, d1, ...
+
+    >>> [str(index) for index in points(2)]
+    ['d0', 'd1']
+    """
+    return tuple(axis(f"d{dimension}") for dimension in range(rank))
 
 
 def accumulator_of(dtype: str) -> str:
@@ -149,3 +186,17 @@ def _broadcast_indices(shape: Shape, into: Shape) -> tuple[Index, ...]:
 
 def _index(extent: Extent, full: Extent, dimension: int) -> Index:
     return constant(0) if extent == 1 and full != 1 else axis(f"d{dimension}")
+
+
+def repeat(x: Tensor, along: int, count: int, extent: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Every element `count` times along a dimension, of which the first `extent` are kept, as `numpy.repeat`.
+
+    There are at least `extent / count` elements along the dimension.
+
+    >>> operator, tensor = repeat(Tensor("x", (2, 3)), 1, 4, 10, name="repeat", result="y")
+    >>> tensor.shape, str(operator.reads[0].indices[1])
+    ((2, 10), '(d1)//4')
+    """
+    shape = (*x.shape[:along], extent, *x.shape[along + 1 :])
+    indices = [floordiv(index, count) if d == along else index for d, index in enumerate(points(len(shape)))]
+    return copy_of("repeat", x, shape, indices, name, result)

@@ -11,12 +11,12 @@ graph is built, then.
 from __future__ import annotations
 
 from tilewright.errors import DTypeError, ShapeError
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Operator, Tensor
 
 INDEX_TYPES = ("int32", "int64")
 
@@ -51,7 +51,7 @@ def gather_elements(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result:
         not _fits(length, extent) for d, (length, extent) in enumerate(zip(ids.shape, x.shape, strict=True)) if d != chosen
     ):
         raise ShapeError("indices and data do not lie over each other", where=where)
-    id_indices = tuple(axis_index(f"d{d}") for d in range(len(ids.shape)))
+    id_indices = points(len(ids.shape))
     indices = tuple(constant(0) if d == chosen else index for d, index in enumerate(id_indices))
     return _looked_up("gather", x, ids.shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
 
@@ -69,8 +69,7 @@ def gather_nd(x: Tensor, ids: Tensor, batch_dims: int = 0, *, name: str, result:
     if not depth or ids.shape[:batch_dims] != x.shape[:batch_dims]:
         raise ShapeError("the common dimensions differ, or there are no positions", where=where)
     shape = (*ids.shape[:-1], *x.shape[batch_dims + depth :])
-    id_indices = tuple(axis_index(f"d{d}") for d in range(len(ids.shape) - 1))
-    rest = (axis_index(f"d{d}") for d in range(len(id_indices), len(shape)))
+    id_indices, rest = points(len(ids.shape) - 1), points(len(shape))[len(ids.shape) - 1 :]
     indices = (*id_indices[:batch_dims], *(constant(0) for _ in range(depth)), *rest)
     lookups = {batch_dims + k: Access(ids.name, (*id_indices, constant(k))) for k in range(depth)}
     return _looked_up("gather", x, shape, indices, lookups, name, result)
@@ -93,8 +92,5 @@ def _looked_up(
     """A map that reads `x` where `lookups` say by dimension; those of no extent have no position to be held to."""
     if any(x.shape[dimension] == 0 for dimension in lookups) and 0 not in shape:
         raise ShapeError("there is nothing to choose from", where=f"{kind} of {shape_text(x.shape)}")
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     reads = (*lookups.values(), Access(x.name, indices, lookups=tuple((d, n) for n, d in enumerate(lookups))))
-    write = Access(result, tuple(axis_index(a.name) for a in axes))
-    operator = Operator(name, kind, axes, reads, write, Load(len(lookups)), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
+    return map_of(kind, shape, reads, Load(len(lookups)), x.dtype, name, result)

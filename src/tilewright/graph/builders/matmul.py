@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.einsum import Subscripts, einsum
 from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
@@ -31,11 +27,6 @@ def matmul(left: Tensor, right: Tensor, *, name: str, result: str) -> tuple[Oper
     batch = max(_batch(len(left.shape) - len(rows)), _batch(len(right.shape) - len(columns)), key=len)
     subscripts = Subscripts((left_labels, right_labels), (*batch, *rows[:-1], *columns[1:]))
     return einsum(subscripts, [left, right], name=name, result=result, kind="matmul")
-
-
-def numpy_reference(left: Any, right: Any) -> Any:
-    """The same by `numpy.matmul`."""
-    return np.matmul(left, right)
 
 
 def _batch(rank: int) -> tuple[str, ...]:

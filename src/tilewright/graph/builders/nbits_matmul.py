@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tilewright.errors import ShapeError
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.extents import times
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
@@ -130,14 +131,12 @@ def numbers_of_bytes(packed: Tensor, per_byte: int, *, name: str, result: str) -
     (8, 4, 16, 2)
     """
     shape = (*packed.shape, per_byte)
-    axes = tuple(Axis(f"d{place}", extent) for place, extent in enumerate(shape))
-    *places, part = (axis_index(axis.name) for axis in axes)
     *first, body = _every_number(Load(0), per_byte)
     for number in reversed(range(len(first))):
-        is_it = apply("equal", AxisValue(axes[-1].name), Literal(float(number)))
+        is_it = apply("equal", AxisValue(f"d{len(packed.shape)}"), Literal(float(number)))
         body = apply("where", is_it, first[number], body)
-    write = Access(result, (*places, part))
-    return Operator(name, "numbers_of_bytes", axes, (Access(packed.name, tuple(places)),), write, body), Tensor(result, shape)
+    read = Access(packed.name, points(len(packed.shape)))
+    return map_of("numbers_of_bytes", shape, [read], body, "float32", name, result)
 
 
 def _bytes(weights: PackedWeights) -> Access:

@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply, scalar_of
+from tilewright.graph.builders.reduce import point_count
+from tilewright.graph.builders.softmax import over_rows
+from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply
 from tilewright.graph.shapes import Shape, normalize_axes, shape_text
-from tilewright.graph.types import Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
+from tilewright.graph.types import Operator, Reduction, StateVariable, Tensor
 
 
 def layer_norm(
@@ -54,10 +54,7 @@ def rms_norm(
 def layer_norm_reduction(count: Scalar, eps: float, *, has_weight: bool, has_bias: bool) -> Reduction:
     """What layer norm does with a row of `count` points; the weight is `Load(1)`, and the bias the load behind."""
     deviation = apply("subtract", Point(), apply("divide", State("total"), count))
-    states = (
-        StateVariable("total", 0.0, Point(), "add"),
-        StateVariable("squares", 0.0, apply("square", deviation), "add"),
-    )
+    states = (StateVariable("total", 0.0, Point(), "add"), StateVariable("squares", 0.0, apply("square", deviation), "add"))
     finish = _scaled(deviation, count, eps, has_weight)
     return Reduction(states, apply("add", finish, Load(1 + has_weight)) if has_bias else finish)
 
@@ -86,15 +83,7 @@ def _norm(
     x, *parameters = operands
     chosen = normalize_axes(along, len(x.shape), where=kind)
     check_extents(kind, x.shape, [parameter.shape for parameter in parameters], chosen)
-    axes = tuple(
-        Axis(f"d{dimension}", extent, AxisKind.REDUCTION if dimension in chosen else AxisKind.PARALLEL)
-        for dimension, extent in enumerate(x.shape)
-    )
-    indices = tuple(axis_index(axis.name) for axis in axes)
-    reads = (Access(x.name, indices), *(Access(parameter.name, tuple(indices[d] for d in chosen)) for parameter in parameters))
-    output = Tensor(result, x.shape, np.result_type(*(operand.dtype for operand in operands)).name)
-    write = Access(result, indices)
-    return Operator(name, kind, axes, reads, write, Load(0), reduction, accumulator_of(output.dtype)), output
+    return over_rows(kind, operands, chosen, reduction, name, result)
 
 
 def _scaled(value: Scalar, count: Scalar, eps: float, has_weight: bool) -> Scalar:
@@ -107,18 +96,6 @@ def _scaled(value: Scalar, count: Scalar, eps: float, has_weight: bool) -> Scala
 
 def _count(x: Tensor, along: int | Sequence[int]) -> Scalar:
     return point_count([x.shape[dimension] for dimension in normalize_axes(along, len(x.shape), where="norm")])
-
-
-def point_count(extents: Sequence[Extent]) -> Scalar:
-    """The number of points in a row: the product of its extents, of which some may be parameters."""
-    fixed = 1
-    for extent in extents:
-        fixed *= extent if isinstance(extent, int) else 1
-    count: Scalar = Literal(float(fixed))
-    for extent in extents:
-        if isinstance(extent, SymbolicExtent):
-            count = apply("multiply", count, scalar_of(extent))
-    return count
 
 
 def check_extents(kind: str, x: Shape, given: Sequence[Shape], axes: Sequence[int]) -> None:

@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from functools import reduce as fold
 from types import MappingProxyType
-from typing import Any
-
-import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.builders.elementwise import accumulator_of, axes_of, points
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import Literal, Load, Point, Scalar, State, apply, scalar_of
 from tilewright.graph.shapes import normalize_axes, shape_text
-from tilewright.graph.types import (
-    SUM,
-    Access,
-    Axis,
-    AxisKind,
-    Extent,
-    Operator,
-    Reduction,
-    StateVariable,
-    SymbolicExtent,
-    Tensor,
-)
+from tilewright.graph.types import SUM, Access, Extent, Operator, Reduction, StateVariable, SymbolicExtent, Tensor
 
 REDUCTIONS: Mapping[str, Reduction] = MappingProxyType(
     {
@@ -54,30 +39,27 @@ def reduce(
     reduced = [x.shape[dimension] for dimension in chosen]
     if 0 in reduced and function not in ("sum", "prod"):
         raise ShapeError(f"{function} over no elements", where=f"{function} of {shape_text(x.shape)} over axes {chosen}")
-    axes = tuple(
-        Axis(f"d{position}", extent, AxisKind.REDUCTION if position in chosen else AxisKind.PARALLEL)
-        for position, extent in enumerate(x.shape)
-    )
-    kept = [(constant(0), 1) if d in chosen else (axis_index(f"d{d}"), x.shape[d]) for d in range(len(x.shape))]
-    kept = kept if keepdims else [pair for d, pair in enumerate(kept) if d not in chosen]
-    output = Tensor(result, tuple(extent for _, extent in kept), x.dtype)
-    reads = (Access(x.name, tuple(axis_index(a.name) for a in axes)),)
-    write = Access(result, tuple(index for index, _ in kept))
-    carried = _mean(reduced) if function == "mean" else REDUCTIONS[function]
-    operator = Operator(name, function, axes, reads, write, Load(0), carried if chosen else None, accumulator_of(x.dtype))
-    return operator, output
+    mean = Reduction(SUM.states, apply("divide", State("sum"), point_count(reduced)))
+    carried = mean if function == "mean" else REDUCTIONS[function]
+    return combined(function, x, chosen, keepdims, carried if chosen else None, x.dtype, name, result)
 
 
-def numpy_reference(function: str, x: Any, axis: int | tuple[int, ...] | None = None, keepdims: bool = False) -> Any:
-    """The same by NumPy."""
-    return getattr(np, function)(x, axis=axis, keepdims=keepdims)
+def combined(
+    kind: str, x: Tensor, axes: Sequence[int], keepdims: bool, reduction: Reduction | None, dtype: str, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """A reduction of the elements along these dimensions, from the first on, to elements of type `dtype`."""
+    indices = points(len(x.shape))
+    kept = [(constant(0), 1) if d in axes else (index, x.shape[d]) for d, index in enumerate(indices)]
+    kept = kept if keepdims else [pair for d, pair in enumerate(kept) if d not in axes]
+    read, write = Access(x.name, indices), Access(result, tuple(index for index, _ in kept))
+    operator = Operator(name, kind, axes_of(x.shape, axes), (read,), write, Load(0), reduction, accumulator_of(x.dtype))
+    return operator, Tensor(result, tuple(extent for _, extent in kept), dtype)
 
 
-def _mean(reduced: Sequence[Extent]) -> Reduction:
-    """The sum divided by the product of the extents; those known at run time are parameters of their symbol's name."""
-    fixed = float(fold(lambda product, extent: product * extent, (e for e in reduced if isinstance(e, int)), 1))
-    count: Scalar = Literal(fixed)
-    for extent in reduced:
+def point_count(extents: Sequence[Extent]) -> Scalar:
+    """The number of points in a row: the product of its extents; those known at run time are parameters."""
+    count: Scalar = Literal(float(math.prod(extent for extent in extents if isinstance(extent, int))))
+    for extent in extents:
         if isinstance(extent, SymbolicExtent):
             count = apply("multiply", count, scalar_of(extent))
-    return Reduction(SUM.states, apply("divide", State("sum"), count))
+    return count

@@ -7,18 +7,15 @@ form of extents. Maps by integers stay index maps; divisions by run-time extents
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
-
-import numpy as np
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.computed_positions import Place, Position, as_position, linear
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import copy_of
 from tilewright.graph.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
-from tilewright.graph.index import Index, axis, constant, floordiv, mod
-from tilewright.graph.scalar import Load, apply, scalar_of
+from tilewright.graph.index import Index, constant, floordiv, mod
+from tilewright.graph.scalar import apply, scalar_of
 from tilewright.graph.shapes import Shape, shape_text, symbols_of
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.types import Extent, Operator, Tensor
 
 
 def reshape(x: Tensor, shape: Sequence[Extent], *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -35,15 +32,7 @@ def reshape(x: Tensor, shape: Sequence[Extent], *, name: str, result: str) -> tu
     indices = tuple(place for place in found if isinstance(place, Index))
     if len(indices) < len(found):
         raise Undecided(f"no index map reshapes {shape_text(x.shape)} into {shape_text(target)}", where="reshape")
-    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(target))
-    write = Access(result, tuple(axis(a.name) for a in axes))
-    operator = Operator(name, "reshape", axes, (Access(x.name, indices),), write, Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, target, x.dtype)
-
-
-def numpy_reference(x: Any, shape: Sequence[int]) -> Any:
-    """The same by `numpy.reshape`."""
-    return np.reshape(x, tuple(shape))
+    return copy_of("reshape", x, target, indices, name, result)
 
 
 def places(source: Shape, shape: Shape) -> tuple[Shape, list[Place]]:

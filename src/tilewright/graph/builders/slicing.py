@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from types import EllipsisType
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.graph.builders.computed_positions import Place, Position, as_position
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import copy_of
 from tilewright.graph.extents import (
     SymbolicExtent,
     ceil_quotient,
@@ -24,9 +24,9 @@ from tilewright.graph.extents import (
     plus,
 )
 from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.scalar import Load, apply, scalar_of
+from tilewright.graph.scalar import apply, scalar_of
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.types import Extent, Operator, Tensor
 
 Key: TypeAlias = int | SymbolicExtent | slice | EllipsisType | None
 
@@ -45,11 +45,7 @@ def slicing(x: Tensor, key: tuple[Key, ...], *, name: str, result: str) -> tuple
     indices = tuple(place for place in found if isinstance(place, Index))
     if len(indices) < len(found):
         raise Undecided(f"no index map slices {shape_text(x.shape)}", where="slice")
-    axes = tuple(Axis(f"d{position}", extent) for position, extent in enumerate(shape))
-    write = Access(result, tuple(axis(a.name) for a in axes))
-    reads = (Access(x.name, indices),)
-    made = Operator(name, "slice", axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype))
-    return made, Tensor(result, tuple(shape), x.dtype)
+    return copy_of("slice", x, shape, indices, name, result)
 
 
 def places(x: Tensor, key: tuple[Key, ...]) -> tuple[tuple[Extent, ...], list[Place]]:
@@ -81,11 +77,6 @@ def _walked(dimension: int, start: Extent, step: int) -> Place:
     if isinstance(start, int):
         return walked + start
     return Position(apply("add", as_position(walked).value, scalar_of(start)), (dimension,))
-
-
-def numpy_reference(x: Any, key: tuple[Key, ...]) -> Any:
-    """The same by NumPy's indexing."""
-    return x[key]
 
 
 def _complete(key: tuple[Key, ...], x: Tensor) -> tuple[Extent | slice | None, ...]:

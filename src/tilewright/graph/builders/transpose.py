@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
-
-import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import copy_of
 from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Operator, Tensor
 
 
 def transpose(x: Tensor, axes: Sequence[int] | None = None, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -26,14 +22,5 @@ def transpose(x: Tensor, axes: Sequence[int] | None = None, *, name: str, result
     order = tuple(reversed(range(rank))) if axes is None else tuple(normalize_axis(a, rank, where) for a in axes)
     if sorted(order) != list(range(rank)):
         raise ShapeError(f"{tuple(axes or ())} is no permutation of {rank} dimensions", where=where)
-    operator_axes = tuple(Axis(f"d{position}", x.shape[dimension]) for position, dimension in enumerate(order))
-    source = tuple(axis(f"d{order.index(dimension)}") for dimension in range(rank))
-    write = Access(result, tuple(axis(a.name) for a in operator_axes))
-    output = Tensor(result, tuple(x.shape[dimension] for dimension in order), x.dtype)
-    reads = (Access(x.name, source),)
-    return Operator(name, "transpose", operator_axes, reads, write, Load(0), accumulator=accumulator_of(x.dtype)), output
-
-
-def numpy_reference(x: Any, axes: Sequence[int] | None = None) -> Any:
-    """The same by `numpy.transpose`."""
-    return np.transpose(x, axes)
+    source = [axis(f"d{order.index(dimension)}") for dimension in range(rank)]
+    return copy_of("transpose", x, [x.shape[dimension] for dimension in order], source, name, result)

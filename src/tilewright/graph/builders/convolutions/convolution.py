@@ -91,19 +91,40 @@ def _run_time_guard(window: RunTimeWindow, positions: Sequence[Index]) -> Guard 
     return Guard(tuple(limits), 0.0) if limits else None
 
 
-def padded_convolution(
-    builder: Builder, x: Tensor, w: Tensor, padded: PaddedWindow, group: int, layouts: Layouts | None = None
+def convolved(
+    builder: Builder,
+    x: Tensor,
+    w: Tensor,
+    window: Window | PaddedWindow,
+    group: int,
+    layouts: Layouts | None = None,
+    bias: Tensor | None = None,
 ) -> Tensor:
-    """The same over an image of run-time extents. Filters of one channel read it in its place, others a padded copy.
+    """The convolution over an image of any extents, with a bias for every filter.
+
+    Of run-time extents, filters of one channel read the image in its place, others a padded copy.
 
     >>> from tilewright.graph.builders.convolutions.run_time_windows import Taps, explicitly_padded
     >>> from tilewright.graph.types import SymbolicExtent
     >>> s, builder = SymbolicExtent("s", 1, 9, 9), Builder("f")
     >>> x, w = builder.input("x", (1, 8, s), "float32"), builder.input("w", (8, 1, 3), "float32")
-    >>> padded_convolution(builder, x, w, explicitly_padded((s,), Taps((3,), (1,), (1,)), (1,), (1,)), 8).shape[2] == s
+    >>> convolved(builder, x, w, explicitly_padded((s,), Taps((3,), (1,), (1,)), (1,), (1,)), 8).shape[2] == s
     True
     """
-    layouts = layouts or Layouts(*(tuple(range(padded.window.rank + 2)),) * 3)
+    layouts = layouts or Layouts(*(tuple(range(len(x.shape))),) * 3)
+    if isinstance(window, Window):
+        y = builder.record(convolution, x, w, window, group, layouts, kind="conv")
+    else:
+        y = _over_run_time_extents(builder, x, w, window, group, layouts)
+    return y if bias is None else biased(builder, y, bias, layouts.result[1])
+
+
+def biased(builder: Builder, y: Tensor, bias: Tensor, place: int) -> Tensor:
+    """The sums and a number for every index of a dimension."""
+    return builder.map("add", y, builder.reshape(bias, (bias.shape[0], *(1,) * (len(y.shape) - 1 - place))))
+
+
+def _over_run_time_extents(builder: Builder, x: Tensor, w: Tensor, padded: PaddedWindow, group: int, layouts: Layouts) -> Tensor:
     guarded = padded.guarded() if group > 1 and w.shape[layouts.filters[1]] == 1 else None
     if guarded is not None:
         return builder.record(convolution, x, w, guarded, group, layouts, kind="conv")

@@ -17,7 +17,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
-from tilewright.graph.builders.pad_lengths import Pads, pad_lengths
+from tilewright.graph.builders.pad import RunTimePads, pad_lengths
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
@@ -128,7 +128,7 @@ def _padded(
         seen = tuple(extent + before + behind for extent, (before, behind) in zip(window.extents, sides, strict=True))
         none = (0,) * window.rank
         inside: Window | RunTimeWindow = replace(window, extents=seen, begins=none, ends=none)
-        pads: Pads = ((0, 0), (0, 0), *sides)
+        pads: RunTimePads = ((0, 0), (0, 0), *sides)
     else:
         pads, inside = ((0, 0), (0, 0), *zip(window.begins, window.ends, strict=True)), window.window
     if not any(side != 0 for pad in pads for side in pad):
@@ -138,7 +138,7 @@ def _padded(
     return _around(builder, x, pads, zero), inside
 
 
-def _around(builder: Builder, x: Tensor, pads: Pads, zero: Tensor) -> Tensor:
+def _around(builder: Builder, x: Tensor, pads: RunTimePads, zero: Tensor) -> Tensor:
     """The image with its zero point around it: a number that no byte is stands for it first."""
     marked = pad_lengths(builder, builder.cast(x, "int16"), pads, OUTSIDE)
     is_outside = apply("equal", Load(0), Literal(OUTSIDE))

@@ -1,4 +1,4 @@
-"""Windows over images whose extents are known at run time: over a padded copy of the image, in which they all lie inside.
+"""Windows over images of any extents; where these are known at run time, over a padded copy in which all windows lie inside.
 
 Where it is known how far the first window stands out, guards may take the place of the copy (`PaddedWindow.guarded`). Windows are
 as many as over a fixed image of the same extents, and see the same elements.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from enum import Enum
+from typing import TypeAlias
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.windows import RunTimeWindow
-from tilewright.graph.builders.pad_lengths import pad_lengths
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, same_padding, window_count
+from tilewright.graph.builders.pad import pad_lengths
 from tilewright.graph.extents import (
     Extent,
     ceil_quotient,
@@ -26,7 +28,8 @@ from tilewright.graph.extents import (
     quotient,
     remainder,
 )
-from tilewright.graph.types import Tensor
+from tilewright.graph.shapes import are_known
+from tilewright.graph.types import Tensor, planned_extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +45,6 @@ class PaddedWindow:
     asked: tuple[Extent, ...]
     """The padding behind that means take for elements: as it was asked for, or as the name of the padding says."""
     window: RunTimeWindow
-
-    @property
-    def is_padded(self) -> bool:
-        """Whether there is any padding."""
-        return any(pad != 0 for pad in (*self.begins, *self.ends))
 
     def guarded(self) -> RunTimeWindow | None:
         """The windows over the image itself, of which some stand out; None where it is not known how far the first one does."""
@@ -78,6 +76,36 @@ class Taps:
         """So many of them, from the first element on."""
         rank = len(self.kernel)
         return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs), (0,) * rank, (None,) * rank)
+
+
+class Same(Enum):
+    """As much padding as ceil(extent / stride) windows need: with an odd element behind (upper) or before."""
+
+    UPPER, LOWER = "upper", "lower"
+
+
+Padding: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]] | Same
+"""Elements before and behind every dimension."""
+
+
+def windows_over(extents: Sequence[Extent], taps: Taps, padding: Padding, *, ceil_mode: bool = False) -> Window | PaddedWindow:
+    """The windows over an image with this padding. Where all extents are known there may be less than one: none fits then.
+
+    Raises `ShapeError` and `Undecided` as `explicitly_padded`.
+
+    >>> windows_over((5,), Taps((3,), (2,), (1,)), Same.UPPER).outputs
+    (3,)
+    """
+    if not are_known(extents):
+        if isinstance(padding, Same):
+            return same_padded(extents, taps, is_upper=padding is Same.UPPER)
+        return explicitly_padded(extents, taps, *padding, ceil_mode=ceil_mode)
+    sizes, spans = tuple(map(planned_extent, extents)), taps.spans()
+    if isinstance(padding, Same):
+        padding = same_padding(sizes, spans, taps.strides, is_upper=padding is Same.UPPER)
+    each = zip(sizes, spans, taps.strides, *padding, strict=True)
+    outputs = tuple(window_count(*along, ceil_mode=ceil_mode) for along in each)
+    return Window(sizes, taps.kernel, taps.strides, taps.dilations, *padding, outputs)
 
 
 def explicitly_padded(

@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.builders.convolutions.convolution import biased, convolution
 from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.pad_lengths import pad_lengths
+from tilewright.graph.builders.pad import pad_lengths
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, maximum, minus, plus, quotient, times
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
@@ -87,8 +86,10 @@ def written(extents: Sequence[Extent], taps: Taps) -> list[Extent]:
     ]
 
 
-def transposed_convolution(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) -> Tensor:
-    """The sums without a bias, of x [n, g C + c, i] and filters [g C + c, m, k].
+def transposed_convolution(
+    builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int, bias: Tensor | None = None
+) -> Tensor:
+    """The sums of x [n, g C + c, i] and filters [g C + c, m, k], with a bias for every filter.
 
     >>> builder = Builder("f")
     >>> x, w = builder.input("x", (1, 2, 4), "float32"), builder.input("w", (2, 3, 3), "float32")
@@ -96,7 +97,8 @@ def transposed_convolution(builder: Builder, x: Tensor, w: Tensor, found: Spread
     (1, 3, 8)
     """
     is_product = group == 1 and found.is_side_by_side()
-    return _side_by_side(builder, x, w, found) if is_product else _stuffed(builder, x, w, found, group)
+    y = _side_by_side(builder, x, w, found) if is_product else _stuffed(builder, x, w, found, group)
+    return y if bias is None else biased(builder, y, bias, 1)
 
 
 def _side_by_side(builder: Builder, x: Tensor, w: Tensor, found: Spread) -> Tensor:
@@ -125,21 +127,17 @@ def _put_apart(sums: Tensor, found: Spread, filters: Extent, *, name: str, resul
     for d, count in enumerate(kernel):
         row = row * count + place[f"k{d}"]
     if len(sums.shape) == 3:
-        pixels = [
-            reduce(
-                lambda pixel, along: pixel * planned_extent(along[0]) + along[1],
-                zip(found.extents, pixels, strict=True),
-                constant(0),
-            )
-        ]
+        pixel: Index = constant(0)
+        for extent, along in zip(found.extents, pixels, strict=True):
+            pixel = pixel * planned_extent(extent) + along
+        pixels = [pixel]
     put = tuple(place[f"i{d}"] * strides[d] + place[f"k{d}"] for d in range(len(kernel)))
     axes = (Axis("n", sums.shape[0]), *(Axis(axis, extent) for axis, extent in sizes.items() if extent != 1))
     read = Access(sums.name, (axis_index("n"), row, *pixels))
     write = Access(result, (axis_index("n"), place["m"], *put))
     shape = (sums.shape[0], filters, *found.outputs)
-    return Operator(name, "spread", axes, (read,), write, Load(0), accumulator=accumulator_of(sums.dtype)), Tensor(
-        result, shape, sums.dtype
-    )
+    operator = Operator(name, "spread", axes, (read,), write, Load(0), accumulator=accumulator_of(sums.dtype))
+    return operator, Tensor(result, shape, sums.dtype)
 
 
 def _stuffed(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) -> Tensor:
@@ -173,9 +171,8 @@ def _with_zeros(x: Tensor, found: Spread, *, name: str, result: str) -> tuple[Op
     shape = (*x.shape[:2], *(times(e, s) for e, s in zip(found.extents, found.taps.strides, strict=True)))
     source = Access(x.name, tuple(read), Guard(tuple(constraints), 0.0))
     write = Access(result, (axis_index("n"), axis_index("c"), *put))
-    return Operator(name, "stuff", tuple(axes), (source,), write, Load(0), accumulator=accumulator_of(x.dtype)), Tensor(
-        result, shape, x.dtype
-    )
+    operator = Operator(name, "stuff", tuple(axes), (source,), write, Load(0), accumulator=accumulator_of(x.dtype))
+    return operator, Tensor(result, shape, x.dtype)
 
 
 def _reversed(w: Tensor, group: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -193,6 +190,5 @@ def _reversed(w: Tensor, group: int, *, name: str, result: str) -> tuple[Operato
     read = Access(w.name, (place["g"] * (channels // group) + place["c"], place["m"], *backwards))
     write = Access(result, (row, place["c"], *map(axis_index, taps)))
     shape = (group * filters, channels // group, *kernel)
-    return Operator(name, "reverse", axes, (read,), write, Load(0), accumulator=accumulator_of(w.dtype)), Tensor(
-        result, shape, w.dtype
-    )
+    operator = Operator(name, "reverse", axes, (read,), write, Load(0), accumulator=accumulator_of(w.dtype))
+    return operator, Tensor(result, shape, w.dtype)

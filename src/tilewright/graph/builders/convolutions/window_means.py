@@ -1,7 +1,7 @@
-"""Means of windows: over the elements inside of the image, or over those of image and padding.
+"""Pools: the largest element, or another reduction, of every window, and means.
 
-Sums are taken dimension by dimension; how many elements a window has is known for every position, or, where extents are known at
-run time only, counted for every position.
+Means are those of the elements inside of the image, or of image and padding. Sums are taken dimension by dimension; how many
+elements a window has is known for every position, or, where extents are known at run time only, counted for every position.
 """
 
 from __future__ import annotations
@@ -20,7 +20,33 @@ from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.extents import Extent, largest_extent, least_extent, minus, plus, times
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply, scalar_of
-from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Tensor
+
+
+def pooled(
+    builder: Builder, x: Tensor, window: Window | PaddedWindow, reduction: Reduction, otherwise: float, first: int
+) -> Tensor:
+    """A reduction of every window, dimension by dimension from `first` on; padding is `otherwise`."""
+    if isinstance(window, Window):
+        return windowed(builder, x, window, reduction, otherwise, first)
+    image = window.padded(builder, x, range(first, first + window.window.rank), otherwise)
+    return windowed(builder, image, window.window, reduction, otherwise, first)
+
+
+def pooled_mean(builder: Builder, x: Tensor, window: Window | PaddedWindow, *, with_padding: bool, first: int) -> Tensor:
+    """The mean of every window; windows move along dimensions from `first` on."""
+    if isinstance(window, Window):
+        return windowed_mean(builder, x, window, with_padding=with_padding, first=first)
+    return run_time_mean(builder, x, window, with_padding=with_padding, first=first)
+
+
+def lowest(dtype: str) -> float:
+    """What no element of a type is below.
+
+    >>> lowest("int8"), lowest("float32")
+    (-128.0, -inf)
+    """
+    return float(np.iinfo(dtype).min) if np.dtype(dtype).kind in "iu" else float("-inf")
 
 
 def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: bool, first: int | None = None) -> Tensor:
@@ -46,8 +72,7 @@ def run_time_mean(builder: Builder, x: Tensor, given: PaddedWindow, *, with_padd
     Windows that lie inside of what counts have as many elements as taps.
     """
     window = given.window
-    dimensions = range(first, first + window.rank)
-    sums = windowed(builder, given.padded(builder, x, dimensions, 0.0), window, REDUCTIONS["sum"], 0.0, first)
+    sums = pooled(builder, x, given, REDUCTIONS["sum"], 0.0, first)
     limits = [_limits(given, d, with_padding=with_padding) for d in range(window.rank)]
     taps = prod(k for k, found in zip(window.kernel, limits, strict=True) if found is None)
     if not any(limits):

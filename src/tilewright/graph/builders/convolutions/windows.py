@@ -7,11 +7,11 @@ Output o of a dimension sees the inputs o * stride + k * dilation - begin for k 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
@@ -130,15 +130,13 @@ def window_reduction(
     (3, 3)
     """
     shape = (*x.shape[:dimension], window.outputs[0], *x.shape[dimension + 1 :])
-    axes = [Axis(f"d{d}", extent) for d, extent in enumerate(shape)]
-    tap = Axis("k", window.kernel[0], AxisKind.REDUCTION)
     moved = position(window, 0, axis_index(f"d{dimension}"), axis_index("k"))
     constraints = () if isinstance(window, RunTimeWindow) else _limits(moved, window, dimension)
-    indices = tuple(moved if d == dimension else axis_index(f"d{d}") for d in range(len(shape)))
+    indices = tuple(moved if d == dimension else index for d, index in enumerate(points(len(shape))))
     read = Access(x.name, indices, Guard(constraints, otherwise) if constraints else None)
-    write = Access(result, tuple(axis_index(axis.name) for axis in axes))
-    accumulator = accumulator_of(x.dtype)
-    return Operator(name, "window", (*axes, tap), (read,), write, Load(0), reduction, accumulator), Tensor(result, shape, x.dtype)
+    operator, tensor = map_of("window", shape, [read], Load(0), x.dtype, name, result)
+    tap = Axis("k", window.kernel[0], AxisKind.REDUCTION)
+    return replace(operator, axes=(*operator.axes, tap), reduction=reduction), tensor
 
 
 def _limits(moved: Index, window: Window, dimension: int) -> tuple[Index, ...]:
@@ -146,12 +144,7 @@ def _limits(moved: Index, window: Window, dimension: int) -> tuple[Index, ...]:
 
 
 def windowed(
-    builder: Builder,
-    x: Tensor,
-    window: Window | RunTimeWindow,
-    reduction: Reduction,
-    otherwise: float,
-    first: int | None = None,
+    builder: Builder, x: Tensor, window: Window | RunTimeWindow, reduction: Reduction, otherwise: float, first: int | None = None
 ) -> Tensor:
     """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on (the last)."""
     first = len(x.shape) - window.rank if first is None else first

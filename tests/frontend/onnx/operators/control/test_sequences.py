@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ShapeError, TilewrightError
-from tilewright.frontend.onnx.operators.control.sequence import SequenceAt, SequenceLength
-from tilewright.frontend.onnx.operators.control.sequence_of_parts import ConcatFromSequence, SplitToSequence
+from tilewright.frontend.onnx.operators.control.sequence import ConcatFromSequence, SequenceAt, SequenceLength, SplitToSequence
 
 
 def test_sequences_that_do_not_fit_together():

@@ -5,7 +5,7 @@ import pytest
 
 from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel
-from tilewright.frontend.onnx.operators.ml.tree_ensemble import TreeEnsemble
+from tilewright.frontend.onnx.operators.ml.trees import TreeEnsemble
 
 
 def test_features_of_labels_and_scores():

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.operators.recurrent.gru import GRU
-from tilewright.frontend.onnx.operators.recurrent.lstm import LSTM
-from tilewright.frontend.onnx.operators.recurrent.rnn import RNN
+from tilewright.frontend.onnx.operators.recurrent.cells import GRU, LSTM, RNN
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])

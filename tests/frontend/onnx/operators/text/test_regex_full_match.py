@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.onnx.operators.text.regex_full_match import RegexFullMatch
+from tilewright.frontend.onnx.operators.text.strings import RegexFullMatch
 
 
 def test_patterns_are_those_of_re2():

@@ -17,11 +17,11 @@ import numpy as np
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
-from tilewright.frontend.onnx.operators.quantization.dynamic_quantize_linear import DynamicQuantizeLinear
 from tilewright.frontend.onnx.operators.quantization.integer_matmul import lowered_exact_matmul
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
+from tilewright.frontend.onnx.operators.recurrent.cells import LSTM
 from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, State
-from tilewright.frontend.onnx.operators.recurrent.lstm import LSTM
 from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
@@ -62,48 +62,19 @@ class DynamicQuantizeLSTM:
     hidden_size: int = 0
     input_forget: int = 0
 
-    def reference(
-        self,
-        x: Any,
-        w: Any,
-        r: Any,
-        b: Any,
-        sequence_lens: Any,
-        initial_h: Any,
-        initial_c: Any,
-        p: Any,
-        w_scale: Any,
-        w_zero: Any,
-        r_scale: Any,
-        r_zero: Any,
-    ) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        x, w, r, *others, w_scale, w_zero, r_scale, r_zero = operands
         inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
-        return RoundedLSTM(**self._attributes()).reference(
-            _rounded(x), inputs, recurrent, b, sequence_lens, initial_h, initial_c, p
-        )
+        return RoundedLSTM(**self._attributes()).reference(_rounded(x), inputs, recurrent, *others)
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        b: Tensor | None,
-        sequence_lens: Tensor | None,
-        initial_h: Tensor | None,
-        initial_c: Tensor | None,
-        p: Tensor | None,
-        w_scale: Tensor,
-        w_zero: Tensor,
-        r_scale: Tensor,
-        r_zero: Tensor,
-    ) -> tuple[Tensor, ...]:
+    def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """For every step two reductions for the range, a map that quantises, a product of bytes, and two maps."""
+        x, w, r, b, lengths, hidden, memory, p, w_scale, w_zero, r_scale, r_zero = operands
         for name, weights, scale, zero in (("W", w, w_scale, w_zero), ("R", r, r_scale, r_zero)):
             _check(name, weights, scale, zero, builder.known.get(scale.name))
         of_w, of_r = QuantisedWeights(w, w_scale, w_zero), QuantisedWeights(r, r_scale, r_zero)
         w_like, r_like = (replace(each, shape=(each.shape[0], each.shape[2], each.shape[1])) for each in (w, r))
-        parameters = Parameters(bias=b, states=(initial_h, initial_c), lengths=sequence_lens, peepholes=p)
+        parameters = Parameters(bias=b, states=(hidden, memory), lengths=lengths, peepholes=p)
         products = partial(_products, builder, of_w, of_r)
         return LSTM(**self._attributes()).lowered(builder, x, w_like, r_like, parameters, products)
 

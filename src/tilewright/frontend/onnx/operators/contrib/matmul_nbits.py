@@ -20,6 +20,7 @@ import numpy as np
 from tilewright.errors import InvalidModel, Undecided
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather
 from tilewright.graph.builders.nbits_matmul import (
@@ -65,7 +66,8 @@ class MatMulNBits:
     bits: int = 4
     accuracy_level: int = 0
 
-    def reference(self, a: Any, b: Any, scales: Any, zero_points: Any = None, g_idx: Any = None, bias: Any = None) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        a, b, scales, zero_points, g_idx, bias = completed(operands, 6)
         self._check(a, b, scales, zero_points, g_idx, bias)
         block = np.arange(self.K) // self.block_size if g_idx is None else self._checked_blocks(g_idx)
         numbers = self._numbers(b).reshape(self.N, -1)[:, : self.K].astype(np.float32)
@@ -75,17 +77,9 @@ class MatMulNBits:
         product = np.matmul(self._reference_rows(rows) if self._is_rounded and g_idx is None else rows, weights.T)
         return (product if bias is None else product + bias.astype(np.float32)).astype(a.dtype)
 
-    def lower(
-        self,
-        builder: Builder,
-        a: Tensor,
-        b: Tensor,
-        scales: Tensor,
-        zero_points: Tensor | None = None,
-        g_idx: Tensor | None = None,
-        bias: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """An operator that unpacks constant weights at every row, or a product with weights that are unpacked before."""
+        a, b, scales, zero_points, g_idx, bias = completed(operands, 6)
         self._check(a, b, scales, zero_points, g_idx, bias)
         rows = builder.reshape(builder.cast(a, "float32"), (times(*a.shape[:-1]), self.K))
         if g_idx is None:
@@ -159,8 +153,7 @@ class MatMulNBits:
         else:
             product = builder.record(nbits_matmul, self._whole(builder, rows), weights, kind="nbits_matmul")
         columns = -(-self.N // PANEL) * PANEL
-        flat = builder.reshape(product, (m, columns))
-        return flat if columns == self.N else builder.slice(flat, (slice(None), slice(0, self.N)))
+        return _first_columns(builder, builder.reshape(product, (m, columns)), self.N)
 
     def _in_blocks(self, builder: Builder, rows: Tensor) -> Tensor:
         """Rows (m, blocks, block size), with zeros behind them."""
@@ -189,8 +182,7 @@ class MatMulNBits:
         rounded = self._rounded(builder, blocks)
         scales = builder.reshape(rounded.scales, (rows.shape[0], self._blocks, 1))
         product = builder.map("multiply", builder.cast(rounded.numbers, "float32"), scales)
-        flat = builder.reshape(product, (rows.shape[0], self._blocks * self.block_size))
-        return flat if flat.shape[1] == self.K else builder.slice(flat, (slice(None), slice(0, self.K)))
+        return _first_columns(builder, builder.reshape(product, (rows.shape[0], self._blocks * self.block_size)), self.K)
 
     def _reference_rows(self, a: Any) -> Any:
         """What rounded rows stand for."""
@@ -240,8 +232,7 @@ class MatMulNBits:
 
     def _in_steps(self, builder: Builder, weights: Tensor) -> Tensor:
         """(N, K) of what has the same elements in blocks, and others behind."""
-        flat = builder.reshape(weights, (self.N, self._blocks * self.block_size))
-        return flat if flat.shape[1] == self.K else builder.slice(flat, (slice(None), slice(0, self.K)))
+        return _first_columns(builder, builder.reshape(weights, (self.N, self._blocks * self.block_size)), self.K)
 
     def _lowered_zeros(self, builder: Builder, zero_points: Tensor) -> Tensor:
         """Zero points (N, blocks) in float32."""
@@ -249,8 +240,7 @@ class MatMulNBits:
             return builder.reshape(builder.cast(zero_points, "float32"), (self.N, self._blocks))
         packed = builder.reshape(zero_points, (self.N, 1, self._zero_bytes))
         numbers = builder.record(numbers_of_bytes, packed, 8 // self.bits, kind="unpack")
-        flat = builder.reshape(numbers, (self.N, self._zero_bytes * (8 // self.bits)))
-        return flat if flat.shape[1] == self._blocks else builder.slice(flat, (slice(None), slice(0, self._blocks)))
+        return _first_columns(builder, builder.reshape(numbers, (self.N, self._zero_bytes * (8 // self.bits))), self._blocks)
 
     @property
     def _blocks(self) -> int:
@@ -316,6 +306,10 @@ class MatMulNBits:
             )
         count = self._zero_bytes if name == "uint8" else self._blocks
         _check_shape("zero_points", zero_points.shape, [(self.N, count), (self.N * count,)])
+
+
+def _first_columns(builder: Builder, x: Tensor, count: int) -> Tensor:
+    return x if x.shape[1] == count else builder.slice(x, (slice(None), slice(0, count)))
 
 
 def _are_known(builder: Builder, *parts: Tensor | None) -> bool:

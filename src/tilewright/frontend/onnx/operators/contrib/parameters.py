@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantized import lowered_quantized, quantized
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.scalar import Load, Scalar, apply

@@ -1,64 +1,25 @@
-"""Constant and ConstantOfShape: tensors of values that attributes give."""
+"""ConstantOfShape: a tensor of one value that an attribute gives, in a shape that an operand gives."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import broadcast
+from tilewright.graph.builders.elementwise import broadcast, map_of
 from tilewright.graph.extents import least_extent
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.types import Tensor
 
 SMALL = 1024
 """Elements up to which a constant is stored instead of computed."""
 LARGEST_WHOLE_FLOAT64 = 2**53
 """Integers up to which bodies, whose numbers are float64, can hold."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Constant:
-    """The one attribute that is given, as an array."""
-
-    value: Any = None
-    sparse_value: Any = None
-    value_float: float | None = None
-    value_floats: Sequence[float] | None = None
-    value_int: int | None = None
-    value_ints: Sequence[int] | None = None
-    value_string: str | None = None
-    value_strings: Sequence[str] | None = None
-
-    def reference(self) -> Any:
-        given = (
-            (self.value, None),
-            (self.sparse_value, None),
-            (self.value_float, np.float32),
-            (self.value_floats, np.float32),
-            (self.value_int, np.int64),
-            (self.value_ints, np.int64),
-            (self.value_string, object),
-            (self.value_strings, object),
-        )
-        found = [(value, dtype) for value, dtype in given if value is not None]
-        if len(found) != 1:
-            raise InvalidModel(f"a Constant of {len(found)} values", hint="it has one of value, value_float, value_ints, ...")
-        return np.asarray(found[0][0], found[0][1])
-
-    def lower(self, builder: Builder) -> Tensor:
-        """A constant of the graph."""
-        if self.sparse_value is not None or self.value_string is not None or self.value_strings is not None:
-            raise UnsupportedOperation("a Constant of strings, or a sparse one, in generated code")
-        return builder.constant(self.reference())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,17 +44,11 @@ class ConstantOfShape:
         number = element.reshape(-1)[:1]
         if number.dtype.kind in "iu" and abs(int(number[0])) > LARGEST_WHOLE_FLOAT64:
             return builder.record(broadcast, builder.constant(number), extents, kind="broadcast")
-        return builder.record(_full, extents, float(number[0]), element.dtype.name, kind="full")
+        dtype = element.dtype.name
+        return builder.record(map_of, "full", extents, (), Literal(float(number[0])), dtype, computed=dtype, kind="full")
 
     def _element(self) -> Any:
         return np.zeros(1, np.float32) if self.value is None else np.asarray(self.value)
 
 
-def _full(shape: Sequence[Extent], value: float, dtype: str, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    write = Access(result, tuple(axis_index(a.name) for a in axes))
-    return Operator(name, "full", axes, (), write, Literal(value), accumulator=dtype), Tensor(result, tuple(shape), dtype)
-
-
-define("Constant", Constant)
 define("ConstantOfShape", ConstantOfShape, since=9)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +11,10 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
-from tilewright.graph.builders.arange import arange
+from tilewright.graph.builders.arange import arange, range_length
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import ceil_quotient, maximum, minus
 from tilewright.graph.numpy_types import is_short_float
-from tilewright.graph.types import Extent, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, SymbolicExtent, Tensor, planned_extent
 
 SMALL = 1024
 """Numbers up to which they are a constant."""
@@ -35,8 +33,9 @@ class Range:
         dtype = np.asarray(start).dtype
         computed = self._computed_in(dtype)
         first, last, step = (np.asarray(operand, computed).reshape(-1)[0] for operand in (start, limit, delta))
-        count = _count(first.item(), last.item(), step.item())
-        check_size((count,), "Range")
+        if step == 0:
+            raise ShapeError("a range with steps of 0", where="Range")
+        (count,) = check_size([planned_extent(range_length(first.item(), last.item(), step.item()))], "Range")
         positions = np.arange(count).astype(computed) if dtype.kind in "iu" or computed != dtype else np.arange(count)
         with np.errstate(over="ignore"):
             return (first + positions * step).astype(dtype)
@@ -47,8 +46,7 @@ class Range:
         if any(isinstance(number, SymbolicExtent) for number in (first, last, step)):
             if isinstance(step, SymbolicExtent) or step == 0:
                 raise UnsupportedOperation(f"Range from {first} to {last} by {step}", why="its step is known at run time")
-            ahead = minus(_exact(last), _exact(first)) if step > 0 else minus(_exact(first), _exact(last))
-            count = ceil_quotient(maximum(ahead, 0), abs(int(step)))
+            count = range_length(_exact(first), _exact(last), int(step))
             return builder.record(arange, count, _exact(first), int(step), start.dtype, kind="arange")
         numbers = self.reference(*(np.asarray(number, start.dtype) for number in (first, last, step)))
         if numbers.size <= SMALL or not float(step).is_integer() or not float(first).is_integer():
@@ -67,15 +65,6 @@ class Range:
             why = f"{dtype} is computed in {' or '.join(STASH_TYPES)}"
             raise UnsupportedOperation(f"Range with stash_type {stash}", where="Range", why=why)
         return stash
-
-
-def _count(first: float, last: float, step: float) -> int:
-    """How many numbers are before the limit. Python's integers are exact; those of 64 bits are no doubles."""
-    if step == 0:
-        raise ShapeError("a range with steps of 0", where="Range")
-    if isinstance(step, int):
-        return max(0, -int((first - last) // step))
-    return max(0, math.ceil((last - first) / step))
 
 
 def _exact(number: Any) -> Extent:

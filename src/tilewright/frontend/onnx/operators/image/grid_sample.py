@@ -1,4 +1,4 @@
-"""GridSample: an image at the positions of a grid.
+"""GridSample and AffineGrid: an image at the positions of a grid, and the positions of pixels under affine maps.
 
 Source: M. Jaderberg et al., "Spatial Transformer Networks", arXiv:1506.02025 (2015), section 3.
 """
@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.shapes import shape_text
 
 CUBIC_A = -0.75
@@ -42,19 +44,6 @@ class GridSample:
                 place = _moved_inside(place, extent, self.padding_mode, bool(self.align_corners))
             taps.append(_taps(place, MODES[self.mode]))
         return _gathered(x, taps, self.padding_mode, bool(self.align_corners))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridSampleBefore20:
-    """The same, with the names of modes for images: bilinear and bicubic."""
-
-    align_corners: int = 0
-    mode: str = "bilinear"
-    padding_mode: str = "zeros"
-
-    def reference(self, x: Any, grid: Any) -> Any:
-        sample = GridSample(align_corners=self.align_corners, mode=self.mode, padding_mode=self.padding_mode)
-        return sample.reference(x, grid)
 
 
 def _place(position: Any, extent: int, align_corners: bool) -> Any:
@@ -111,5 +100,25 @@ def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_cor
     return np.asarray(np.moveaxis(total, -1, 1), x.dtype)
 
 
-define("GridSample", GridSampleBefore20, since=16)
-define("GridSample", GridSample, since=20)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffineGrid:
+    """The positions theta (x, y, 1) of all pixels of images of that size, or theta (x, y, z, 1)."""
+
+    align_corners: int = 0
+
+    def reference(self, theta: Any, size: Any) -> Any:
+        shape = tuple(int(extent) for extent in np.reshape(size, -1))
+        rank = len(shape) - 2
+        if rank < 1 or theta.shape != (shape[0], rank, rank + 1) or prod(shape) > MOST_ELEMENTS:
+            raise ShapeError(f"AffineGrid of {shape_text(theta.shape)} for {shape_text(shape)}", where="AffineGrid")
+        steps = []
+        for extent in shape[2:]:
+            unit = np.arange(extent, dtype=np.float64)
+            steps.append((2 * unit + 1) / extent - 1 if not self.align_corners else 2 * unit / max(extent - 1, 1) - 1)
+        grids = np.meshgrid(*steps, indexing="ij")
+        homogeneous = np.stack([*reversed(grids), np.ones_like(grids[0])], axis=-1)
+        return np.asarray(np.einsum("nij,...j->n...i", theta.astype(np.float64), homogeneous), theta.dtype)
+
+
+define("GridSample", GridSample, since=16)
+define("AffineGrid", AffineGrid, since=20)

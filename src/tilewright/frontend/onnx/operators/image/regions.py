@@ -1,10 +1,23 @@
-"""Regions of images: rows of coordinates."""
+"""Regions of images: RoiAlign and MaxRoiPool, as grids of bins, and NonMaxSuppression, of boxes that overlap.
+
+RoiAlign samples bins between pixels: K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", arXiv:1703.06870 (2017),
+section 3. Where a bin is sampled, and how often, is computed in the image's type, float32 at least, by onnxruntime's operations
+in its order: a rounding may decide. MaxRoiPool takes the largest pixel: R. Girshick, "Fast R-CNN", arXiv:1504.08083 (2015),
+section 2.1.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any
 
+import numpy as np
+
 from tilewright.errors import ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 
 
@@ -12,3 +25,164 @@ def check_regions(where: str, x: Any, rois: Any, columns: int) -> None:
     """Raise `ShapeError` unless x is (batch, channels, height, width) and each region a row of so many numbers."""
     if x.ndim != 4 or rois.ndim != 2 or rois.shape[1] != columns:
         raise ShapeError(f"{where} of {shape_text(rois.shape)} regions in {shape_text(x.shape)}", where=where)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoiAlign:
+    """The mean, or the largest, of the samples of every bin."""
+
+    coordinate_transformation_mode: str = "half_pixel"
+    mode: str = "avg"
+    output_height: int = 1
+    output_width: int = 1
+    sampling_ratio: int = 0
+    spatial_scale: float = 1.0
+
+    def reference(self, x: Any, rois: Any, batch_indices: Any) -> Any:
+        check_regions("RoiAlign", x, rois, 4)
+        if batch_indices.shape != rois.shape[:1]:
+            message = f"RoiAlign of {shape_text(rois.shape)} in images {shape_text(batch_indices.shape)}"
+            raise ShapeError(message, where="RoiAlign")
+        check_positions(batch_indices, x.shape[0], "RoiAlign", least=0)
+        out = np.zeros((len(rois), x.shape[1], self.output_height, self.output_width))
+        accurate = np.result_type(x.dtype, np.float32)
+        for number, (region, image) in enumerate(zip(rois.astype(accurate), batch_indices, strict=True)):
+            out[number] = self._bins(x[int(image)].astype(np.float64), region)
+        return np.asarray(out, x.dtype)
+
+    def _bins(self, image: Any, region: Any) -> Any:
+        """The bins of a region (left, top, right, bottom)."""
+        half, height, width = self.coordinate_transformation_mode == "half_pixel", self.output_height, self.output_width
+        left, top, right, bottom = region * region.dtype.type(self.spatial_scale) - region.dtype.type(0.5 if half else 0.0)
+        rows = _samples(top, bottom, height, self.sampling_ratio, half)
+        columns = _samples(left, right, width, self.sampling_ratio, half)
+        if not len(rows) or not len(columns):
+            return np.zeros((len(image), height, width))
+        corners = [
+            _element(image, row, column) for row in _corners(rows, image.shape[1]) for column in _corners(columns, image.shape[2])
+        ]
+        values = np.sum(corners, axis=0) if self.mode == "avg" else np.max(corners, axis=0)
+        samples = values.reshape(len(image), height, len(rows) // height, width, len(columns) // width)
+        return samples.mean(axis=(2, 4)) if self.mode == "avg" else samples.max(axis=(2, 4))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoiAlignBefore16(RoiAlign):
+    """The same without a shift of half a pixel."""
+
+    coordinate_transformation_mode: str = "output_half_pixel"
+
+
+def _samples(start: Any, stop: Any, bins: int, ratio: int, half: bool) -> Any:
+    """Where all bins are sampled, bin by bin: nowhere in a region without a size."""
+    kind = start.dtype.type
+    size = stop - start if half else max(stop - start, kind(1))
+    each = ratio if ratio > 0 else max(ceil(size / kind(bins)), 0)
+    step = size / kind(bins)
+    inside = (np.arange(each, dtype=kind) + kind(0.5)) * step / kind(max(each, 1))
+    return ((start + np.arange(bins, dtype=kind) * step)[:, None] + inside).reshape(-1).astype(np.float64)
+
+
+def _corners(places: Any, extent: int) -> list[tuple[Any, Any]]:
+    """(element, weight) of both neighbours of every place; no weight a pixel or more outside."""
+    real = (places >= -1) & (places <= extent)
+    inside = np.clip(places, 0, extent - 1)
+    low = np.minimum(np.floor(inside), extent - 1).astype(np.int64)
+    high = np.minimum(low + 1, extent - 1)
+    return [(low, (1 - (inside - low)) * real), (high, (inside - low) * real)]
+
+
+def _element(image: Any, row: tuple[Any, Any], column: tuple[Any, Any]) -> Any:
+    return image[:, row[0][:, None], column[0][None, :]] * (row[1][:, None] * column[1][None, :])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxRoiPool:
+    """The largest pixel of every bin, 0 in bins without pixels; a region begins with the number of its image."""
+
+    pooled_shape: Sequence[int]
+    spatial_scale: float = 1.0
+
+    def reference(self, x: Any, rois: Any) -> Any:
+        check_regions("MaxRoiPool", x, rois, 5)
+        check_positions(rois[:, 0], x.shape[0], "MaxRoiPool", least=0)
+        height, width = self.pooled_shape
+        out = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
+        for number, region in enumerate(rois.astype(np.float64)):
+            left, top, right, bottom = (floor(edge * self.spatial_scale + 0.5) for edge in region[1:])
+            rows = _bins(top, bottom, height, x.shape[2])
+            columns = _bins(left, right, width, x.shape[3])
+            for i, j in np.ndindex(height, width):
+                part = x[int(region[0]), :, rows[i], columns[j]]
+                out[number, :, i, j] = part.max(axis=(1, 2)) if part.size else 0
+        return out
+
+
+def _bins(first: int, last: int, bins: int, extent: int) -> list[slice]:
+    size = max(last - first + 1, 1) / bins
+    edges = [(floor(i * size) + first, ceil((i + 1) * size) + first) for i in range(bins)]
+    return [slice(min(max(low, 0), extent), min(max(high, 0), extent)) for low, high in edges]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NonMaxSuppression:
+    """(batch, class, box) of every box that stays, in the order of batches, classes and scores."""
+
+    center_point_box: int = 0
+
+    def reference(
+        self,
+        boxes: Any,
+        scores: Any,
+        max_output_boxes_per_class: Any = None,
+        iou_threshold: Any = None,
+        score_threshold: Any = None,
+    ) -> Any:
+        most, overlap = int(_number(max_output_boxes_per_class, 0)), _number(iou_threshold, 0.0)
+        threshold = _number(score_threshold, -np.inf)
+        found = [
+            (batch, kind, box)
+            for batch in range(scores.shape[0])
+            for corners in (_box_corners(boxes[batch], self.center_point_box),)
+            for kind in range(scores.shape[1])
+            for box in _kept(corners, scores[batch, kind], most, overlap, threshold)
+        ]
+        return np.array(found, np.int64).reshape(-1, 3)
+
+
+def _number(value: Any, default: float) -> float:
+    return default if value is None or np.size(value) == 0 else float(np.asarray(value).reshape(-1)[0])
+
+
+def _box_corners(boxes: Any, center_point_box: int) -> Any:
+    """(low, low, high, high) of boxes given by two corners in any order, or by their centre, width and height."""
+    if center_point_box:
+        centre, half = boxes[:, [1, 0]], boxes[:, [3, 2]] / 2
+        return np.concatenate([centre - half, centre + half], axis=1)
+    first, second = boxes[:, :2], boxes[:, 2:]
+    return np.concatenate([np.minimum(first, second), np.maximum(first, second)], axis=1)
+
+
+def _overlaps(box: Any, boxes: Any) -> Any:
+    """The area of the intersection over that of the union."""
+    sides = np.minimum(box[2:], boxes[:, 2:]) - np.maximum(box[:2], boxes[:, :2])
+    common = np.prod(np.maximum(sides, 0), axis=1)
+    union = np.prod(box[2:] - box[:2]) + np.prod(boxes[:, 2:] - boxes[:, :2], axis=1) - common
+    return np.divide(common, union, out=np.zeros_like(common), where=union > 0)
+
+
+def _kept(corners: Any, scores: Any, most: int, overlap: float, threshold: float) -> list[int]:
+    order = [int(number) for number in np.argsort(-scores, kind="stable") if scores[number] > threshold]
+    kept: list[int] = []
+    while order and len(kept) < most:
+        best, *rest = order
+        kept.append(best)
+        apart = _overlaps(corners[best], corners[rest]) <= overlap
+        order = [number for number, stays in zip(rest, apart, strict=True) if stays]
+    return kept
+
+
+define("RoiAlign", RoiAlignBefore16, since=10)
+define("RoiAlign", RoiAlign, since=16)
+define("MaxRoiPool", MaxRoiPool)
+define("NonMaxSuppression", NonMaxSuppression, since=10)

@@ -18,11 +18,11 @@ from tilewright.frontend.onnx.operators.image.interpolation import (
     taps,
 )
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.builders.gather import gather
 from tilewright.graph.index import Index, axis, constant, floordiv
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Operator, Tensor
 
 
 def resized(x: Any, found: dict[int, Resampling], how: Mode, outside: float) -> Any:
@@ -112,7 +112,7 @@ def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, 
     count, output = weights.shape
     shape = (*x.shape[:d], output, *x.shape[d + 1 :])
     along = axis(f"d{d}")
-    indices = tuple(constant(0) if dimension == d else axis(f"d{dimension}") for dimension in range(len(shape)))
+    indices = tuple(constant(0) if dimension == d else index for dimension, index in enumerate(points(len(shape))))
     reads: list[Access] = []
     terms: list[Scalar] = []
     for k in range(int(str(count))):
@@ -120,11 +120,8 @@ def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, 
         reads += [Access(places.name, (constant(k), along)), Access(weights.name, (constant(k), along))]
         reads.append(Access(x.name, indices, lookups=((d, place),)))
         terms.append(apply("multiply", Load(weight), Load(element)))
-    axes = tuple(Axis(f"d{dimension}", extent) for dimension, extent in enumerate(shape))
-    write = Access(result, tuple(axis(a.name) for a in axes))
     body = reduce(lambda left, right: apply("add", left, right), terms)
-    operator = Operator(name, "resize", axes, tuple(reads), write, body, accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
+    return map_of("resize", shape, reads, body, x.dtype, name, result)
 
 
 def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:
@@ -139,11 +136,8 @@ def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], 
 def _nearest(x: Tensor, found: dict[int, Resampling], how: Mode, *, name: str, result: str) -> tuple[Operator, Tensor]:
     shape = tuple(found[d].output if d in found else extent for d, extent in enumerate(x.shape))
     steps = {d: _step(axis(f"d{d}"), resampling, how) for d, resampling in found.items()}
-    indices = tuple(steps.get(d) or axis(f"d{d}") for d in range(len(shape)))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    write = Access(result, tuple(axis(a.name) for a in axes))
-    operator = Operator(name, "resize", axes, (Access(x.name, indices),), write, Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
+    indices = [steps.get(d) or index for d, index in enumerate(points(len(shape)))]
+    return copy_of("resize", x, shape, indices, name, result)
 
 
 def _step(place: Index, resampling: Resampling, how: Mode) -> Index | None:

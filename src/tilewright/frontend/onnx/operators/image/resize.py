@@ -1,9 +1,9 @@
-"""Resize: a tensor interpolated at other positions along its axes."""
+"""Resize: a tensor interpolated at other positions along its axes; Upsample, and Resize without attributes: at o / scale."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from math import floor, prod
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling
+from tilewright.frontend.onnx.operators.image.interpolation import BEFORE_11, Mode, Resampling
 from tilewright.frontend.onnx.operators.image.resampling import lowered, resized
 from tilewright.frontend.onnx.operators.image.run_time_resampling import RunTimeResampling, run_time_lowered
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
@@ -132,4 +132,25 @@ def _factors(extents: Sequence[int], scales: Any, sizes: Any, policy: str) -> tu
     return [common] * len(factors), [floor(common * e + 0.5) for e in extents]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResizeBefore11:
+    """A tensor `scales` times as large."""
+
+    mode: str = "nearest"
+
+    def reference(self, x: Any, scales: Any) -> Any:
+        found = resamplings(x.shape, None, (np.reshape(scales, -1).tolist(), None, None), "stretch", self._mode())
+        return resized(x, found, self._mode(), 0.0)
+
+    def lower(self, builder: Builder, x: Tensor, scales: Tensor) -> Tensor:
+        known = builder.constant_value(scales).reshape(-1).tolist()
+        return resampled(builder, x, None, (known, None), "stretch", self._mode())
+
+    def _mode(self) -> Mode:
+        return Mode(self.mode, "asymmetric", BEFORE_11)
+
+
 define("Resize", Resize, since=11)
+define("Resize", ResizeBefore11, since=10)
+define("Upsample", ResizeBefore11, since=7, by_attribute={"scales": MISSING})
+define("Upsample", ResizeBefore11, since=9)

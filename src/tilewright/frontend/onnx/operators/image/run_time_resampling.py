@@ -15,20 +15,14 @@ from types import MappingProxyType
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.onnx.operators.image.interpolation import (
-    TIE,
-    Mode,
-    Resampling,
-    nearest_mode,
-    nearest_positions,
-)
+from tilewright.frontend.onnx.operators.image.interpolation import TIE, Mode, Resampling, nearest_mode, nearest_positions
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.builders.gather import gather
 from tilewright.graph.extents import Extent, exact_quotient, largest_extent, minus, quotient, times
-from tilewright.graph.index import axis, floordiv
+from tilewright.graph.index import floordiv
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Operator, Tensor
 
 MOST_OUTPUTS = 1 << 24
 """Positions of longer results are no exact numbers in float32."""
@@ -110,9 +104,7 @@ def _linear(builder: Builder, x: Tensor, d: int, resampling: RunTimeResampling, 
 
 def _along(value: Scalar, extent: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """A number for every position of an axis d0."""
-    write = Access(result, (axis("d0"),))
-    operator = Operator(name, "positions", (Axis("d0", extent),), (), write, value, accumulator=accumulator_of("float32"))
-    return operator, Tensor(result, (extent,), "float32")
+    return map_of("positions", (extent,), (), value, "float32", name, result)
 
 
 def _position(resampling: RunTimeResampling, transformation: str) -> Scalar:
@@ -181,9 +173,5 @@ def _repeats(factor: int, most: int, how: Mode) -> bool:
 def _repeated(x: Tensor, d: int, factor: int, output: Extent, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """Every element of a dimension `factor` times."""
     shape = (*x.shape[:d], output, *x.shape[d + 1 :])
-    axes = tuple(Axis(f"d{dimension}", extent) for dimension, extent in enumerate(shape))
-    places = [axis(a.name) for a in axes]
-    read = Access(x.name, (*places[:d], floordiv(places[d], factor), *places[d + 1 :]))
-    write = Access(result, tuple(places))
-    operator = Operator(name, "resize", axes, (read,), write, Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
+    places = [floordiv(index, factor) if dimension == d else index for dimension, index in enumerate(points(len(shape)))]
+    return copy_of("resize", x, shape, places, name, result)

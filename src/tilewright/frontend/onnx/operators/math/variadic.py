@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.precision import in_operand_type
+from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor

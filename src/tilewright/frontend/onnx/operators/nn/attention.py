@@ -2,11 +2,24 @@
 
 Source: the ONNX operator schemas, opsets 23 to 25. The softmax is computed in float32, or in the operands' type where that is
 wider, whatever `softmax_precision` says: its results are rounded to the operands' type in any case.
+
+FlexAttention: attention whose scores and probabilities pass through graphs of the model's own.
+
+J. Dong et al., "Flex Attention: A Programming Model for Generating Optimized Attention Kernels", arXiv:2412.05496 (2024),
+section 3.
+
+LinearAttention: a matrix of state for every head, decayed, corrected by and read with every token.
+
+    S = exp(g) S + beta k (v - (exp(g) S)^T k)^T,    o = scale S^T q
+
+"linear" has neither decay g nor correction (S = S + k v^T), "gated" only the decay, "delta" only the correction.
+S. Yang, J. Kautz, A. Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule", arXiv:2412.06464 (2024), section 3.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +27,8 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
@@ -41,16 +56,8 @@ class Attention:
     softmax_precision: int | None = None
     output_count: int = 1
 
-    def reference(
-        self,
-        q: Any,
-        k: Any,
-        v: Any,
-        attn_mask: Any = None,
-        past_key: Any = None,
-        past_value: Any = None,
-        nonpad_kv_seqlen: Any = None,
-    ) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
         self._check_forms(past_key, past_value)
         dtype, is_packed = q.dtype, q.ndim == 3
         q, k, v = _apart(q, self.q_num_heads), _apart(k, self.kv_num_heads), _apart(v, self.kv_num_heads)
@@ -71,18 +78,9 @@ class Attention:
         stage = (scores, capped, biased, shares)[self.qk_matmul_output_mode]
         return (result, k, v, stage.astype(dtype))[: self.output_count]
 
-    def lower(
-        self,
-        builder: Builder,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        attn_mask: Tensor | None = None,
-        past_key: Tensor | None = None,
-        past_value: Tensor | None = None,
-        nonpad_kv_seqlen: Tensor | None = None,
-    ) -> tuple[Tensor, ...]:
+    def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """The composition of `graph/builders/attention.py`, behind index changes and concatenations."""
+        q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
         self._check_forms(past_key, past_value)
         packed = q.shape if len(q.shape) == 3 else None
         heads = (self.q_num_heads, self.kv_num_heads, self.kv_num_heads)
@@ -94,7 +92,8 @@ class Attention:
         if attn_mask is not None:
             check_mask(shape, attn_mask.shape)
         left, right = self._window()
-        taken = Participation(nonpad_kv_seqlen, left, right, _first(past_key, nonpad_kv_seqlen))
+        first = past_key.shape[2] if past_key is not None else 0 if nonpad_kv_seqlen is None else None
+        taken = Participation(nonpad_kv_seqlen, left, right, first)
         attended = attend(builder, shape, q, k, v, scale=self.scale, softcap=self.softcap, mask=attn_mask, taken=taken)
         result = attended.result
         if packed is not None:
@@ -184,17 +183,124 @@ def _as_masked(builder: Builder, mask: Tensor, k: Tensor, v: Tensor, output_coun
     return builder.slice(k, part), builder.slice(v, part)
 
 
-def _first(past_key: Tensor | None, lengths: Tensor | None) -> Extent | None:
-    """The position of the first query: behind past keys, or such that the last query has the last of the keys that count."""
-    if past_key is None:
-        return 0 if lengths is None else None
-    return past_key.shape[2]
-
-
 def _times(left: Extent, right: Extent) -> int:
     if not isinstance(left, int) or not isinstance(right, int):
         raise UnsupportedOperation("Attention with heads known at run time")
     return left * right
 
 
+Modification = Callable[[Any], Sequence[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlexAttention:
+    """`prob_mod(softmax(score_mod(q k^T scale))) v` of [batch, heads, length, size]; groups of query heads share keys."""
+
+    prob_mod: Modification | None = None
+    scale: float | None = None
+    score_mod: Modification | None = None
+    softmax_precision: int | None = None
+
+    def reference(self, q: Any, k: Any, v: Any) -> Any:
+        group = _group(q.shape, k.shape, v.shape)
+        default = np.result_type(q.dtype, np.float32)
+        precise = default if self.softmax_precision is None else element_type(self.softmax_precision)
+        keys, values = (np.repeat(np.asarray(x, default), group, axis=1) for x in (k, v))
+        factor = 1 / math.sqrt(q.shape[-1]) if self.scale is None else self.scale
+        scores = (np.asarray(q, default) @ keys.swapaxes(-1, -2) * default.type(factor)).astype(precise)
+        shares = softmax(_modified(self.score_mod, scores))
+        return (_modified(self.prob_mod, shares).astype(default) @ values).astype(q.dtype)
+
+    def lower(self, builder: Builder, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """Two products and a softmax, in float32, without graphs between them."""
+        if self.score_mod or self.prob_mod or q.dtype != "float32" or self.softmax_precision not in (None, 1):
+            raise UnsupportedOperation("FlexAttention with graphs inside, or in another type than float32")
+        if _group(q.shape, k.shape, v.shape) > 1:
+            raise UnsupportedOperation("FlexAttention with shared keys")
+        scores = builder.map("multiply", builder.einsum("bhik,bhjk->bhij", q, k), self._factor(q))
+        return builder.matmul(builder.softmax(scores, -1), v)
+
+    def _factor(self, q: Tensor) -> float:
+        if self.scale is not None:
+            return self.scale
+        size = q.shape[3]
+        if not isinstance(size, int):
+            raise UnsupportedOperation("FlexAttention of heads whose size is not known")
+        return 1 / math.sqrt(size)
+
+
+def _group(q: Shape, k: Shape, v: Shape) -> int:
+    """How many query heads share a head of the keys."""
+    is_fit = len(q) == len(k) == len(v) == 4 and q[0] == k[0] == v[0] and k[1:3] == v[1:3] and q[3] == k[3]
+    heads, shared = (q[1], k[1]) if is_fit else (1, 0)
+    if not isinstance(heads, int) or not isinstance(shared, int) or not shared or heads % shared:
+        raise ShapeError(f"queries {shape_text(q)}, keys {shape_text(k)}, values {shape_text(v)}", where="FlexAttention")
+    return heads // shared
+
+
+def _modified(modification: Modification | None, x: Any) -> Any:
+    if modification is None:
+        return x
+    (result,) = modification(x)
+    if np.shape(result) != x.shape:
+        raise ShapeError(f"a graph makes {np.shape(result)} of {x.shape}", where="FlexAttention", why="it must keep the shape")
+    return np.asarray(result)
+
+
+_RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, True), "gated_delta": (True, True)}
+"""Whether a rule has a decay, and whether it has a correction."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearAttention:
+    """Outputs [batch, tokens, q_num_heads * d_v] and the last state [batch, kv_num_heads, d_k, d_v].
+
+    Keys, values, decay (also one per head) and beta (also one for all heads) are [batch, tokens, kv_num_heads * ...].
+    """
+
+    chunk_size: int = 64
+    kv_num_heads: int
+    q_num_heads: int
+    scale: float = 0.0
+    update_rule: str = "gated_delta"
+
+    def reference(self, query: Any, key: Any, value: Any, past_state: Any = None, decay: Any = None, beta: Any = None) -> Any:
+        is_gated, is_delta = self._rule(decay, beta)
+        heads = self.kv_num_heads
+        q, k, v = _heads(query, self.q_num_heads), _heads(key, heads), _heads(value, heads)
+        if q.shape[:2] != k.shape[:2] or k.shape[:3] != v.shape[:3] or q.shape[3] != k.shape[3] or self.q_num_heads % heads:
+            raise ShapeError(f"queries {q.shape}, keys {k.shape}, values {v.shape}", where="LinearAttention")
+        state = np.zeros((k.shape[0], *k.shape[2:], v.shape[3])) if past_state is None else np.asarray(past_state, np.float64)
+        gates = np.exp(_heads(decay, heads)) if is_gated else np.ones((*k.shape[:3], 1))
+        rates = np.asarray(beta, np.float64) if is_delta else np.ones((*k.shape[:2], 1))
+        outputs = np.empty((*q.shape[:3], v.shape[3]))
+        for token in range(q.shape[1]):
+            state = state * gates[:, token, :, :, None]
+            seen = np.einsum("bhkv,bhk->bhv", state, k[:, token]) if is_delta else 0.0
+            state = state + np.einsum("bhk,bhv->bhkv", k[:, token], (v[:, token] - seen) * rates[:, token, :, None])
+            shared = np.repeat(state, self.q_num_heads // heads, axis=1)
+            outputs[:, token] = np.einsum("bhkv,bhk->bhv", shared, q[:, token])
+        outputs *= self.scale or 1 / math.sqrt(q.shape[3])
+        state_type = (query if past_state is None else past_state).dtype
+        return outputs.reshape(*q.shape[:2], -1).astype(query.dtype), state.astype(state_type)
+
+    def _rule(self, decay: Any, beta: Any) -> tuple[bool, bool]:
+        name = self.update_rule
+        if name not in _RULES:
+            raise UnsupportedOperation(f"update_rule {name!r}", where="LinearAttention", hint=f"choose from {', '.join(_RULES)}")
+        is_gated, is_delta = _RULES[name]
+        if (is_gated and decay is None) or (is_delta and beta is None):
+            raise ShapeError(f"update_rule {name!r} without its decay or beta", where="LinearAttention")
+        return is_gated, is_delta
+
+
+def _heads(x: Any, count: int) -> Any:
+    """[batch, tokens, heads * size] in float64 as [batch, tokens, heads, size]."""
+    if np.ndim(x) != 3 or count < 1 or x.shape[2] % count:
+        raise ShapeError(f"{count} heads of shape {np.shape(x)}", where="LinearAttention")
+    return np.asarray(x, np.float64).reshape(*x.shape[:2], count, -1)
+
+
 define("Attention", Attention, since=23)
+define("FlexAttention", FlexAttention, domain="ai.onnx.preview")
+define("LinearAttention", LinearAttention, since=27)

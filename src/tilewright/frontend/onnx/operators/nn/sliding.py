@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -14,13 +14,11 @@ import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
-from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Taps, explicitly_padded, same_padded
-from tilewright.graph.builders.convolutions.windows import Window, same_padding, window_count, windowed
-from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Padding, Same, Taps, windows_over
+from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.extents import cuts_between, least_extent, plus
 from tilewright.graph.shapes import are_known, shape_text
-from tilewright.graph.types import Extent, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,34 +31,38 @@ class Sliding:
     pads: Sequence[int] | None = None
     strides: Sequence[int] | None = None
 
-    def rules(self, where: str) -> dict[str, Any]:
-        """The arguments of `window_of` that these attributes are."""
-        taken = {"auto_pad": self.auto_pad, "pads": self.pads, "strides": self.strides, "dilations": self.dilations}
-        return {"where": where, **taken}
-
-    def padded_windows(
+    def windows(
         self, extents: Sequence[Extent], kernel: Sequence[int], where: str, *, ceil_mode: bool = False, is_pool: bool = False
-    ) -> PaddedWindow:
-        """The windows of `window_of` where an extent is known at run time.
+    ) -> Window | PaddedWindow:
+        """The windows over spatial dimensions of these extents.
 
-        Raises `Undecided` where no window fits into some of the images, and where windows of pools stand out of them.
+        Raises `ShapeError`, and over run-time extents `Undecided` where no window fits into some of the images, and where windows
+        of pools stand out of them.
 
+        >>> from tilewright.graph.types import SymbolicExtent
         >>> images = (SymbolicExtent("s", 1, 64, 32), 5)
-        >>> found = Sliding(auto_pad="SAME_UPPER", strides=(2, 2)).padded_windows(images, (3, 3), "Conv")
+        >>> found = Sliding(auto_pad="SAME_UPPER", strides=(2, 2)).windows(images, (3, 3), "Conv")
         >>> [str(count) for count in found.window.outputs]
         ['(s + 1)//2', '3']
         """
+        if are_known(extents):
+            return self.window_over(extents, kernel, where, ceil_mode=ceil_mode, is_pool=is_pool)
         taps = taps_of(len(extents), kernel, self.strides, self.dilations, where)
+        padding = _padding(len(extents), self.auto_pad, self.pads, where)
+        if is_pool and not isinstance(padding, Same):
+            _check_stands_inside(extents, taps, *padding)
         try:
-            if is_same(self.auto_pad, where):
-                return same_padded(extents, taps, is_upper=self.auto_pad == "SAME_UPPER")
-            begins, ends = _explicit_padding(len(extents), self.auto_pad, self.pads, where)
-            if is_pool:
-                _check_stands_inside(extents, taps, begins, ends)
-            return explicitly_padded(extents, taps, begins, ends, ceil_mode=ceil_mode)
+            return windows_over(extents, taps, padding, ceil_mode=ceil_mode)
         except ShapeError as error:
             error.where = where
             raise
+
+    def window_over(
+        self, extents: Sequence[Extent], kernel: Sequence[int], where: str, *, ceil_mode: bool = False, is_pool: bool = False
+    ) -> Window:
+        """The same over known extents."""
+        rules = {"auto_pad": self.auto_pad, "pads": self.pads, "strides": self.strides, "dilations": self.dilations}
+        return window_of(extents, kernel, where=where, **rules, ceil_mode=ceil_mode, may_stand_out=is_pool)  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,24 +72,15 @@ class Pooling(Sliding):
     ceil_mode: int = 0
     kernel_shape: Sequence[int]
 
-    def window(self, shape: Sequence[Extent], where: str) -> Window:
+    def pools(self, shape: Sequence[Extent], where: str) -> Window | PaddedWindow:
         """The windows over a tensor. Raises `ShapeError` where the window has other dimensions than the tensor."""
         self._check_rank(shape, where)
-        rules = {**self.rules(where), "ceil_mode": bool(self.ceil_mode), "may_stand_out": True}
-        return window_of(shape[2:], self.kernel_shape, **rules)
+        return self.windows(shape[2:], self.kernel_shape, where, ceil_mode=bool(self.ceil_mode), is_pool=True)
 
-    def padded_window(self, shape: Sequence[Extent], where: str) -> PaddedWindow:
-        """The same where an extent is known at run time."""
+    def window(self, shape: Sequence[Extent], where: str) -> Window:
+        """The same over known extents."""
         self._check_rank(shape, where)
-        return self.padded_windows(shape[2:], self.kernel_shape, where, ceil_mode=bool(self.ceil_mode), is_pool=True)
-
-    def reduced(self, builder: Builder, x: Tensor, function: str, otherwise: float, where: str) -> Tensor:
-        """A reduction of every window, dimension by dimension; padding is `otherwise`."""
-        if are_known(x.shape[2:]):
-            return windowed(builder, x, self.window(x.shape, where), REDUCTIONS[function], otherwise)
-        padded = self.padded_window(x.shape, where)
-        image = padded.padded(builder, x, range(2, len(x.shape)), otherwise)
-        return windowed(builder, image, padded.window, REDUCTIONS[function], otherwise)
+        return self.window_over(shape[2:], self.kernel_shape, where, ceil_mode=bool(self.ceil_mode), is_pool=True)
 
     def _check_rank(self, shape: Sequence[Extent], where: str) -> None:
         if len(shape) < 3 or len(self.kernel_shape) != len(shape) - 2:
@@ -106,34 +99,37 @@ def window_of(
     ceil_mode: bool = False,
     may_stand_out: bool = False,
 ) -> Window:
-    """The windows over spatial dimensions of these extents; `may_stand_out` as those of pools: see `_pool_count`.
+    """The windows over spatial dimensions of these extents; `may_stand_out` as those of pools.
+
+    A window of a pool may be larger than the input with its padding: ONNX's shape inference and onnxruntime divide integers of
+    C++, which rounds a negative quotient up, so that by less than a step such a window stands out behind, by a step there is no
+    window, and by more the pool is refused.
 
     Raises `ShapeError` for attributes that do not fit, and `UnsupportedOperation` for extents that are known at run time only.
 
     >>> window_of((5, 5), (3, 3), where="Conv", pads=(1, 1, 1, 1), strides=(2, 2)).outputs
     (3, 3)
     """
-    rank = len(extents)
-    sizes = tuple(extent for extent in extents if not isinstance(extent, SymbolicExtent))
-    if len(sizes) < rank:
+    if not are_known(extents):
         raise UnsupportedOperation(f"{where} over a spatial dimension that is known at run time only", where=where)
-    taps = taps_of(rank, kernel, strides, dilations, where)
-    spans = taps.spans()
-    if is_same(auto_pad, where):
-        begins, ends = same_padding(sizes, spans, taps.strides, is_upper=auto_pad == "SAME_UPPER")
-    else:
-        begins, ends = _explicit_padding(rank, auto_pad, pads, where)
-    outputs = []
-    for extent, span, step, begin, end in zip(sizes, spans, taps.strides, begins, ends, strict=True):
-        count = _pool_count if may_stand_out and extent else _count
-        outputs.append(count(extent, span, step, begin, end, ceil_mode, where))
-    if prod(extent + begin + end for extent, begin, end in zip(sizes, begins, ends, strict=True)) > MOST_ELEMENTS:
-        raise UnsupportedOperation(f"{where} with padding {(*begins, *ends)} of {sizes}", where=where, why="it is absurdly large")
-    return Window(sizes, taps.kernel, taps.strides, taps.dilations, begins, ends, tuple(outputs))
+    taps = taps_of(len(extents), kernel, strides, dilations, where)
+    found = windows_over(extents, taps, _padding(len(extents), auto_pad, pads, where), ceil_mode=ceil_mode)
+    assert isinstance(found, Window)
+    begins, ends, outputs = found.begins, found.ends, list(found.outputs)
+    padded = [extent + begin + end for extent, begin, end in zip(found.extents, begins, ends, strict=True)]
+    for d, (extent, span, step) in enumerate(zip(padded, taps.spans(), taps.strides, strict=True)):
+        stands_out = may_stand_out and found.extents[d] and extent < span
+        outputs[d] = 1 - (span - extent) // step if stands_out else outputs[d]
+        if outputs[d] < 0 or (extent < span and not stands_out and (not ceil_mode or extent - span <= -step)):
+            raise ShapeError(f"{where}: a window of {span} in {extent} elements, padding included", where=where)
+    if prod(padded) > MOST_ELEMENTS:
+        text = f"{where} with padding {(*begins, *ends)} of {found.extents}"
+        raise UnsupportedOperation(text, where=where, why="it is absurdly large")
+    return replace(found, outputs=tuple(outputs))
 
 
 def _check_stands_inside(extents: Sequence[Extent], taps: Taps, begins: Sequence[int], ends: Sequence[int]) -> None:
-    """Raises `Undecided` where the first window of a pool may be larger than the image and its padding: see `_pool_count`."""
+    """Raises `Undecided` where the first window of a pool may be larger than the image and its padding."""
     for extent, span, begin, end in zip(extents, taps.spans(), begins, ends, strict=True):
         padded = plus(extent, begin + end)
         if least_extent(padded) < span:
@@ -165,40 +161,13 @@ def _attribute(name: str, values: Sequence[int] | None, rank: int, least: int, w
     return found
 
 
-def _explicit_padding(
-    rank: int, auto_pad: str, pads: Sequence[int] | None, where: str
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def _padding(rank: int, auto_pad: str, pads: Sequence[int] | None, where: str) -> Padding:
+    if is_same(auto_pad, where):
+        return Same.UPPER if auto_pad == "SAME_UPPER" else Same.LOWER
     chosen = (0,) * (2 * rank) if pads is None or auto_pad == "VALID" else tuple(int(pad) for pad in pads)
     if len(chosen) != 2 * rank or any(pad < 0 for pad in chosen):
         raise ShapeError(f"{where} with pads {chosen}", where=where, why=f"{2 * rank} numbers from 0 on are needed")
     return chosen[:rank], chosen[rank:]
-
-
-def _count(extent: int, span: int, step: int, begin: int, end: int, ceil_mode: bool, where: str) -> int:
-    """How many windows there are. Raises `ShapeError` where none fits."""
-    room = extent + begin + end - span
-    if room < 0 and (not ceil_mode or room <= -step):
-        raise _too_large(span, extent + begin + end, where)
-    return window_count(extent, span, step, begin, end, ceil_mode=ceil_mode)
-
-
-def _pool_count(extent: int, span: int, step: int, begin: int, end: int, ceil_mode: bool, where: str) -> int:
-    """How many windows a pool has, where one may be larger than the input with its padding.
-
-    ONNX's shape inference and onnxruntime divide integers of C++, which rounds a negative quotient up: by less than a step such a
-    window stands out behind, by a step there is no window, and by more the pool is refused.
-    """
-    room = extent + begin + end - span
-    if room >= 0:
-        return _count(extent, span, step, begin, end, ceil_mode, where)
-    outputs = 1 - -room // step
-    if outputs < 0:
-        raise _too_large(span, extent + begin + end, where)
-    return outputs
-
-
-def _too_large(span: int, extent: int, where: str) -> ShapeError:
-    return ShapeError(f"{where}: a window of {span} in {extent} elements, padding included", where=where)
 
 
 def padded_array(x: Any, window: Window, fill: Any) -> Any:

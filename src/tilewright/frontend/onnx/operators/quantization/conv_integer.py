@@ -15,16 +15,15 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, largest_sum, with_bias
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
-from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.scalar import Load, apply
-from tilewright.graph.shapes import are_known, shape_text
+from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import PRODUCT, Tensor
 
 
@@ -49,10 +48,7 @@ class ConvInteger(Convolution):
         self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None, dtype: str = "int32"
     ) -> Tensor:
         """The sums in int32 or int64."""
-        if are_known(x.shape[2:]):
-            window: Window | PaddedWindow = self.window(x.shape, w.shape)
-        else:
-            window = self.padded_windows(x.shape[2:], self._kernel(x.shape, w.shape), "ConvInteger")
+        window = self.windows(x.shape[2:], self.kernel(x.shape, w.shape), "ConvInteger")
         return padded_integer_convolution(builder, x, w, window, self.group, x_zero, w_zero, dtype)
 
     def whole_sums(
@@ -65,7 +61,7 @@ class ConvInteger(Convolution):
         zeros = ((x, x_zero), (w, w_zero))
         is_typed = all(one.dtype in BYTES and (zero is None or zero.dtype == one.dtype) for one, zero in zeros)
         has_one_channel = self.group > 1 and w.shape[1] == 1
-        if not has_one_channel or not is_typed or not are_exact_in_float32(self._kernel(x.shape, w.shape), bias):
+        if not has_one_channel or not is_typed or not are_exact_in_float32(self.kernel(x.shape, w.shape), bias):
             return None
         return self.lowered_sums(builder, *(_lowered_centred(builder, tensor, zero) for tensor, zero in zeros))
 
@@ -74,18 +70,8 @@ class ConvInteger(Convolution):
 class QLinearConv(Convolution):
     """The sums, scaled, rounded to even and saturated to the type of the result's zero point."""
 
-    def reference(
-        self,
-        x: Any,
-        x_scale: Any,
-        x_zero: Any,
-        w: Any,
-        w_scale: Any,
-        w_zero: Any,
-        y_scale: Any,
-        y_zero: Any,
-        b: Any = None,
-    ) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b = completed(operands, 9)
         _check_zeros(x, x_zero, w, w_zero)
         sums = self.sums(*(each.astype(np.float64) for each in (_centred(x, x_zero, 1), _centred(w, w_zero, w.shape[0]))))
         shape = (-1,) + (1,) * (x.ndim - 2)
@@ -93,23 +79,12 @@ class QLinearConv(Convolution):
         scale = np.asarray(x_scale, np.float32) * np.asarray(w_scale, np.float32) / np.asarray(y_scale, np.float32)
         return quantized(sums.astype(np.float32) * np.reshape(scale, shape if scale.size > 1 else (1,)), y_zero)
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        x_scale: Tensor,
-        x_zero: Tensor,
-        w: Tensor,
-        w_scale: Tensor,
-        w_zero: Tensor,
-        y_scale: Tensor,
-        y_zero: Tensor,
-        b: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """The sums with the bias in integers, and maps that scale and round them in float32.
 
         Factors of filters are a vector: micro tiles load operands whose columns are a last dimension.
         """
+        x, x_scale, x_zero, w, w_scale, w_zero, y_scale, y_zero, b = completed(operands, 9)
         _check_zeros(x, x_zero, w, w_zero)
         for scale, what in ((x_scale, "x"), (w_scale, "w"), (y_scale, "y")):
             check_scale(builder, scale, what, divides=what == "y")
@@ -118,9 +93,9 @@ class QLinearConv(Convolution):
         numbers = [builder.reshape(scale, ()) if scale.shape == (1,) else scale for scale in (x_scale, w_scale, y_scale)]
         factor = apply("divide", apply("multiply", Load(0), Load(1)), Load(2))
         scale = _by_filter(builder, builder.body(factor, *numbers, kind="factor"), x)
-        operands = [self._lowered_sums(builder, x, x_zero, w, w_zero, b), scale]
-        steps = apply("multiply", apply("round", Load(0)), Load(1)) if operands[0].dtype == "float32" else PRODUCT
-        return lowered_quantized(builder, steps, operands, _by_filter(builder, y_zero, x), y_zero.dtype)
+        sums = self._lowered_sums(builder, x, x_zero, w, w_zero, b)
+        steps = apply("multiply", apply("round", Load(0)), Load(1)) if sums.dtype == "float32" else PRODUCT
+        return lowered_quantized(builder, steps, (sums, scale), _by_filter(builder, y_zero, x), y_zero.dtype)
 
     def _lowered_sums(self, builder: Builder, x: Tensor, x_zero: Tensor, w: Tensor, w_zero: Tensor, b: Tensor | None) -> Tensor:
         """The sums with the bias: in int32, in int64 where that may not hold them, or those of filters of one channel in float32.

@@ -15,7 +15,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, are_at_most, largest_factor, largest_sum
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantized import SMALL, lowered_quantized, quantized
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.numpy_types import widened
@@ -77,34 +77,15 @@ def lowered_exact_matmul(
 class QLinearMatMul:
     """The product of what a and b stand for, as y stands for it: rounded to even, with saturation."""
 
-    def reference(
-        self,
-        a: Any,
-        a_scale: Any,
-        a_zero_point: Any,
-        b: Any,
-        b_scale: Any,
-        b_zero_point: Any,
-        y_scale: Any,
-        y_zero_point: Any,
-    ) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point = operands
         products = exact_matmul(a, b, a_zero_point, b_zero_point)
         a_factor, b_factor, y_factor = (widened(factor) for factor in (_rows(a_scale, a), b_scale, _rows(y_scale, a)))
         return quantized(products * (a_factor * b_factor / y_factor), _rows(y_zero_point, a))
 
-    def lower(
-        self,
-        builder: Builder,
-        a: Tensor,
-        a_scale: Tensor,
-        a_zero_point: Tensor,
-        b: Tensor,
-        b_scale: Tensor,
-        b_zero_point: Tensor,
-        y_scale: Tensor,
-        y_zero_point: Tensor,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """A contraction of integers, and maps that scale and round its results."""
+        a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point = operands
         scales = (a_scale, b_scale, y_scale)
         for scale, what in zip(scales, "aby", strict=True):
             check_scale(builder, scale, what, divides=scale is y_scale)
@@ -119,8 +100,8 @@ class QLinearMatMul:
                 text = f"QLinearMatMul of {shape_text(a.shape)} and {shape_text(b.shape)}"
                 raise UnsupportedOperation(f"{text} with scales of {shape_text(each.shape)} has no lowering")
         factor = apply("divide", apply("multiply", Load(1), Load(2)), Load(3))
-        operands = (products, numbers["a"], numbers["b"], numbers["y"])
-        return lowered_quantized(builder, apply("multiply", Load(0), factor), operands, numbers["zero"], y_zero_point.dtype)
+        read = (products, numbers["a"], numbers["b"], numbers["y"])
+        return lowered_quantized(builder, apply("multiply", Load(0), factor), read, numbers["zero"], y_zero_point.dtype)
 
 
 def _check_zeros(a: Any, a_zero_point: Any, b: Any, b_zero_point: Any) -> None:

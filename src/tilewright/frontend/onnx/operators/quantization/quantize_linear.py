@@ -1,32 +1,116 @@
-"""QuantizeLinear: numbers as multiples of a scale, counted from a zero point.
+"""QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: numbers as multiples of a scale, counted from a zero point.
 
-Source: the ONNX operator schemas, opsets 10 to 28.
+Scales and zero points are of the tensor, of an axis, or of blocks along it. Source: the ONNX operator schemas, opsets 10 to 28.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
-from tilewright.errors import UnsupportedOperation
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.quantization.parameters import check_output_type, check_scale
-from tilewright.frontend.onnx.operators.quantization.quantized import (
-    NUMBERS,
-    SCALES,
-    STORED,
-    lowered_quantized,
-    lowered_spread,
-    quantized,
-    spread,
-)
+from tilewright.frontend.onnx.operators.quantization.parameters import check_output_type, check_scale, check_zero_type
 from tilewright.graph.builders.builder import Builder, Operand
+from tilewright.graph.builders.elementwise import repeat
+from tilewright.graph.builders.least_values import least_value
+from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Load, apply
-from tilewright.graph.types import Tensor
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.types import Extent, Tensor
+
+SMALL = ("int8", "uint8", "int16", "uint16")
+"""Types whose values all are float32 values, in which generated code computes them."""
+NUMBERS = ("float32", "float16", "bfloat16")
+"""Types of numbers that are quantised, all of which float32 holds, in which maps compute."""
+POWERS = "float8_e8m0fnu"
+SCALES = frozenset((*NUMBERS, POWERS))
+"""Types of their scales."""
+STORED = frozenset((*SMALL, *SHORT_TYPES)) - {POWERS}
+"""Types of quantised elements that maps in float32 read and write."""
+
+
+def quantized(values: Any, zero: Any, *, saturate: bool = True) -> Any:
+    """Multiples of a scale in the type of a zero point: integers rounded to even within their range, short floats to the nearest.
+
+    Floats beyond the largest become that, or without `saturate` whatever their conversion gives (NaN or infinity).
+    """
+    limits = _limits(zero.dtype)
+    if zero.dtype.name.startswith("float"):
+        bounded = np.clip(values, *limits) if saturate else values
+        return np.asarray(bounded).astype(zero.dtype)
+    with np.errstate(all="ignore"):
+        return np.clip(np.rint(values) + zero.astype(np.float64), *limits).astype(np.int64).astype(zero.dtype)
+
+
+def _limits(dtype: Any) -> tuple[float, float]:
+    limits: Any = ml_dtypes.finfo if dtype.name.startswith("float") else ml_dtypes.iinfo
+    found = limits(dtype)
+    return float(found.min), float(found.max)
+
+
+def spread(parameter: Any, shape: tuple[int, ...], axis: int, block_size: int) -> Any:
+    """A scale or zero point so that it broadcasts to the shape. Raises `ShapeError` where it does not fit."""
+    if parameter.size == 1 and parameter.ndim <= 1:
+        return parameter.reshape(())
+    along = normalize_axis(axis, len(shape), "axis of quantisation")
+    if block_size:
+        parameter = np.repeat(parameter, block_size, axis=along)
+        parameter = parameter[tuple(slice(shape[along]) if d == along else slice(None) for d in range(parameter.ndim))]
+        fits = parameter.shape == shape
+    else:
+        fits = parameter.shape == (shape[along],)
+    if not fits:
+        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(shape)}"
+        raise ShapeError(text, where="quantisation", why=f"there is one for every index or block along axis {along}")
+    return parameter if block_size else parameter.reshape([-1 if d == along else 1 for d in range(len(shape))])
+
+
+def lowered_quantized(builder: Builder, steps: Scalar, operands: Sequence[Operand], zero: Operand, target: str) -> Tensor:
+    """Multiples of a scale as a small integer type: rounded to even, counted from the zero point, within its range.
+
+    `steps` are an expression of the operands, inside the rounding, where passes leave quotients as they are. Short floats are
+    rounded where they are stored, and have no zero point.
+    """
+    low, high = _limits(np.dtype(target))
+    if target.startswith("float"):
+        bounded = apply("minimum", apply("maximum", steps, Literal(low)), Literal(high))
+        return builder.body(bounded, *operands, dtype=target, accumulator="float32", kind="quantize")
+    shifted = apply("add", apply("round", steps), Load(len(operands)))
+    bounded = apply("minimum", apply("maximum", shifted, Literal(low)), Literal(high))
+    return builder.body(bounded, *operands, zero, dtype=target, accumulator="float32", kind="quantize")
+
+
+def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int, block_size: int = 0) -> Tensor:
+    """A scale or zero point of the tensor, along an axis, or of blocks along it, so that it broadcasts to x."""
+    if parameter.shape in ((), (1,)):
+        return builder.reshape(parameter, ())
+    along = normalize_axis(axis, len(x.shape), "axis of quantisation")
+    if block_size:
+        return _lowered_blocks(builder, parameter, x, along, block_size)
+    if parameter.shape != (x.shape[along],):
+        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
+        raise ShapeError(text, where="quantisation", why=f"there is one for every index along axis {along}")
+    shape: list[Extent] = [extent if d == along else 1 for d, extent in enumerate(x.shape)]
+    return builder.reshape(parameter, shape)
+
+
+def _lowered_blocks(builder: Builder, parameter: Tensor, x: Tensor, along: int, block_size: int) -> Tensor:
+    """The parameter of its block for every element of x."""
+    extent = x.shape[along]
+    if not isinstance(extent, int):
+        raise UnsupportedOperation(f"blocks along {extent} elements, which are known at run time, have no lowering")
+    wanted = (*x.shape[:along], -(-extent // block_size), *x.shape[along + 1 :])
+    if parameter.shape != wanted:
+        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
+        raise ShapeError(text, where="quantisation", why=f"there is one for every {block_size} along axis {along}")
+    return builder.record(repeat, parameter, along, block_size, extent, kind="repeat")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,4 +149,70 @@ class QuantizeLinear:
         return element_type(self.output_dtype).name if self.output_dtype else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DequantizeLinear:
+    """(x - zero point) scale, in the type of the scale or the one that is asked for."""
+
+    axis: int = 1
+    block_size: int = 0
+    output_dtype: int = 0
+
+    def reference(self, x: Any, x_scale: Any, x_zero_point: Any = None) -> Any:
+        check_zero_type(x_zero_point, x, "x")
+        target = element_type(self.output_dtype) if self.output_dtype else x_scale.dtype
+        scale = spread(x_scale, x.shape, self.axis, self.block_size)
+        steps = x.astype(np.float64 if x.dtype.name == "int32" else np.float32)
+        if x_zero_point is not None:
+            steps = steps - spread(x_zero_point, x.shape, self.axis, self.block_size).astype(np.float32)
+        return np.asarray(steps.astype(np.float32) * scale.astype(np.float32)).astype(target)
+
+    def lower(self, builder: Builder, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None = None) -> Tensor:
+        """One map in float32, which rounds where it is stored."""
+        check_zero_type(x_zero_point, x, "x")
+        check_scale(builder, x_scale, "x", divides=False)
+        target = element_type(self.output_dtype).name if self.output_dtype else x_scale.dtype
+        if x.dtype not in STORED or x_scale.dtype not in SCALES or target not in NUMBERS:
+            raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} to {target} has no lowering")
+        scale = lowered_spread(builder, builder.cast(x_scale, "float32"), x, self.axis, self.block_size)
+        zero: Operand = 0.0 if x_zero_point is None else lowered_spread(builder, x_zero_point, x, self.axis, self.block_size)
+        steps = apply("subtract", Load(0), Load(2)) if isinstance(zero, Tensor) else Load(0)
+        product = apply("multiply", steps, Load(1))
+        return builder.body(product, x, scale, zero, dtype=target, accumulator="float32", kind="dequantize")
+
+
+_SHARE = apply("where", apply("equal", Load(1), Literal(0.0)), Literal(0.0), apply("divide", Load(0), Load(1)))
+"""A number over a scale; 0 where the scale is."""
+
+
+class DynamicQuantizeLinear:
+    """x as uint8, and the scale and zero point that its range (with 0 in it) takes."""
+
+    def reference(self, x: Any) -> Any:
+        low, high = np.minimum(x.min(initial=0), 0), np.maximum(x.max(initial=0), 0)
+        scale = np.asarray((high - low) / np.float32(255), np.float32)
+        with np.errstate(all="ignore"):
+            zero = np.clip(np.rint(-low / scale), 0, 255) if scale else np.float32(0)
+            zero = np.asarray(zero).astype(np.uint8)
+            steps = x / scale if scale else np.zeros_like(x)
+        return quantized(steps, zero), scale, zero
+
+    def lower(self, builder: Builder, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The extremes as reductions, and maps of these.
+
+        Where no element is negative, the least of all and 0 is 0, and so is the zero point. If elements are NaN, so are the scale
+        and the steps, either way.
+        """
+        high = builder.map("maximum", builder.reduce("max", x), 0.0)
+        if least_value(builder, x) >= 0:
+            scale = builder.map("divide", high, 255.0)
+            zero = builder.constant(np.zeros((), np.uint8), "zero_point")
+            return lowered_quantized(builder, _SHARE, (x, scale), zero, "uint8"), scale, zero
+        low = builder.map("minimum", builder.reduce("min", x), 0.0)
+        scale = builder.body(apply("divide", apply("subtract", Load(0), Load(1)), Literal(255.0)), high, low, kind="scale")
+        zero = lowered_quantized(builder, apply("negative", _SHARE), (low, scale), 0.0, "uint8")
+        return lowered_quantized(builder, _SHARE, (x, scale), zero, "uint8"), scale, zero
+
+
 define("QuantizeLinear", QuantizeLinear, since=10)
+define("DequantizeLinear", DequantizeLinear, since=10, unpacks=True)
+define("DynamicQuantizeLinear", DynamicQuantizeLinear, since=11)

@@ -7,7 +7,7 @@ the cells: the ONNX operator schemas.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, TypeAlias
@@ -15,7 +15,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.operators.recurrent.activations import Function, activation_functions, activation_names
+from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     Parameters,
     ProductsOf,
@@ -29,7 +29,54 @@ from tilewright.frontend.onnx.operators.recurrent.unrolled import (
 )
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Scalar, apply
+from tilewright.graph.special_functions import sigmoid
 from tilewright.graph.types import Tensor
+
+Function: TypeAlias = Callable[[Any], Any]
+
+_FUNCTIONS: dict[str, tuple[Callable[[Any, float, float], Any], float | None, float | None]] = {
+    "relu": (lambda x, a, b: np.maximum(x, 0), None, None),
+    "tanh": (lambda x, a, b: np.tanh(x), None, None),
+    "sigmoid": (lambda x, a, b: sigmoid(x), None, None),
+    "softsign": (lambda x, a, b: x / (1 + np.abs(x)), None, None),
+    "softplus": (lambda x, a, b: np.logaddexp(x, 0), None, None),
+    "affine": (lambda x, a, b: a * x + b, 1.0, 0.0),
+    "leakyrelu": (lambda x, a, b: np.where(x < 0, a * x, x), 0.01, None),
+    "thresholdedrelu": (lambda x, a, b: np.where(x < a, 0, x), 1.0, None),
+    "scaledtanh": (lambda x, a, b: a * np.tanh(b * x), 1.0, 1.0),
+    "hardsigmoid": (lambda x, a, b: np.clip(a * x + b, 0, 1), 0.2, 0.5),
+    "elu": (lambda x, a, b: np.where(x < 0, a * np.expm1(np.minimum(x, 0)), x), 1.0, None),
+}
+"""By name in lower case: the function of x, alpha and beta, and the defaults of these two (None: it has none)."""
+
+
+def activation_functions(
+    names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], defaults: Sequence[str], directions: int
+) -> list[tuple[Function, ...]]:
+    """The functions of each direction; those with an alpha or a beta take the next given number, or their default.
+
+    Raises `UnsupportedOperation` for names that are unknown, or too few.
+    """
+    left = iter(alphas), iter(betas)
+    chosen = activation_names(names, defaults, directions)
+    return [tuple([_function(name, *left) for name in of_one]) for of_one in chosen]
+
+
+def activation_names(names: Sequence[str], defaults: Sequence[str], directions: int) -> list[tuple[str, ...]]:
+    """The names of each direction's functions in lower case. Raises `UnsupportedOperation` as `activation_functions` does."""
+    wanted = len(defaults) * directions
+    chosen = [name.lower() for name in names or [*defaults] * directions][:wanted]
+    if len(chosen) != wanted or not _FUNCTIONS.keys() >= {*chosen}:
+        raise UnsupportedOperation(f"activations {list(names)}", why=f"{wanted} of {', '.join(_FUNCTIONS)} are wanted")
+    return [tuple(chosen[start : start + len(defaults)]) for start in range(0, wanted, len(defaults))]
+
+
+def _function(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:
+    function, alpha, beta = _FUNCTIONS[name]
+    alpha = None if alpha is None else next(alphas, alpha)
+    beta = None if beta is None else next(betas, beta)
+    return lambda x: function(x, alpha or 0.0, beta or 0.0)
+
 
 State: TypeAlias = tuple[Any, ...]
 Cell: TypeAlias = Callable[[Any, State], State]
@@ -63,26 +110,25 @@ class RecurrentLayer(ABC):
     layout: int = 0
 
     gates: ClassVar[int]
+    state_count: ClassVar[int] = 1
     default_activations: ClassVar[tuple[str, ...]]
     adds_biases_apart: ClassVar[bool] = False
     """Whether lowered steps add the recurrent bias themselves."""
 
-    def reference(self, x: Any, w: Any, r: Any, b: Any = None, sequence_lens: Any = None, initial_h: Any = None) -> Any:
-        return self.run(x, w, r, b, sequence_lens, (initial_h,))
+    def reference(self, *operands: Any) -> Any:
+        x, w, r, b, lengths, first, p = self._operands(operands)
+        return self.run(x, w, r, b, lengths, first, p)
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        w: Tensor,
-        r: Tensor,
-        b: Tensor | None = None,
-        sequence_lens: Tensor | None = None,
-        initial_h: Tensor | None = None,
-    ) -> tuple[Tensor, ...]:
+    def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """A few operators for every step."""
-        parameters = Parameters(bias=b, states=(initial_h,), lengths=sequence_lens)
+        x, w, r, b, lengths, first, p = self._operands(operands)
+        parameters = Parameters(bias=b, states=first, lengths=lengths, peepholes=p)
         return self.lowered(builder, x, w, r, parameters, partial(products_of_floats, builder, w, r))
+
+    def _operands(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """X, W, R, B, the lengths of sequences, the first states, and peepholes; None for what is left out."""
+        *others, hidden, memory, p = completed(operands, 8)
+        return *others, (hidden, memory)[: self.state_count], p
 
     @abstractmethod
     def cell(self, way: Direction) -> Cell:

@@ -23,10 +23,7 @@ from tilewright.graph.types import Operator, Reduction, StateVariable, Tensor
 _DISTANCE = apply("subtract", Point(), State("largest"))
 _SHARE = apply("where", apply("equal", Point(), State("largest")), Literal(1.0), apply("exp", _DISTANCE))
 LOG_SUM_EXP = Reduction(
-    (
-        StateVariable("largest", float("-inf"), Point(), "maximum"),
-        StateVariable("total", 0.0, _SHARE, "add"),
-    ),
+    (StateVariable("largest", float("-inf"), Point(), "maximum"), StateVariable("total", 0.0, _SHARE, "add")),
     apply("add", State("largest"), apply("log", State("total"))),
 )
 """The share of the largest element is 1, an infinite one too."""
@@ -54,64 +51,34 @@ class Reduce:
     noop_with_empty_axes: int = 0
 
     def reference(self, x: Any, axes: Any = None) -> Any:
-        return _evaluated(self.name, x, self._chosen(axes, x.ndim), bool(self.keepdims))
+        """By NumPy; integers and float16 stay what they are."""
+        wide = x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x
+        chosen = self._chosen(axes, x.ndim)
+        return np.asarray(FORMULAS[self.name].numpy(wide, chosen, bool(self.keepdims))).astype(x.dtype)
 
     def lower(self, builder: Builder, x: Tensor, axes: Tensor | None = None) -> Tensor:
         """A reduction, with maps before and behind it."""
         chosen = self._chosen(None if axes is None else builder.constant_value(axes), len(x.shape))
-        return _lowered(builder, self.name, x, chosen, bool(self.keepdims))
+        if FORMULAS[self.name].after and "float" not in x.dtype:
+            raise UnsupportedOperation(f"{self.name} of {x.dtype} in generated code")
+        if any(x.shape[axis] == 0 for axis in chosen):
+            raise UnsupportedOperation(f"{self.name} of no elements in generated code")
+        if x.dtype != "bool":
+            return self._lowered(builder, x, chosen)
+        return builder.map("not_equal", self._lowered(builder, builder.cast(x, "int32"), chosen), 0.0, dtype="bool")
 
     def _chosen(self, axes: Any, rank: int) -> tuple[int, ...]:
         """The dimensions to reduce: where none is named all of them, or none."""
-        if self.noop_with_empty_axes and (axes is None or not np.size(axes)):
-            return ()
-        return _named(self.name, axes, rank)
+        named = [] if axes is None else [int(axis) for axis in np.asarray(axes).reshape(-1)]
+        return () if self.noop_with_empty_axes and not named else normalize_axes(named or None, rank, self.name)
 
-
-@dataclass(frozen=True, slots=True)
-class ReduceByAttribute:
-    """Over the dimensions that an attribute names, or all."""
-
-    name: str
-    """Of a formula."""
-    _: KW_ONLY
-    axes: Sequence[int] | None = None
-    keepdims: int = 1
-
-    def reference(self, x: Any) -> Any:
-        return _evaluated(self.name, x, _named(self.name, self.axes, x.ndim), bool(self.keepdims))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """A reduction, with maps before and behind it."""
-        return _lowered(builder, self.name, x, _named(self.name, self.axes, len(x.shape)), bool(self.keepdims))
-
-
-def _named(name: str, axes: Any, rank: int) -> tuple[int, ...]:
-    """The dimensions that `axes` names, or all of them where it names none."""
-    named = [] if axes is None else [int(axis) for axis in np.asarray(axes).reshape(-1)]
-    return normalize_axes(named or None, rank, name)
-
-
-def _evaluated(name: str, x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """A reduction by NumPy; integers and float16 stay what they are."""
-    wide = x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x
-    return np.asarray(FORMULAS[name].numpy(wide, axes, keepdims)).astype(x.dtype)
-
-
-def _lowered(builder: Builder, name: str, x: Tensor, axes: tuple[int, ...], keepdims: bool) -> Tensor:
-    formula = FORMULAS[name]
-    if formula.after and "float" not in x.dtype:
-        raise UnsupportedOperation(f"{name} of {x.dtype} in generated code")
-    if any(x.shape[axis] == 0 for axis in axes):
-        raise UnsupportedOperation(f"{name} of no elements in generated code")
-    if x.dtype == "bool":
-        whole = _lowered(builder, name, builder.cast(x, "int32"), axes, keepdims)
-        return builder.map("not_equal", whole, 0.0, dtype="bool")
-    if name == "ReduceLogSumExp" and axes:
-        return builder.record(_log_sum_exp_operator, x, axes, keepdims, kind="log_sum_exp")
-    result = builder.map(formula.before, x) if formula.before else x
-    result = builder.reduce(formula.reduction, result, axes, keepdims=keepdims) if axes else result
-    return builder.map(formula.after, result) if formula.after else result
+    def _lowered(self, builder: Builder, x: Tensor, axes: tuple[int, ...]) -> Tensor:
+        formula, keepdims = FORMULAS[self.name], bool(self.keepdims)
+        if self.name == "ReduceLogSumExp" and axes:
+            return builder.record(_log_sum_exp_operator, x, axes, keepdims, kind="log_sum_exp")
+        result = builder.map(formula.before, x) if formula.before else x
+        result = builder.reduce(formula.reduction, result, axes, keepdims=keepdims) if axes else result
+        return builder.map(formula.after, result) if formula.after else result
 
 
 def _log_sum_exp_operator(x: Tensor, axes: Sequence[int], keepdims: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -176,5 +143,5 @@ FORMULAS: Mapping[str, Formula] = {
 }
 
 for _name in FORMULAS:
-    define(_name, ReduceByAttribute, _name)
+    define(_name, Reduce, _name, by_attribute={"axes": None})
     define(_name, Reduce, _name, since=13 if _name == "ReduceSum" else 18)

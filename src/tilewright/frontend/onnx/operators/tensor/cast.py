@@ -11,8 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power
-from tilewright.frontend.onnx.operators.tensor.texts import text_of
+from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power, text_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
@@ -68,19 +67,6 @@ class Cast:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CastBefore19:
-    """The same elements in another type."""
-
-    to: int
-
-    def reference(self, x: Any) -> Any:
-        return Cast(to=self.to).reference(x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return Cast(to=self.to).lower(builder, x)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CastLike:
     """The same elements in the type of a second operand."""
 
@@ -115,7 +101,6 @@ def _bits(dtype: np.dtype[Any]) -> int:
     return int(digits) if digits in ("2", "4") else 4 if dtype.name.startswith("float4") else dtype.itemsize * 8
 
 
-define("Cast", CastBefore19, since=6)
-define("Cast", Cast, since=19)
+define("Cast", Cast, since=6)
 define("CastLike", CastLike, since=15)
 define("BitCast", BitCast, since=26)

@@ -6,29 +6,32 @@
     reflect:  x[n - 1 - |n - 1 - (i mod (2 n - 2))|]
 
 All but wrapping are pieces along the axis, in which the index is affine; generated code walks them one after the other.
+
+CenterCropPad takes the middle of a tensor along some axes, or puts the tensor into the middle of zeros.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.sizes import check_size
+from tilewright.frontend.onnx.sizes import MOST_ELEMENTS, check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenated
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.convolutions.windows import inside
+from tilewright.graph.builders.elementwise import broadcast, map_of, points
 from tilewright.graph.builders.pad import Pads, pad
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Guard, Operator, Tensor, planned_extent
 
 MODES = ("constant", "reflect", "edge", "wrap")
 
@@ -39,38 +42,16 @@ class Pad:
 
     mode: str = "constant"
 
-    def reference(self, x: Any, pads: Any, constant_value: Any = None, axes: Any = None) -> Any:
+    def reference(self, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
         chosen = None if axes is None else np.asarray(axes).tolist()
-        return _padded(x, _pads(np.asarray(pads).tolist(), chosen, x.ndim), constant_value, _checked(self.mode))
+        return _padded(x, _pads(np.asarray(pads).tolist(), chosen, x.ndim), value, _checked(self.mode))
 
-    def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        pads: Tensor,
-        constant_value: Tensor | None = None,
-        axes: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Tensor:
         mode = _checked(self.mode)
         amounts = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
-        is_needed = mode == "constant" and constant_value is not None and any(map(any, amounts))
-        value = builder.constant_value(constant_value).reshape(-1)[0] if is_needed and constant_value is not None else 0
-        return _lowered(builder, x, amounts, value, mode)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PadBefore11:
-    """By numbers of elements that an attribute gives."""
-
-    pads: Sequence[int]
-    mode: str = "constant"
-    value: float = 0.0
-
-    def reference(self, x: Any) -> Any:
-        return _padded(x, _pads(self.pads, None, x.ndim), np.asarray(self.value, x.dtype), _checked(self.mode))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return _lowered(builder, x, _pads(self.pads, None, len(x.shape)), self.value, _checked(self.mode))
+        is_needed = mode == "constant" and any(map(any, amounts))
+        fill = 0 if value is None or not is_needed else builder.constant_value(value).reshape(-1)[0]
+        return _lowered(builder, x, amounts, fill, mode)
 
 
 def _pads(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> Pads:
@@ -84,14 +65,14 @@ def _pads(pads: Sequence[int], axes: Sequence[int] | None, rank: int) -> Pads:
     return tuple(found)
 
 
-def _padded(x: Any, pads: Pads, constant_value: Any, mode: str) -> Any:
+def _padded(x: Any, pads: Pads, value: Any, mode: str) -> Any:
     where = f"Pad of {x.shape}"
     check_size([extent + sum(ends) for extent, ends in zip(x.shape, pads, strict=True)], where)
     cut = x[tuple(slice(max(0, -a), extent - max(0, -b)) for (a, b), extent in zip(pads, x.shape, strict=True))]
     grown = [(max(0, before), max(0, behind)) for before, behind in pads]
     if mode == "constant":
         empty = np.zeros((), x.dtype) if x.dtype != object else ""
-        return np.pad(cut, grown, constant_values=empty if constant_value is None else np.asarray(constant_value).reshape(()))
+        return np.pad(cut, grown, constant_values=empty if value is None else np.asarray(value).reshape(()))
     if any(sum(ends) and not extent for ends, extent in zip(grown, cut.shape, strict=True)):
         raise ShapeError("nothing to continue", where=where)
     return np.pad(cut, grown, mode=mode)  # type: ignore[call-overload]
@@ -144,19 +125,9 @@ def _run(builder: Builder, x: Tensor, axis: int, start: int, count: int, step: i
     """`count` positions from `start` on; those of step 0 are all the same."""
     if step == 0:
         slab = builder.slice(x, (slice(None),) * axis + (slice(start, start + 1),))
-        return builder.record(_repeated, slab, axis, count, kind="repeat")
+        return builder.record(broadcast, slab, (*x.shape[:axis], count, *x.shape[axis + 1 :]), kind="repeat")
     stop = start + step * count
     return builder.slice(x, (slice(None),) * axis + (slice(start, None if stop < 0 else stop, step),))
-
-
-def _repeated(x: Tensor, axis: int, count: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """A dimension of one element, that element so many times."""
-    shape = tuple(count if d == axis else extent for d, extent in enumerate(x.shape))
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
-    indices = tuple(axis_index(a.name) for a in axes)
-    read = Access(x.name, tuple(constant(0) if d == axis else index for d, index in enumerate(indices)))
-    operator = Operator(name, "broadcast", axes, (read,), Access(result, indices), Load(0), accumulator=accumulator_of(x.dtype))
-    return operator, Tensor(result, shape, x.dtype)
 
 
 def _runs(extent: int, before: int, behind: int, mode: str) -> list[tuple[int, int, int]]:
@@ -186,5 +157,59 @@ def _checked(mode: Any) -> str:
     return name
 
 
-define("Pad", PadBefore11, since=2)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CenterCropPad:
+    """Elements behind the middle go where the difference of extents is odd."""
+
+    axes: Sequence[int] | None = None
+
+    def reference(self, x: Any, shape: Any) -> Any:
+        wanted = _wanted(x.shape, [int(extent) for extent in np.reshape(shape, -1)], self.axes)
+        y = np.zeros(wanted, x.dtype)
+        starts = _starts(x.shape, wanted)
+        source = tuple(slice(max(s, 0), max(s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
+        target = tuple(slice(max(-s, 0), max(-s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
+        y[target] = x[source]
+        return y
+
+    def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
+        """A guarded index change."""
+        wanted = builder.integers(shape)
+        extents = tuple(extent for extent in x.shape if isinstance(extent, int))
+        if len(extents) < len(x.shape) or not all(isinstance(extent, int) for extent in wanted):
+            raise UnsupportedOperation("CenterCropPad of extents that are known at run time only", where="CenterCropPad")
+        target = _wanted(extents, list(map(planned_extent, wanted)), self.axes)
+        return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
+
+
+def _wanted(shape: Sequence[int], extents: Sequence[int], axes: Sequence[int] | None) -> tuple[int, ...]:
+    """The whole shape of the result."""
+    along = range(len(shape)) if axes is None else [normalize_axis(axis, len(shape), where="CenterCropPad") for axis in axes]
+    if len(set(along)) != len(extents) or min(extents, default=0) < 0:
+        raise ShapeError(f"CenterCropPad of {shape_text(shape)} to {shape_text(extents)}", where="CenterCropPad")
+    wanted = dict(zip(along, extents, strict=True))
+    result = tuple(wanted.get(d, extent) for d, extent in enumerate(shape))
+    if prod(result) > MOST_ELEMENTS:
+        raise UnsupportedOperation(f"CenterCropPad to {shape_text(result)}", where="CenterCropPad", why="it is absurdly large")
+    return result
+
+
+def _starts(shape: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
+    """Where in the source the first element of the result lies; negative in padding. What is odd goes behind."""
+    return tuple((e - w) // 2 if e >= w else -((w - e) // 2) for e, w in zip(shape, wanted, strict=True))
+
+
+def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    indices = tuple(index + constant(start) for index, start in zip(points(len(starts)), starts, strict=True))
+    constraints = [
+        constraint
+        for d, (index, extent) in enumerate(zip(indices, x.shape, strict=True))
+        for constraint in inside(index, planned_extent(extent), {f"d{d}": wanted[d]})
+    ]
+    read = Access(x.name, indices, Guard(tuple(constraints), 0.0) if constraints else None)
+    return map_of("crop", wanted, [read], Load(0), x.dtype, name, result)
+
+
+define("Pad", Pad, since=2, by_attribute={"pads": MISSING, "value": 0.0})
 define("Pad", Pad, since=11)
+define("CenterCropPad", CenterCropPad, since=18)

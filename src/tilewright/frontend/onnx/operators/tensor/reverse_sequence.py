@@ -10,11 +10,11 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.index import constant
 from tilewright.graph.positions import BY_LENGTH, check_lengths
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
-from tilewright.graph.types import Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,27 +48,20 @@ class ReverseSequence:
 
 def _positions(lengths: Tensor, extent: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
     """[batch, time]: where the element at a time is read: outside, if the length is below 0 or above the extent (`BY_LENGTH`)."""
-    axes = (Axis("d0", lengths.shape[0]), Axis("d1", extent))
     time = AxisValue("d1")
     length, most = Load(0), Literal(float(extent))
     last = apply("subtract", length, Literal(1.0))
     inside = apply("where", apply("less", time, length), apply("subtract", last, time), time)
     at_most = apply("where", apply("less", most, length), length, inside)
     body = apply("where", apply("less", length, Literal(0.0)), apply("subtract", length, most), at_most)
-    write = Access(result, (axis_index("d0"), axis_index("d1")))
-    reads = (Access(lengths.name, (axis_index("d0"),)),)
-    return Operator(name, "positions", axes, reads, write, body, accumulator="int64"), Tensor(
-        result, (lengths.shape[0], extent), "int64"
-    )
+    return map_of("positions", (lengths.shape[0], extent), [Access(lengths.name, points(1))], body, "int64", name, result)
 
 
 def _reversed(x: Tensor, places: Tensor, batch: int, time: int, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(x.shape))
-    outputs = [axis_index(a.name) for a in axes]
+    outputs = points(len(x.shape))
     indices = tuple(constant(0) if d == time else index for d, index in enumerate(outputs))
     reads = (Access(places.name, (outputs[batch], outputs[time])), Access(x.name, indices, lookups=((time, 0),)))
-    write = Access(result, tuple(outputs))
-    return Operator(name, BY_LENGTH, axes, reads, write, Load(1), accumulator=x.dtype), Tensor(result, x.shape, x.dtype)
+    return map_of(BY_LENGTH, x.shape, reads, Load(1), x.dtype, name, result, computed=x.dtype)
 
 
 define("ReverseSequence", ReverseSequence, since=10)

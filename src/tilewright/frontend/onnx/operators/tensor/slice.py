@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
@@ -23,13 +23,7 @@ class Slice:
         return x[_key(x.shape, _list(starts) or [], _list(ends) or [], _list(axes), _list(steps))]
 
     def lower(
-        self,
-        builder: Builder,
-        x: Tensor,
-        starts: Tensor,
-        ends: Tensor,
-        axes: Tensor | None = None,
-        steps: Tensor | None = None,
+        self, builder: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
     ) -> Tensor:
         """An index change."""
         chosen, walked = (
@@ -37,38 +31,6 @@ class Slice:
         )
         key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
         return x if all(part == slice(None) for part in key) else builder.slice(x, key)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SliceBefore10:
-    """Ranges that attributes give."""
-
-    starts: Sequence[int]
-    ends: Sequence[int]
-    axes: Sequence[int] | None = None
-
-    def reference(self, x: Any) -> Any:
-        return x[_key(x.shape, self.starts, self.ends, self.axes, None)]
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """An index change."""
-        return builder.slice(x, _key(x.shape, self.starts, self.ends, self.axes, None))
-
-
-def _range(start: int, stop: int, step: int, extent: int) -> slice:
-    """The positions of one dimension as Python slices them: an end before the first element is None there.
-
-    >>> _range(-1, -100, -2, 5), _range(1, 100, 1, 5)
-    (slice(4, None, -2), slice(1, 5, 1))
-    """
-    if step == 0:
-        raise ShapeError("a slice with steps of 0", where="Slice")
-    start, stop = (end + extent if end < 0 else end for end in (start, stop))
-    if step > 0:
-        start, stop = min(max(start, 0), extent), min(max(stop, 0), extent)
-        return slice(start, max(start, stop), step)
-    start, stop = min(max(start, 0), extent - 1), min(max(stop, -1), extent - 1)
-    return slice(start, None if stop < 0 else stop, step) if extent else slice(0, 0, 1)
 
 
 def _key(
@@ -88,8 +50,10 @@ def _key(
 
 def _part(extent: Extent, start: Any, end: Any, step: int) -> slice:
     """The slice of a dimension: run-time extents in it are left to the slice, whose rules are Python's."""
+    if step == 0:
+        raise ShapeError("a slice with steps of 0", where="Slice")
     if isinstance(extent, int) and isinstance(start, int) and isinstance(end, int):
-        return _range(start, end, step, extent)
+        return slice(start, end, step)
     if (start, step) == (0, 1) and least_extent(minus(end, extent)) >= 0:
         return slice(None)
     if step < 0 and isinstance(end, int) and end <= -largest_extent(extent) - 1:
@@ -107,5 +71,5 @@ def _whole(value: Extent) -> int:
     return value
 
 
-define("Slice", SliceBefore10)
+define("Slice", Slice, by_attribute={"starts": MISSING, "ends": MISSING, "axes": None})
 define("Slice", Slice, since=10)

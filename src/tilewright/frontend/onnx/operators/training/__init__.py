@@ -1,1 +1,1 @@
-"""Training: losses, derivatives and steps of optimizers."""
+"""Training: losses."""

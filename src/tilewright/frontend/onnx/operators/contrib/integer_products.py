@@ -1,0 +1,181 @@
+"""MatMulIntegerToFloat and DynamicQuantizeMatMul: products of 8-bit numbers as what they stand for, in float32.
+
+Source: onnxruntime's ContribOperators.md. Sums are exact, however long; float32 rounds three times: the sum, its product with
+both scales, and that with the bias. onnxruntime may multiply in another order; results are then apart by some units in the last
+place.
+
+QAttention: the attention of one quantised input, whose queries, keys and values are one product of bytes.
+
+The product is that of MatMulIntegerToFloat: exact sums, scaled in float32. What follows is float32, in other orders of summation
+than onnxruntime's; masked scores have `mask_filter_value` added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import InvalidModel, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT, check_operand
+from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.operators.quantization.integer_matmul import exact_matmul, lowered_exact_matmul
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.softmax import numpy_reference as softmax
+from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.shapes import are_known, shape_text
+from tilewright.graph.types import Tensor
+
+
+class MatMulIntegerToFloat:
+    """`(a - zero of a) @ (b - zero of b)` times both scales, plus a bias for every column.
+
+    The scale and zero point of `a` are numbers, those of `b` numbers or one for every column.
+    """
+
+    def reference(self, *operands: Any) -> Any:
+        a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias = completed(operands, 7)
+        check_operand(_WHERE, "A", a.dtype, a_scale, a_zero_point)
+        _check_right(_WHERE, b, b_scale, b_zero_point, bias)
+        sums = exact_matmul(a, b, a_zero_point, b_zero_point)
+        scaled = sums.astype(np.float32) * (a_scale * b_scale)
+        return np.asarray(scaled if bias is None else scaled + bias, np.float32)
+
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
+        """A product of bytes, and one map that scales it and adds the bias."""
+        a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias = completed(operands, 7)
+        check_operand(_WHERE, "A", a.dtype, a_scale, a_zero_point, known=builder.known)
+        _check_right(_WHERE, b, b_scale, b_zero_point, bias, builder)
+        sums = lowered_exact_matmul(builder, a, b, a_zero_point, b_zero_point)
+        factors = [builder.reshape(scale, ()) if scale.shape == (1,) else scale for scale in (a_scale, b_scale)]
+        body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
+        body = body if bias is None else apply("add", body, Load(3))
+        return builder.body(body, sums, *factors, *([] if bias is None else [bias]), dtype="float32", kind="scale")
+
+
+class DynamicQuantizeMatMul:
+    """`a @ b` plus a bias, where `a` is quantised to uint8 by its own range and `b` has been quantised before.
+
+    The uint8 numbers are those of DynamicQuantizeLinear: where a value lies halfway between two of them but for a rounding of its
+    quotient, onnxruntime may choose the other one, by which a result changes by at most one step of `a` for each such value.
+    """
+
+    def reference(self, *operands: Any) -> Any:
+        a, b, b_scale, b_zero_point, bias = completed(operands, 5)
+        _check_right(_DYNAMIC, b, b_scale, b_zero_point, bias)
+        steps, a_scale, a_zero_point = DynamicQuantizeLinear().reference(a)
+        return MatMulIntegerToFloat().reference(steps, b, a_scale, b_scale, a_zero_point, b_zero_point, bias)
+
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
+        """Two reductions for the range, maps that quantise, and the product of bytes."""
+        a, b, b_scale, b_zero_point, bias = completed(operands, 5)
+        _check_right(_DYNAMIC, b, b_scale, b_zero_point, bias, builder)
+        steps, a_scale, a_zero_point = DynamicQuantizeLinear().lower(builder, a)
+        return MatMulIntegerToFloat().lower(builder, steps, b, a_scale, b_scale, a_zero_point, b_zero_point, bias)
+
+
+_WHERE, _DYNAMIC = "MatMulIntegerToFloat", "DynamicQuantizeMatMul"
+
+
+def _check_right(where: str, b: Any, scale: Any, zero: Any, bias: Any, builder: Builder | None = None) -> None:
+    """Raise `InvalidModel` for parameters or a bias that do not fit the right operand."""
+    columns = b.shape[-1]
+    check_operand(where, "B", b.dtype, scale, zero, columns=columns, known=None if builder is None else builder.known)
+    if bias is not None and tuple(bias.shape) != (columns,):
+        why = f"there is one number for each of the {columns} columns of B"
+        raise InvalidModel(f"the bias has the shape {shape_text(bias.shape)}", where=where, why=why)
+
+
+_ATTENTION = "QAttention"
+_MASKED = -3.4028234663852886e38
+"""What onnxruntime gives to scores of keys behind a query: the least number of float32."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QAttention:
+    """Attention of `input` (batch, steps, K) with `weight` (K, 3 hidden) of bytes, which hold queries, keys and values.
+
+    `mask_index` is 1 or 0 for every key (batch, steps), or the numbers of keys (batch,). With `unidirectional` no query sees a
+    later key. States of earlier calls (`past`), rotary embeddings and other masks are refused.
+    """
+
+    num_heads: int
+    do_rotary: int = 0
+    mask_filter_value: float = -10000.0
+    past_present_share_buffer: int = 0
+    scale: float = 0.0
+    unidirectional: int = 0
+    output_count: int = 1
+
+    def reference(self, *operands: Any) -> Any:
+        self._check(operands)
+        x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
+        joint = MatMulIntegerToFloat().reference(x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
+        batch, steps, _ = x.shape
+        parts = joint.reshape(batch, steps, 3, self.num_heads, -1).transpose(2, 0, 3, 1, 4)
+        scores = np.matmul(parts[0], np.swapaxes(parts[1], -1, -2)) * np.float32(self._factor(parts.shape[-1]))
+        if self.unidirectional:
+            scores = np.where(np.tri(steps, dtype=bool), scores, np.float32(_MASKED))
+        if mask is not None:
+            scores = scores + self._mask(mask, steps)[:, None, None, :]
+        mixed = np.matmul(softmax(scores, -1), parts[2])
+        return mixed.transpose(0, 2, 1, 3).reshape(batch, steps, -1)
+
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
+        """A product of bytes, and attention."""
+        self._check(operands, builder)
+        x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
+        if not are_known(x.shape) or self.unidirectional or (mask is not None and len(mask.shape) != 2):
+            raise UnsupportedOperation("QAttention of this mask, or of run-time extents, has no lowering")
+        joint = MatMulIntegerToFloat().lower(builder, x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
+        batch, steps, _ = x.shape
+        width = weight.shape[1] // (3 * self.num_heads)
+        split = builder.reshape(joint, (batch, steps, 3, self.num_heads, width))
+        query, key, value = (builder.slice(split, (slice(None), slice(None), part)) for part in range(3))
+        products = builder.einsum("bqhd,bkhd->bhqk", query, key)
+        scaled = apply("multiply", Load(0), Literal(float(np.float32(self._factor(width)))))
+        if mask is None:
+            scores = builder.body(scaled, products, kind="scale")
+        else:
+            kept = builder.reshape(builder.cast(mask, "float32"), (batch, 1, 1, steps))
+            masked = apply("multiply", apply("subtract", Literal(1.0), Load(1)), Literal(self.mask_filter_value))
+            scores = builder.body(apply("add", scaled, masked), products, kept, kind="mask")
+        mixed = builder.einsum("bhqk,bkhd->bqhd", builder.softmax(scores, -1), value)
+        return builder.reshape(mixed, (batch, steps, self.num_heads * width))
+
+    def _factor(self, width: int) -> float:
+        return self.scale or 1 / float(np.sqrt(width))
+
+    def _mask(self, mask: Any, steps: int) -> Any:
+        """What is added to the scores of every key (batch, steps)."""
+        kept = mask if mask.ndim == 2 else np.arange(steps) < mask[:, None]
+        return (1 - kept.astype(np.float32)) * np.float32(self.mask_filter_value)
+
+    def _check(self, operands: Sequence[Any], builder: Builder | None = None) -> None:
+        """Raise `InvalidModel` for operands that do not fit, `UnsupportedOperation` for those that are not known here."""
+        x, weight, _, x_scale, weight_scale, mask, x_zero, weight_zero, past = completed(operands, 9)
+        known = None if builder is None else builder.known
+        if len(x.shape) != 3 or len(weight.shape) != 2 or weight.shape[0] != x.shape[2]:
+            text = f"an input of {shape_text(x.shape)} and a weight of {shape_text(weight.shape)}"
+            raise InvalidModel(text, where=_ATTENTION, why="they are (batch, steps, K) and (K, 3 hidden)")
+        columns = weight.shape[1]
+        if self.num_heads < 1 or columns % (3 * self.num_heads):
+            why = f"queries, keys and values of {self.num_heads} heads share the columns of the weight"
+            raise InvalidModel(f"num_heads is {self.num_heads}, the weight has {columns} columns", where=_ATTENTION, why=why)
+        check_operand(_ATTENTION, "input", x.dtype, x_scale, x_zero, known=known)
+        check_operand(_ATTENTION, "weight", weight.dtype, weight_scale, weight_zero, columns=columns, known=known)
+        if past is not None or self.do_rotary or self.past_present_share_buffer or self.output_count > 1:
+            hint = "export the model without states, or as float32"
+            raise UnsupportedOperation("QAttention with past states, or rotary embeddings", where=_ATTENTION, hint=hint)
+        if mask is not None and tuple(mask.shape) not in (tuple(x.shape[:2]), tuple(x.shape[:1])):
+            why = f"masks of {shape_text(x.shape[:2])} and {shape_text(x.shape[:1])} are known here"
+            raise UnsupportedOperation(f"mask_index has the shape {shape_text(mask.shape)}", where=_ATTENTION, why=why)
+
+
+define("MatMulIntegerToFloat", MatMulIntegerToFloat, domain=MICROSOFT)
+define("DynamicQuantizeMatMul", DynamicQuantizeMatMul, domain=MICROSOFT)
+define("QAttention", QAttention, domain=MICROSOFT)

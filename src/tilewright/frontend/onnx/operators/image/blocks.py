@@ -1,0 +1,94 @@
+"""DepthToSpace, SpaceToDepth and Col2Im: blocks of pixels from channels or columns, and channels from blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Tensor
+
+TO_SPACE = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
+"""The order of dimensions, by mode: columns and rows of a block before the channels, or behind."""
+
+TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
+"""The order of dimensions of the inverse, by mode."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DepthToSpace:
+    """Channels as blocks of pixels: dimensions split, put into another order, and merged."""
+
+    blocksize: int
+    mode: str = "DCR"
+
+    def reference(self, x: Any) -> Any:
+        split, order, shape = self._moves(x.shape)
+        return np.reshape(np.transpose(np.reshape(x, split), order), shape)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        split, order, shape = self._moves(x.shape)
+        return builder.reshape(builder.transpose(builder.reshape(x, split), order), shape)
+
+    def _moves(self, shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...], tuple[Any, ...]]:
+        (n, c, h, w), block = _four("DepthToSpace", shape), self.blocksize
+        if block < 1 or c % block**2 or self.mode not in TO_SPACE:
+            raise ShapeError(f"DepthToSpace of {shape_text(shape)} by blocks of {block}, {self.mode}", where="DepthToSpace")
+        depth = c // block**2
+        split = (n, block, block, depth, h, w) if self.mode == "DCR" else (n, depth, block, block, h, w)
+        return split, TO_SPACE[self.mode], (n, depth, h * block, w * block)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceToDepth(DepthToSpace):
+    """Blocks of pixels as channels."""
+
+    def _moves(self, shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...], tuple[Any, ...]]:
+        (n, c, h, w), block = _four("SpaceToDepth", shape), self.blocksize
+        if block < 1 or h % block or w % block or self.mode not in TO_DEPTH:
+            raise ShapeError(f"SpaceToDepth of {shape_text(shape)} by blocks of {block}, {self.mode}", where="SpaceToDepth")
+        split = (n, c, h // block, block, w // block, block)
+        return split, TO_DEPTH[self.mode], (n, c * block**2, h // block, w // block)
+
+
+def _four(where: str, shape: Any) -> Any:
+    if len(shape) != 4 or not all(isinstance(extent, int) for extent in shape[1:]):
+        raise ShapeError(f"{where} of {shape_text(shape)}", where=where, why="it takes (batch, channels, height, width)")
+    return shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Col2Im:
+    """Every tap of the blocks added to its own places."""
+
+    dilations: Sequence[int] | None = None
+    pads: Sequence[int] | None = None
+    strides: Sequence[int] | None = None
+
+    def reference(self, x: Any, image_shape: Any, block_shape: Any) -> Any:
+        image, block = (tuple(int(extent) for extent in np.reshape(shape, -1)) for shape in (image_shape, block_shape))
+        window = window_of(image, block, where="Col2Im", pads=self.pads, strides=self.strides, dilations=self.dilations)
+        if x.ndim != 3 or x.shape[1] % prod(block) or x.shape[2] != prod(window.outputs):
+            raise ShapeError(f"Col2Im of {shape_text(x.shape)} into {image} by {block}", where="Col2Im")
+        columns = x.reshape(x.shape[0], -1, *block, *window.outputs)
+        size = [max(window.seen(d), window.begins[d] + image[d]) for d in range(window.rank)]
+        full: Any = np.zeros((*columns.shape[:2], *size), x.dtype)
+        for tap in np.ndindex(*block):
+            starts = [k * window.dilations[d] for d, k in enumerate(tap)]
+            ends = [s + (window.outputs[d] - 1) * window.strides[d] + 1 for d, s in enumerate(starts)]
+            places = tuple(slice(s, e, step) for s, e, step in zip(starts, ends, window.strides, strict=True))
+            full[(..., *places)] += columns[(slice(None), slice(None), *tap)]
+        return full[(..., *(slice(begin, begin + extent) for begin, extent in zip(window.begins, image, strict=True)))]
+
+
+define("DepthToSpace", DepthToSpace)
+define("SpaceToDepth", SpaceToDepth)
+define("Col2Im", Col2Im, since=18)

@@ -1,0 +1,289 @@
+"""Features: columns chosen, put side by side, moved, scaled, binarized, normalized, filled in; categories as rows of 0 and 1.
+
+Encoders: keys as values (LabelEncoder, CategoryMapper), dictionaries as vectors, and vectors as dictionaries.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, labels_of
+from tilewright.frontend.onnx.sizes import check_size
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.types import Tensor
+
+
+class ArrayFeatureExtractor:
+    """The columns of x at the given places, of a vector as one row."""
+
+    def reference(self, x: Any, indices: Any) -> Any:
+        chosen = np.asarray(indices).reshape(-1)
+        if np.ndim(x) < 1 or np.any((chosen < 0) | (chosen >= np.shape(x)[-1])):
+            raise ShapeError(f"columns of shape {np.shape(x)}", where="ArrayFeatureExtractor", why="a column does not exist")
+        return np.atleast_2d(np.take(x, chosen, axis=-1))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeatureVectorizer:
+    """The columns of all operands [N, ...] side by side in float32; vectors are single rows."""
+
+    inputdimensions: Sequence[int] = ()
+
+    def reference(self, *features: Any) -> Any:
+        rows = [np.asarray(feature, np.float32) for feature in features]
+        rows = [row[None] if row.ndim == 1 else row.reshape(len(row), -1) for row in rows if row.ndim]
+        if len(rows) != len(features) or len({len(row) for row in rows}) != 1:
+            raise ShapeError(f"features of shapes {[np.shape(feature) for feature in features]}", where="FeatureVectorizer")
+        return np.concatenate(rows, axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binarizer:
+    """1 where x is above the threshold, else 0, in the type of x."""
+
+    threshold: float = 0.0
+
+    def reference(self, x: Any) -> Any:
+        return (np.asarray(x) > self.threshold).astype(x.dtype)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Imputer:
+    """x with one value (NaN, too) replaced, by one other or by one for every column."""
+
+    imputed_value_floats: Sequence[float] = ()
+    imputed_value_int64s: Sequence[int] = ()
+    replaced_value_float: float = 0.0
+    replaced_value_int64: int = 0
+
+    def reference(self, x: Any) -> Any:
+        is_real = np.issubdtype(x.dtype, np.floating)
+        filling = np.array(self.imputed_value_floats if is_real else self.imputed_value_int64s, x.dtype)
+        if len(filling) not in (1, np.shape(x)[-1] if np.ndim(x) else 1):
+            raise ShapeError(f"{len(filling)} values for shape {np.shape(x)}", where="Imputer")
+        sought = x.dtype.type(self.replaced_value_float if is_real else self.replaced_value_int64)
+        return np.where(np.isnan(x) if np.isnan(sought) else x == sought, filling, x)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Normalizer:
+    """Rows over their largest element (MAX), the sum of their absolute values (L1) or their length (L2); float32."""
+
+    norm: str = "MAX"
+
+    def reference(self, x: Any) -> Any:
+        x = np.asarray(x, np.float32)
+        norms: dict[str, Callable[..., Any]] = {
+            "MAX": np.max,
+            "L1": lambda a, **k: np.abs(a).sum(**k),
+            "L2": lambda a, **k: np.sqrt(np.square(a).sum(**k)),
+        }
+        if self.norm not in norms or not x.ndim:
+            raise UnsupportedOperation(f"norm {self.norm!r}", where="Normalizer", hint=f"choose from {', '.join(norms)}")
+        size = norms[self.norm](x, axis=-1, keepdims=True)
+        return x / np.where(size == 0, 1, size).astype(np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneHotEncoder:
+    """A new last dimension with 1 at an element's category, 0 elsewhere; unknown ones are all 0, or refused without `zeros`."""
+
+    cats_int64s: Sequence[int] = ()
+    cats_strings: Sequence[str] = ()
+    zeros: int = 1
+
+    def reference(self, x: Any) -> Any:
+        categories = labels_of(self.cats_int64s, self.cats_strings, "OneHotEncoder")
+        elements = np.asarray(x) if len(self.cats_strings) else np.asarray(x).astype(np.int64)
+        check_size((*elements.shape, len(categories)), "OneHotEncoder")
+        encoded = (elements[..., None] == categories).astype(np.float32)
+        if not self.zeros and not encoded.any(axis=-1).all():
+            raise ShapeError("an element is in no category", where="OneHotEncoder")
+        return encoded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scaler:
+    """(x - offset) * scale in float32, for all columns or for each its own."""
+
+    offset: Sequence[float] = ()
+    scale: Sequence[float] = ()
+
+    def reference(self, x: Any) -> Any:
+        return (np.asarray(x, np.float32) - _columns(self.offset, np.shape(x), 0.0)) * _columns(self.scale, np.shape(x), 1.0)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        """Two maps."""
+        moved = builder.map("subtract", builder.cast(x, "float32"), builder.constant(_columns(self.offset, x.shape, 0.0)))
+        return builder.map("multiply", moved, builder.constant(_columns(self.scale, x.shape, 1.0)))
+
+
+def _columns(values: Sequence[float], shape: Any, default: float) -> Any:
+    if len(values) > 1 and (not shape or shape[-1] != len(values)):
+        raise ShapeError(f"{len(values)} numbers for columns of shape {tuple(shape)}", where="Scaler")
+    return np.array(list(values) or [default], np.float32)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelEncoder:
+    """The value of every element's key, or a default; the last of equal keys counts, and NaN is equal to NaN."""
+
+    default_float: float = -0.0
+    default_int64: int = -1
+    default_string: str = "_Unused"
+    default_tensor: Any = None
+    keys_floats: Sequence[float] = ()
+    keys_int64s: Sequence[int] = ()
+    keys_strings: Sequence[str] = ()
+    keys_tensor: Any = None
+    values_floats: Sequence[float] = ()
+    values_int64s: Sequence[int] = ()
+    values_strings: Sequence[str] = ()
+    values_tensor: Any = None
+
+    def reference(self, x: Any) -> Any:
+        keys = self.keys_tensor if self.keys_tensor is not None else [*self.keys_floats, *self.keys_int64s, *self.keys_strings]
+        return _looked_up(x, np.asarray(keys).tolist(), *self._values_and_default(), "LabelEncoder")
+
+    def _values_and_default(self) -> tuple[Any, Any]:
+        if self.values_tensor is not None:
+            values = np.asarray(self.values_tensor)
+            usual: Any = "_Unused" if values.dtype == object else -1 if values.dtype.kind in "iu" else -0.0
+            return values, usual if self.default_tensor is None else np.asarray(self.default_tensor).item()
+        kinds = (
+            (self.values_strings, object, self.default_string),
+            (self.values_int64s, np.int64, self.default_int64),
+            (self.values_floats, np.float32, self.default_float),
+        )
+        chosen, kind, default = next((values for values in kinds if len(values[0])), kinds[2])
+        return np.array(chosen, kind), default
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelEncoderBefore2:
+    """The first version: strings to their places in a list, places to strings."""
+
+    classes_strings: Sequence[str] = ()
+    default_int64: int = -1
+    default_string: str = "_Unused"
+
+    def reference(self, x: Any) -> Any:
+        mapper = CategoryMapper(
+            cats_int64s=range(len(self.classes_strings)),
+            cats_strings=self.classes_strings,
+            default_int64=self.default_int64,
+            default_string=self.default_string,
+        )
+        return mapper.reference(x)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CategoryMapper:
+    """Strings to integers, integers to strings."""
+
+    cats_int64s: Sequence[int] = ()
+    cats_strings: Sequence[str] = ()
+    default_int64: int = -1
+    default_string: str = "_Unused"
+
+    def reference(self, x: Any) -> Any:
+        integers, strings = np.array(self.cats_int64s, np.int64), np.array(list(self.cats_strings), object)
+        if np.asarray(x).dtype == object:
+            return _looked_up(x, strings.tolist(), integers, self.default_int64, "CategoryMapper")
+        return _looked_up(x, integers.tolist(), strings, self.default_string, "CategoryMapper")
+
+
+def _looked_up(x: Any, keys: Sequence[Any], values: Any, default: Any, where: str) -> Any:
+    if len(keys) != len(values):
+        raise ShapeError(f"{len(keys)} keys and {len(values)} values", where=where)
+    table = dict(zip(map(_key, keys), values.tolist(), strict=True))
+    found = [table.get(_key(element), default) for element in np.asarray(x).reshape(-1).tolist()]
+    return np.array(found, values.dtype).reshape(np.shape(x))
+
+
+def _key(element: Any) -> Hashable:
+    """What an element is looked up by: float32, as keys are stored, and one thing for all NaN."""
+    if not isinstance(element, float):
+        return str(element) if isinstance(element, str) else int(element)
+    return "NaN of any bits" if math.isnan(element) else float(np.float32(element))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DictVectorizer:
+    """[1, C] of a dictionary's values in the order of the vocabulary, 0 (or "") for words that it lacks."""
+
+    int64_vocabulary: Sequence[int] = ()
+    string_vocabulary: Sequence[str] = ()
+
+    def reference(self, x: Any) -> Any:
+        words = labels_of(self.int64_vocabulary, self.string_vocabulary, "DictVectorizer").tolist()
+        values = _dictionary(x, "DictVectorizer")
+        kind = np.asarray(list(values.values())).dtype if values else np.dtype(np.float32)
+        nothing = "" if kind.kind in "OU" else 0
+        return np.array([[values.get(word, nothing) for word in words]], object if kind.kind in "OU" else kind)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CastMap:
+    """[1, C] of a dictionary's values: by increasing keys (DENSE), or each at the place that its key is (SPARSE)."""
+
+    cast_to: str = "TO_FLOAT"
+    map_form: str = "DENSE"
+    max_map: int = 1
+
+    def reference(self, x: Any) -> Any:
+        kinds: Mapping[str, Any] = {"TO_FLOAT": np.float32, "TO_INT64": np.int64, "TO_STRING": object}
+        if self.cast_to not in kinds or self.map_form not in ("DENSE", "SPARSE"):
+            raise DTypeError(f"cast_to {self.cast_to!r} or map_form {self.map_form!r} is unknown", where="CastMap")
+        values = dict(sorted(_dictionary(x, "CastMap").items()))
+        if self.map_form == "SPARSE":
+            if any(not 0 <= key < self.max_map for key in values):
+                raise ShapeError(f"a key is outside 0..{self.max_map - 1}", where="CastMap")
+            (count,) = check_size((self.max_map,), "CastMap")
+            nothing = "" if self.cast_to == "TO_STRING" else 0
+            values = {key: values.get(key, nothing) for key in range(count)}
+        convert = str if self.cast_to == "TO_STRING" else float
+        return np.array([[convert(value) for value in values.values()]], object).astype(kinds[self.cast_to])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZipMap:
+    """A list of one dictionary for every row of x [N, C], from the labels to the row's numbers."""
+
+    classlabels_int64s: Sequence[int] = ()
+    classlabels_strings: Sequence[str] = ()
+
+    def reference(self, x: Any) -> Any:
+        labels = labels_of(self.classlabels_int64s, self.classlabels_strings, "ZipMap").tolist()
+        rows = np.atleast_2d(x)
+        if rows.ndim != 2 or rows.shape[1] != len(labels):
+            raise ShapeError(f"{len(labels)} labels for shape {np.shape(x)}", where="ZipMap")
+        return [dict(zip(labels, row.tolist(), strict=True)) for row in rows]
+
+
+def _dictionary(x: Any, where: str) -> dict[Any, Any]:
+    if not isinstance(x, dict):
+        raise DTypeError(f"{type(x).__name__} is no dictionary", where=where)
+    return x
+
+
+define("ArrayFeatureExtractor", ArrayFeatureExtractor, domain=DOMAIN)
+define("FeatureVectorizer", FeatureVectorizer, domain=DOMAIN)
+define("Binarizer", Binarizer, domain=DOMAIN)
+define("Imputer", Imputer, domain=DOMAIN)
+define("Normalizer", Normalizer, domain=DOMAIN)
+define("OneHotEncoder", OneHotEncoder, domain=DOMAIN)
+define("Scaler", Scaler, domain=DOMAIN)
+define("LabelEncoder", LabelEncoderBefore2, domain=DOMAIN)
+define("LabelEncoder", LabelEncoder, since=2, domain=DOMAIN)
+define("CategoryMapper", CategoryMapper, domain=DOMAIN)
+define("DictVectorizer", DictVectorizer, domain=DOMAIN)
+define("CastMap", CastMap, domain=DOMAIN)
+define("ZipMap", ZipMap, domain=DOMAIN)

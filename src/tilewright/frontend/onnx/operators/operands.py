@@ -1,0 +1,54 @@
+"""Operands of reference implementations and lowerings: those left out, and short floating-point numbers.
+
+Reference implementations compute short floating-point numbers in float32, as kernels do, and round the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError
+from tilewright.graph.numpy_types import widened
+
+
+def in_operand_type(reference: Callable[..., Any]) -> Callable[..., Any]:
+    """A reference implementation (a method) that gets its operands widened, and whose result is rounded to the first one's type.
+
+    >>> class Third:
+    ...     @in_operand_type
+    ...     def reference(self, x):
+    ...         return x / 3
+    >>> Third().reference(np.ones(2, np.float16)).dtype
+    dtype('float16')
+    """
+
+    @wraps(reference)
+    def evaluate(self: Any, x: Any, *operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(reference(self, widened(x), *map(widened, operands))).astype(x.dtype)
+
+    return evaluate
+
+
+def completed(operands: Sequence[Any], count: int) -> tuple[Any, ...]:
+    """The operands of an operator that takes so many, None for those left out at the end.
+
+    >>> completed(["x", "scale"], 3)
+    ('x', 'scale', None)
+    """
+    return (*operands, *(None,) * (count - len(operands)))
+
+
+def single(value: Any, where: str) -> Any:
+    """The number in a tensor of one element. Raises `ShapeError` for other numbers of elements.
+
+    >>> single(np.array([[3]]), "Loop")
+    3
+    """
+    if np.size(value) != 1:
+        raise ShapeError(f"{np.size(value)} elements instead of one", where=where)
+    return np.asarray(value).item()
