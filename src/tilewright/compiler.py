@@ -307,7 +307,7 @@ def plan_and_generate(
 ) -> tuple[ModelPlan, Artifact]:
     """The plan and the text of a graph, while the backend compiles ahead what it knows of them."""
     with for_machine(machine).compiling_ahead() as told:
-        kept = artifacts.answers(machine, precision)
+        kept = artifacts.store(machine, precision)
         model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told, answers=kept)
         return model_plan, generate(model_plan)
 

@@ -58,7 +58,7 @@ def _place(output: Array, target: Array | None) -> Array:
 
 def planned(graph: Graph, machine: Machine, precision: Precision, fuse: bool | None) -> ModelPlan:
     """How a graph will run; no compiler is run."""
-    return decided(compiler.plan(graph, machine, fuse=fuse, precision=precision, answers=artifacts.answers(machine, precision)))
+    return decided(compiler.plan(graph, machine, fuse=fuse, precision=precision, answers=artifacts.store(machine, precision)))
 
 
 def compiled(
