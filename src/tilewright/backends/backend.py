@@ -26,7 +26,7 @@ class Program(Protocol):
     """A lowered plan, in whatever form the backend emits."""
 
     def listing(self) -> str:
-        """For people: what `--dump-after=lower` prints."""
+        """For people: what TILEWRIGHT_DUMP_DIR keeps of the stage `lower`."""
         ...
 
 

@@ -1,9 +1,9 @@
 """What planning and code generation gave, on disk: a later process that asks for the same neither plans nor generates.
 
-One store holds both kinds of results: generated code of graphs, and fusion partitions of chains (`plan/whole_model/kept_divisions.py`).
-An entry is a file of the kernel cache, `<key>.planned`: JSON (`graph/data_format.py`) behind which the cache puts its checksum. Its key
-is a digest of the question and of all that decides the result: the machine, and every file of this package with its size and time.
-Entries are accelerators. What is damaged, belongs to another name, or cannot be written is made again.
+One store holds both kinds of results: generated code of graphs, and fusion partitions (`plan/whole_model/kept_divisions.py`). An
+entry is a file of the kernel cache, `<key>.planned`: JSON (`graph/data_format.py`) behind which the cache puts its checksum. Its
+key is a digest of the question and of all that decides the result: the machine, and every file of this package with its size and
+time. Entries are accelerators. What is damaged, belongs to another name, or cannot be written is made again.
 
 Reading an entry runs nothing that is in it, whoever wrote it. The C text that it holds is compiled and run afterwards: hence
 the directory must be private.
@@ -73,7 +73,7 @@ class PlanningStore:
 def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> PlanningStore | None:
     """Results for a machine, with the kernels that a precision allows; None where nothing is remembered.
 
-    That is so while stages are dumped or logged, and with kernels that are not the package's own: nothing tells whether they changed.
+    That is so while stages are dumped or logged, and with kernels that are not the package's own, which may have changed.
     """
     knobs = settings.current()
     if _ignored.is_on or knobs.log or knobs.dump_dir is not None or registry.is_customised():
