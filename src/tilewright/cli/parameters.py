@@ -70,7 +70,7 @@ def shapes(function: FunctionT) -> FunctionT:
         multiple=True,
         metavar="NAME=1x128",
         callback=named_shapes,
-        help="Of a model: the shape of an input, or the extent of a dimension: batch=8 (x[0]=8 where it has no name). Can be repeated.",
+        help="Of a model: the shape of an input, or the extent of a dimension: batch=8 (x[0]=8 without a name). Can be repeated.",
     )(function)
 
 

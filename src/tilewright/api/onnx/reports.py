@@ -90,7 +90,8 @@ def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
 
 
 def _explained(stage: Stage, model_plan: ModelPlan, full: bool) -> str:
-    return explain.explain(with_given_names(model_plan, stage.operator_names, stage.tensor_names), full=full)
+    named = with_given_names(model_plan, stage.operator_names, stage.tensor_names)
+    return explain.explain(named, full=full, numpy_nodes=[node.label for node in stage.as_numpy])
 
 
 def _stage_lines(stage: Stage, context: SessionContext, graph: Graph | None, full: bool) -> list[str]:
