@@ -31,7 +31,7 @@ def _positive(text: str) -> int:
     try:
         number = int(text)
     except ValueError:
-        raise ValueError("it is no whole number") from None
+        raise ValueError("it is no integer") from None
     if number < 1:
         raise ValueError("it must be at least 1")
     return number
@@ -142,7 +142,7 @@ def knobs(environment: Mapping[str, str] | None = None) -> tuple[Knob, ...]:
     """Every knob with its meaning and its current value, in the order of `Settings`; unusable values are listed with the reason.
 
     >>> [knob.problem for knob in knobs({"TILEWRIGHT_NUM_THREADS": "many"}) if knob.is_set]
-    ['it is no whole number']
+    ['it is no integer']
     """
     environment = os.environ if environment is None else environment
     return tuple(_described(knob, environment) for knob in fields(Settings))

@@ -52,7 +52,7 @@ def test_an_unusable_knob_is_a_user_error(capsys: pytest.CaptureFixture[str], mo
     assert main(["cache", "info"]) == 1
     message = capsys.readouterr().err
     assert message.startswith("error: TILEWRIGHT_NUM_THREADS='none' cannot be used\n")
-    assert "why: it is no whole number\n" in message
+    assert "why: it is no integer\n" in message
 
 
 def test_knobs_lists_unusable_values_with_the_reason(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

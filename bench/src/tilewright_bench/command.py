@@ -167,7 +167,7 @@ def chains(json_file: str | None, **options: Any) -> None:
 @_packings
 @_common(GEMMS)
 def gemm(json_file: str | None, **options: Any) -> None:
-    """Single products of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
+    """Single GEMMs of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
     _publish("gemm", measured_gemms(**options), json_file)
 
 
@@ -249,9 +249,9 @@ def conv_chains(json_file: str | None, **options: Any) -> None:
 )
 @_with_peers(peer_names())
 def int8(json_file: str | None, **options: Any) -> None:
-    """Products of integers with constant weights: bytes (beside peers that pack weights ahead, and at every call), floats that
-    are quantised in the call, 16-bit integers, and weights of 4 bits. Time, GOP/s, share of the measured peak, ratio to the best
-    peer, and whether what is asked is reached."""
+    """Integer GEMM with constant weights: int8 (beside peers that prepack weights, and peers that pack them at every call),
+    floats that are quantised in the call, int16, and weights of 4 bits. Time, GOP/s, share of the measured peak, ratio to the
+    best peer, and whether what is asked is reached."""
     _publish("int8", measured_int8(**options), json_file)
 
 

@@ -21,7 +21,7 @@ def log_decisions(model_plan: ModelPlan) -> None:
         if _log_plan.isEnabledFor(logging.DEBUG):
             for text in execution_lines(planned):
                 _log_plan.debug("%s: %s", chain.name, text)
-        apart = f"; {planned.unfused_price.seconds * 1e6:.1f} us apart" if planned.unfused_price else ""
-        _log_fuse.info("%s: %d operators in one kernel%s", chain.name, len(chain.operators), apart)
+        unfused = f"; {planned.unfused_price.seconds * 1e6:.1f} us unfused" if planned.unfused_price else ""
+        _log_fuse.info("%s: %d operators in one kernel%s", chain.name, len(chain.operators), unfused)
     for cut in model_plan.cuts:
         _log_fuse.info("%s: not fused, %s", cut.tensor, cut_text(cut))

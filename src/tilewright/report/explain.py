@@ -66,7 +66,7 @@ def _page(plan: Plan, name: str, room: float) -> list[str]:
         *section("machine", _machine(plan.machine)),
         *section("chain", _chain(plan)),
         *section("schedule", _schedule(plan)),
-        *section("borders", [line for border in borders(plan) for line in wrapped(border.text())]),
+        *section("padding", [line for border in borders(plan) for line in wrapped(border.text())]),
         *section("decisions", [line for text in execution_lines(plan) for line in wrapped(text)]),
         *section("kernels", _kernels(plan)),
         *section("levels", _levels(plan)),
@@ -112,7 +112,7 @@ def _schedule(plan: Plan) -> list[str]:
     storage = f"{', '.join(stored)}; " if stored else ""
     parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
-    ahead = f"; constants packed ahead {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
+    ahead = f"; prepacked constants {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
@@ -138,7 +138,7 @@ def _stored(plan: Plan, tensor: str) -> str:
 def _kernels(plan: Plan) -> list[str]:
     packs = [leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)]
     texts = [(pack, f"packed {layout_text(pack)}") for pack in packs]
-    texts += [(pack, "packed ahead") for pack in plan.schedule.ahead]
+    texts += [(pack, "prepacked") for pack in plan.schedule.ahead]
     unfused = [operator for operator in plan.operators if not operator.epilogue_of]
     return columns([row for operator in unfused for row in (_kernel_row(plan, operator, texts), *_epilogue_row(plan, operator))])
 
