@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     "--export",
     "exported",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write all measurements: NAME.parquet, else JSON lines.",
+    help="Write all measurements as JSON lines.",
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Read such a file.")
 @click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they stay apart.")
