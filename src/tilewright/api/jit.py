@@ -14,6 +14,7 @@ import numpy as np
 
 from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
+from tilewright.api.building import Options
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
@@ -332,9 +333,8 @@ class Jitted:
     def _lowered(self, traced: TracedCall) -> Lowered:
         logs.configure()
         _check_outputs(traced.graph)
-        return Lowered(
-            traced, self._machine(), self._fuse, self._precision, self._binder, self._threads, self._target is not None
-        )
+        options = Options(self._machine(), self._fuse, self._precision, self._threads, self._target is not None)
+        return Lowered(traced, options, self._binder)
 
     def _machine(self) -> Machine:
         if self._target is None:

@@ -48,7 +48,7 @@ class StepClock:
             raise InternalError("a step without a graph has nothing to measure")
         outputs, measured = step.compiled.profile(inputs)
         if not step.plans:
-            step.plans = step.remaining.context.planned(step.remaining.graph_of(step, values)).plans
+            step.plans = step.remaining.context.options.planned(step.remaining.graph_of(step, values)).plans
         self.times += chain_times(measured, _plans_of_call(step, values))
         return outputs
 
@@ -74,7 +74,7 @@ def explained(remaining: RemainingSubgraph, values: Values, *, full: bool) -> st
 def planned_stages(remaining: RemainingSubgraph, values: Values) -> list[ModelPlan]:
     """The plan of the first stage for these values, if it has a graph."""
     stage = remaining.first_stage(values)
-    return [] if stage.graph is None else [remaining.context.planned(stage.graph)]
+    return [] if stage.graph is None else [remaining.context.options.planned(stage.graph)]
 
 
 def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
@@ -95,7 +95,7 @@ def _explained(stage: Stage, model_plan: ModelPlan, full: bool) -> str:
 
 
 def _stage_lines(stage: Stage, context: SessionContext, graph: Graph | None, full: bool) -> list[str]:
-    lines = [_explained(stage, context.planned(graph), full)] if graph is not None else ["nothing is compiled"]
+    lines = [_explained(stage, context.options.planned(graph), full)] if graph is not None else ["nothing is compiled"]
     if stage.as_numpy:
         lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
     if stage.rest:

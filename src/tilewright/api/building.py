@@ -1,0 +1,89 @@
+"""Building of graphs, for functions and sessions alike: plan, text and library under the options of a caller.
+
+The planner is imported where it is needed: what the cache has is loaded without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+from tilewright import settings
+from tilewright.api.logs import decided
+from tilewright.codegen.artifact import Artifact
+from tilewright.graph.types import Graph
+from tilewright.machine.machine import Machine
+from tilewright.precision import Precision
+from tilewright.runtime import artifacts
+
+if TYPE_CHECKING:
+    from tilewright.backends.checked import Loaded
+    from tilewright.plan.types import ModelPlan
+
+Generate: TypeAlias = Callable[[Graph], Artifact]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What decides how a graph is planned and run, as `tw.jit` and sessions take it."""
+
+    machine: Machine
+    fuse: bool | None = None
+    """None where prices decide on fusion."""
+    precision: Precision = Precision.FLOAT32
+    threads: int | None = None
+    is_foreign: bool = False
+    """Whether the machine was named as target: it may not be this one."""
+
+    def planned(self, graph: Graph) -> ModelPlan:
+        """How a graph will run; no compiler is run."""
+        from tilewright import compiler
+
+        kept = artifacts.store(self.machine, self.precision)
+        return decided(compiler.plan(graph, self.machine, fuse=self.fuse, precision=self.precision, answers=kept))
+
+    def artifact(self, graph: Graph) -> Artifact:
+        """The text of a graph: from the cache, if it is there, where neither planning nor generation is needed."""
+        from tilewright.backends.registry import is_external
+
+        if is_external(self.machine):
+            return self._generated(graph)
+        return artifacts.remembered(graph, self.machine, self.fuse, lambda: self._generated(graph), self.precision)
+
+    def loaded(
+        self,
+        graph: Graph,
+        *,
+        generate: Generate | None = None,
+        copies: bool = False,
+        check_files: Callable[[], None] = lambda: None,
+    ) -> Loaded:
+        """Something to call, and the constants that calls pass behind the inputs, as `loading.load` gives them.
+
+        `generate` replaces `artifact`. `check_files` is asked before constants of the graph are looked at again, in a call that
+        meets NaN or infinities. Raises `ToolchainError` without a working compiler.
+        """
+        from tilewright.backends import loading
+
+        artifact = loading.in_range(graph, generate or self.artifact)
+        if self.is_foreign:
+            loading.check_runs_here(artifact, self.machine)
+
+        def strict() -> Artifact:
+            check_files()
+            return replace(self, precision=Precision.STRICT).artifact(graph)
+
+        loaded = loading.load(artifact, graph, self.machine, threads=self.threads, copies=copies, strict=strict)
+        if settings.current().verify:
+            from tilewright.verification import verify_results
+
+            verify_results(graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)
+        return loaded
+
+    def _generated(self, graph: Graph) -> Artifact:
+        from tilewright import compiler
+
+        model_plan, artifact = compiler.plan_and_generate(graph, self.machine, fuse=self.fuse, precision=self.precision)
+        decided(model_plan)
+        return artifact
