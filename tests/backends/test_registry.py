@@ -33,7 +33,7 @@ def layers(x):
 
 def lowered(function, *shapes):
     lowered = tw.jit(function).lower(*(tw.spec(shape) for shape in shapes))
-    return replace(lowered, machine=machine())
+    return replace(lowered, options=replace(lowered.options, machine=machine()))
 
 
 def test_every_named_machine_is_served_by_c() -> None:

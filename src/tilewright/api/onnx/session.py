@@ -28,7 +28,7 @@ from tilewright.frontend.onnx.model import Declared
 from tilewright.fusion import checked_fusion
 from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
-from tilewright.precision import Precision, checked
+from tilewright.precision import checked
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
@@ -95,40 +95,31 @@ class InferenceSession:
             check_keywords(options)
             check_providers(providers)
             freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
-            self._load(path_or_bytes, sess_options, target, freedom, fusion, prepare=prepare, mapped=mapped)
+            logs.configure()
+            self._options = checked_options(sess_options)
+            self._model = load(path_or_bytes)
+            self._declare()
+            machine = Machine.named(target) if isinstance(target, str) else target
+            threads, check = self._options.threads(), self._model.check_files
+            self._context = SessionContext(threads, machine, freedom, fusion, check_files=check, mapped=mapped)
+            self._subgraphs: dict[Any, RemainingSubgraph] = {}
+            self._lock = threading.Lock()
+            self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
+            if not (prepare and self._prepare()) and not mapped:
+                self._model, self._subgraphs = held_model(self._model), {}
         except Exception as problem:
             of_loading(problem)
             shorten(problem)
             raise
 
-    def _load(
-        self,
-        path_or_bytes: Any,
-        sess_options: SessionOptions | None,
-        target: str | Machine | None,
-        precision: Precision,
-        fuse: bool | None,
-        *,
-        prepare: bool,
-        mapped: bool,
-    ) -> None:
-        logs.configure()
-        self._options = checked_options(sess_options)
-        self._model = load(path_or_bytes)
+    def _declare(self) -> None:
+        """Inputs and outputs, by the model and what the options override."""
         body, overridden = self._model.body, self._options.overridden
         self._optional = tuple(overridden(value) for value in body.inputs if value.unique in body.constants)
         self._inputs = tuple(overridden(value) for value in body.inputs if value.unique not in body.constants)
         self._outputs = {value.name: overridden(value) for value in body.outputs}
         self._all_outputs = [value.unique for value in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
-        machine = Machine.named(target) if isinstance(target, str) else target
-        check = self._model.check_files
-        self._context = SessionContext(self._options.threads(), machine, precision, fuse, check_files=check, mapped=mapped)
-        self._subgraphs: dict[Any, RemainingSubgraph] = {}
-        self._lock = threading.Lock()
-        self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
-        if not (prepare and self._prepare()) and not mapped:
-            self._model, self._subgraphs = held_model(self._model), {}
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable(
