@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import modules
 from types import FunctionType
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -44,30 +44,23 @@ MOST_STRUCTURES = 4096
 """Of calls: containers, static values, ranks and element types."""
 
 
-@overload
-def jit(
-    fn: Callable[..., Any],
-    *,
-    target: str | Machine | None = None,
-    threads: int | None = None,
-    fuse: bool | None = None,
-    precision: str = "float32",
-    static_argnames: str | Sequence[str] = (),
-    dynamic: bool | None = None,
-) -> Jitted: ...
+class JitOptions(TypedDict, total=False):
+    """Options of `jit`, for type checkers."""
+
+    target: str | Machine | None
+    threads: int | None
+    fuse: bool | None
+    precision: str
+    static_argnames: str | Sequence[str]
+    dynamic: bool | None
 
 
 @overload
-def jit(
-    fn: None = None,
-    *,
-    target: str | Machine | None = None,
-    threads: int | None = None,
-    fuse: bool | None = None,
-    precision: str = "float32",
-    static_argnames: str | Sequence[str] = (),
-    dynamic: bool | None = None,
-) -> Callable[[Callable[..., Any]], Jitted]: ...
+def jit(fn: Callable[..., Any], **options: Unpack[JitOptions]) -> Jitted: ...
+
+
+@overload
+def jit(fn: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
 @opaque
@@ -115,15 +108,8 @@ def jit(
     [2.0, 2.0]
     """
     if fn is None:
-        return functools.partial(
-            jit,
-            target=target,
-            threads=threads,
-            fuse=fuse,
-            precision=precision,
-            static_argnames=static_argnames,
-            dynamic=dynamic,
-        )
+        others = {"fuse": fuse, "precision": precision, "static_argnames": static_argnames, "dynamic": dynamic}
+        return functools.partial(jit, target=target, threads=threads, **others)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     return Jitted(fn, target, threads, fuse, precision, names, dynamic)
 
