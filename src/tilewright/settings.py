@@ -28,13 +28,11 @@ def _boolean(text: str) -> bool:
 
 
 def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise ValueError("it is no integer") from None
-    if number < 1:
+    if not text.strip().lstrip("+-").isdecimal():
+        raise ValueError("it is no integer")
+    if int(text) < 1:
         raise ValueError("it must be at least 1")
-    return number
+    return int(text)
 
 
 def _seconds(text: str) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from tilewright import settings
 from tilewright.api.logs import decided
 from tilewright.codegen.artifact import Artifact
+from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
@@ -87,3 +88,14 @@ class Options:
         model_plan, artifact = compiler.plan_and_generate(graph, self.machine, fuse=self.fuse, precision=self.precision)
         decided(model_plan)
         return artifact
+
+
+def checked_fusion(fuse: object, where: str) -> bool | None:
+    """None lets the prices decide, True fuses whatever can be executed, False nothing. Raises `TilewrightError` for all else.
+
+    >>> checked_fusion(False, "tw.jit")
+    False
+    """
+    if fuse is not None and not isinstance(fuse, bool):
+        raise TilewrightError(f"fuse={fuse!r} is no choice", where=where, hint="use True, False or None (by price)")
+    return fuse

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
-from tilewright.api.building import Options
+from tilewright.api.building import Options, checked_fusion
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
@@ -27,7 +27,6 @@ from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.fusion import checked_fusion
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked

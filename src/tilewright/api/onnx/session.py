@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.api import dynamo, logs
 from tilewright.api.ahead import prepare_all
+from tilewright.api.building import checked_fusion
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
@@ -25,7 +26,6 @@ from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
-from tilewright.fusion import checked_fusion
 from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked
@@ -287,12 +287,9 @@ class InferenceSession:
         questions that divide them: then all libraries of the ranges are made. Results do not depend on what was prepared.
         Raises `ShapeError` for a shape that is missing, and what calls of these shapes would raise.
         """
-        from tilewright.api.onnx import reports
 
         def make(extents: Mapping[str, int]) -> object:
-            known = reports.checked_shapes(self._inputs, {**shapes, **extents}, "prepare")
-            values = {value.unique: _zeros(value, known[value.unique], "prepare") for value in self._inputs}
-            return self._remaining(frozenset()).prepare(values)
+            return self._remaining(frozenset()).prepare(self._stand_ins({**shapes, **extents}, "prepare"))
 
         prepare_all({name: given for name, given in shapes.items() if isinstance(given, range)}, make)
 
@@ -308,9 +305,7 @@ class InferenceSession:
         ran = [subgraph for subgraph in [*self._subgraphs.values()] if subgraph.samples()]
         if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
             return "\n\n".join(reports.explained_runs(subgraph, full=full) for subgraph in ran)
-        known = reports.checked_shapes(self._inputs, shapes)
-        values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
-        return reports.explained(self._remaining(frozenset()), values, full=full)
+        return reports.explained(self._remaining(frozenset()), self._stand_ins(shapes), full=full)
 
     def model_plans(self, **shapes: Any) -> list[ModelPlan]:
         """How the graph of the model is planned for these shapes, as `explain` tells it; empty where nothing is compiled.
@@ -319,9 +314,7 @@ class InferenceSession:
         """
         from tilewright.api.onnx import reports
 
-        known = reports.checked_shapes(self._inputs, shapes)
-        values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
-        return reports.planned_stages(self._remaining(frozenset()), values)
+        return reports.planned_stages(self._remaining(frozenset()), self._stand_ins(shapes))
 
     def profile(self, input_feed: Mapping[str, Any]) -> Profile:
         """Run once with a clock: for every chain its time, what was predicted, its floor, its share of the peak and its bytes."""
@@ -342,6 +335,13 @@ class InferenceSession:
     def compilation_count(self) -> int:
         """How many graphs were compiled so far: one for a model of fixed shapes, one for all values of its dynamic dimensions."""
         return self._context.compilations
+
+    def _stand_ins(self, shapes: dict[str, Any], where: str = "explain") -> dict[str, Any]:
+        """Arrays of zeros that take no memory, by unique name. Raises `ShapeError` for a shape that is missing."""
+        from tilewright.api.onnx import reports
+
+        known = reports.checked_shapes(self._inputs, shapes, where)
+        return {declared.unique: _zeros(declared, known[declared.unique], where) for declared in self._inputs}
 
     def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph:
         """What runs on the values of a call."""
@@ -395,7 +395,7 @@ def _stand_in(declared: Declared) -> Any:
     return np.broadcast_to(np.zeros((), declared.dtype), extents)
 
 
-def _zeros(declared: Declared, shape: tuple[int, ...], where: str = "explain") -> Any:
+def _zeros(declared: Declared, shape: tuple[int, ...], where: str) -> Any:
     if declared.kind != "tensor" or declared.dtype is None:
         raise TilewrightError(f"the input {declared.name!r} is no tensor", where=where)
     return np.broadcast_to(np.zeros((), declared.dtype), shape)
