@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from tilewright import compiler
-from tilewright.api.building import Options
-from tilewright.api.onnx.compiled import Compiled
+from tilewright.api.building import Compiled, Options
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.scalar import Literal, Load, Scalar, apply

@@ -21,7 +21,7 @@ COMMANDS = {
     "cache": "tilewright.cli.cache:cache",
     "explain": "tilewright.cli.explain:explain",
     "knobs": "tilewright.cli.knobs:knobs",
-    "licences": "tilewright.cli.licences:licences",
+    "licences": "tilewright.cli.licences:command",
     "machine": "tilewright.cli.machine:machine",
     "run": "tilewright.cli.run:run",
     "tune": "tilewright.cli.tune:tune",

@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     help="Write all measurements as JSON lines.",
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Read such a file.")
-@click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they stay apart.")
+@click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they are kept separate.")
 @click.option("--fit", is_flag=True, help="Fit the coefficients of the price to kernels that are measured here.")
 @click.option(
     "--minutes",

@@ -106,7 +106,7 @@ def _largest(costs: Iterable[tuple[Plan, PriceTerm, float]], chains: int) -> tup
         owners = by_kind.setdefault(f"{term.kind} into {term.level}" if term.level else str(term.kind), {})
         owner = term.operator or (plan.chain.name if chains > 1 else "")
         owners[owner] = owners.get(owner, 0.0) + seconds
-    kind, owners = max(by_kind.items(), key=lambda item: sum(item[1].values()))
+    kind, owners = max(by_kind.items(), key=lambda item: sum(item[1].values()), default=("nothing", {}))
     total = sum(owners.values())
     named = [name for name in sorted(owners, key=lambda name: -owners[name]) if name and owners[name] > LEAST_SHARE * total]
     return f"{kind} of {_listed(named)}" if named else kind, total
@@ -142,7 +142,7 @@ def _best_change(model_plan: ModelPlan, numpy_nodes: Sequence[str]) -> str:
     best = max(changes, key=lambda change: change.gain_s or 0.0, default=Change(""))
     if best.gain_s is not None and best.gain_s > LEAST_SHARE * total:
         return f"{best.text}; saves at most {units.seconds(best.gain_s)}"
-    if total <= NEAR_FLOOR * floor:
+    if 0 < total <= NEAR_FLOOR * floor:
         return f"nothing: the price is {total / floor:.2f} times the floor"
     without_figure = (change.text for change in changes if change.gain_s is None)
     return next(without_figure, "nothing by options; `tilewright tune` measures other plans")

@@ -13,8 +13,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 import tilewright.onnx as ort
-from tilewright.api.building import Options
-from tilewright.api.onnx.compiled import Compiled
+from tilewright.api.building import Compiled, Options
 from tilewright.backends import loading
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.loading import load

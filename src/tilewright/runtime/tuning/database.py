@@ -117,7 +117,7 @@ class TuningDatabase:
                 "these measurements are of another machine",
                 where=str(path),
                 why=f"they name {', '.join(foreign)}; this machine is {machine}",
-                hint="times of another machine say nothing here; --foreign keeps them apart, for export and study",
+                hint="times of another machine say nothing here; --foreign keeps them separate, for export and study",
             )
         self.add(found)
         return len(found)
