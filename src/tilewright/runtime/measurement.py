@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 
-from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.machine.machine import Machine
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, native, pool
@@ -104,15 +103,8 @@ def compiled(toolchain: Toolchain | None, machine: Machine) -> Measurer:
 
     Raises `ToolchainError` or `CacheError`.
     """
-    artifact = Artifact(
-        entry_point="read_bytes",
-        text=text(),
-        linked=(),
-        architecture=machine.architecture,
-        features=machine.features,
-        signature=Signature((), (), ()),
-    )
-    _, library = libraries.opened(artifact, toolchain, kernel_cache.default(), EXPORTED, ctypes.CDLL)
+    ours = native.artifact("read_bytes", text(), machine.architecture, machine.features)
+    _, library = libraries.opened(ours, toolchain, kernel_cache.default(), EXPORTED, ctypes.CDLL)
     return Measurer(library, machine.levels[0].line_bytes)
 
 

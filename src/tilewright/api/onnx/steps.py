@@ -288,8 +288,8 @@ class _Maker:
 class Clock(Protocol):
     """Who measures a call."""
 
-    def graph(self, step: Step, values: Values, inputs: Sequence[Array]) -> list[Array]:
-        """Run the graph of a step."""
+    def graph(self, step: Step, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
+        """Run the graph of a step, for the values of a call and the arrays that it reads."""
 
     def node(self, node: Node, seconds: float) -> None:
         """A node ran as NumPy."""
@@ -343,7 +343,7 @@ class Step:
             inputs = self._inputs(values)
             places = [targets.get(name) for name in self.stage.outputs] if targets and self._is_alone() else ()
             try:
-                results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, values, inputs)
+                results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, self.compiled, values, inputs)
             except PositionError as problem:
                 raise self.stage.placed(problem) from None
             values.update(zip(self.stage.outputs, results, strict=True))

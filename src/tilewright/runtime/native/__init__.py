@@ -42,7 +42,9 @@ EXPORTED = ("tw_launcher_init", *_FUNCTIONS)
 @lru_cache(maxsize=1)
 def library() -> ctypes.PyDLL:
     """The loaded library, which holds the GIL while it is called. Raises `ToolchainError` or `CacheError`."""
-    _, loaded = libraries.opened(_artifact(), None, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
+    launcher = KernelSource(SourceKind.C, source("launcher.c"))
+    ours = artifact("tw_launch", source("pool.c"), platform.machine(), frozenset(), launcher)
+    _, loaded = libraries.opened(ours, None, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in PYTHON_FUNCTIONS]
     loaded.tw_launcher_init((ctypes.c_void_p * len(functions))(*functions))
     for name, (arguments, result) in _FUNCTIONS.items():
@@ -51,15 +53,9 @@ def library() -> ctypes.PyDLL:
     return loaded
 
 
-def _artifact() -> Artifact:
-    return Artifact(
-        entry_point="tw_launch",
-        text=source("pool.c"),
-        linked=(KernelSource(SourceKind.C, source("launcher.c")),),
-        architecture=platform.machine(),
-        features=frozenset(),
-        signature=Signature((), (), ()),
-    )
+def artifact(entry_point: str, text: str, architecture: str, features: frozenset[str], *linked: KernelSource) -> Artifact:
+    """C text of ours, which no plan is behind."""
+    return Artifact(entry_point, text, linked, architecture, features, Signature((), (), ()))
 
 
 def source(name: str) -> str:
