@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright import compiler
 from tilewright.runtime import calibration, executable, measurement, toolchain
-from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.results import new_result
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import Case
@@ -49,7 +49,7 @@ def runnables(case: Case) -> dict[str, Runnable]:
     return found
 
 
-def shares(running: Mapping[str, Runnable], flops: int, measurer: NativeMeasurer) -> dict[str, float]:
+def shares(running: Mapping[str, Runnable], flops: int, measurer: Measurer) -> dict[str, float]:
     """Of the peak beside each round, by compiler."""
     samples: dict[str, list[float]] = {name: [] for name in running}
     for number in range(ROUNDS):

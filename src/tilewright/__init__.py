@@ -29,19 +29,10 @@ if TYPE_CHECKING:
     from tilewright.errors import ToolchainError as ToolchainError
     from tilewright.errors import UnsupportedOperation as UnsupportedOperation
     from tilewright.frontend.tracing.attention import scaled_dot_product_attention as scaled_dot_product_attention
-    from tilewright.frontend.tracing.convolution import conv1d as conv1d
-    from tilewright.frontend.tracing.convolution import conv2d as conv2d
-    from tilewright.frontend.tracing.convolution import conv3d as conv3d
-    from tilewright.frontend.tracing.convolution import conv_transpose1d as conv_transpose1d
-    from tilewright.frontend.tracing.convolution import conv_transpose2d as conv_transpose2d
-    from tilewright.frontend.tracing.convolution import conv_transpose3d as conv_transpose3d
+    from tilewright.frontend.tracing.convolution import *  # noqa: F403
     from tilewright.frontend.tracing.functions import *  # noqa: F403
-    from tilewright.frontend.tracing.norms import layer_norm as layer_norm
-    from tilewright.frontend.tracing.norms import rms_norm as rms_norm
-    from tilewright.frontend.tracing.pooling import avg_pool as avg_pool
-    from tilewright.frontend.tracing.pooling import global_avg_pool as global_avg_pool
-    from tilewright.frontend.tracing.pooling import global_max_pool as global_max_pool
-    from tilewright.frontend.tracing.pooling import max_pool as max_pool
+    from tilewright.frontend.tracing.norms import *  # noqa: F403
+    from tilewright.frontend.tracing.pooling import *  # noqa: F403
     from tilewright.machine.machine import Machine as Machine
 
 __version__ = "0.1.0"
@@ -54,17 +45,8 @@ _HOMES = {
     "tilewright.api.config": ("show_config",),
     "tilewright.machine.machine": ("Machine",),
     "tilewright.errors": (
-        "CacheError",
-        "DTypeError",
-        "FeedError",
-        "InternalError",
-        "InvalidModel",
-        "PlanningError",
-        "PositionError",
-        "ShapeError",
-        "TilewrightError",
-        "ToolchainError",
-        "UnsupportedOperation",
+        *("CacheError", "DTypeError", "FeedError", "InternalError", "InvalidModel", "PlanningError", "PositionError"),
+        *("ShapeError", "TilewrightError", "ToolchainError", "UnsupportedOperation"),
     ),
     "tilewright.frontend.tracing.attention": ("scaled_dot_product_attention",),
     "tilewright.frontend.tracing.convolution": tuple(
@@ -76,21 +58,8 @@ _HOMES = {
         *("einsum", "matmul", "softmax", "safe_softmax", "sum", "prod", "max", "min", "mean"),
         *("exp", "log", "sqrt", "abs", "negative", "positive", "square", "reciprocal", "floor", "pow"),
         *("relu", "sigmoid", "silu", "gelu", "tanh", "erf"),
-        *(
-            "add",
-            "subtract",
-            "multiply",
-            "divide",
-            "floor_divide",
-            "remainder",
-            "maximum",
-            "minimum",
-            "where",
-            "clip",
-            "astype",
-            "asarray",
-            "arange",
-        ),
+        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum"),
+        *("where", "clip", "astype", "asarray", "arange"),
         *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "logical_and", "logical_or", "logical_not"),
         *("reshape", "transpose", "permute_dims", "matrix_transpose", "swapaxes", "expand_dims", "squeeze", "broadcast_to"),
     ),

@@ -2,18 +2,15 @@
 
     graph -> rewrite -> choose algorithms -> plan -> lower -> emit -> load
 
-Every stage can be seen by name: `tilewright --dump-after=STAGE`, or TILEWRIGHT_DUMP_DIR for all of them as files.
+TILEWRIGHT_DUMP_DIR=DIRECTORY writes what every stage produced, a file each.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -86,8 +83,6 @@ from tilewright.precision import Precision
 from tilewright.runtime import artifacts
 from tilewright.runtime.tuning import plans as tuned_plans
 
-STAGES = ("trace", "rewrite", "algorithms", "plan", "lower", "emit")
-
 REWRITES: tuple[Rewrite, ...] = (
     # Data flow: who reads what, without copies, repetitions and index changes in between.
     SeparateOutputs(),  # first: every output is then the result of an operator, and no pass has to ask
@@ -155,7 +150,6 @@ _turn = threading.RLock()
 every thread that computes is one more to wait for when a call of a finished kernel wants that lock back."""
 
 _dump_numbers = count()
-_dumped: ContextVar[frozenset[str]] = ContextVar("dumped_stages", default=frozenset())
 
 
 def _forget_turns() -> None:
@@ -307,7 +301,7 @@ def plan_and_generate(
 ) -> tuple[ModelPlan, Artifact]:
     """The plan and the text of a graph, while the backend compiles ahead what it knows of them."""
     with for_machine(machine).compiling_ahead() as told:
-        kept = artifacts.answers(machine, precision)
+        kept = artifacts.store(machine, precision)
         model_plan = plan(graph, machine, fuse=fuse, precision=precision, told=told, answers=kept)
         return model_plan, generate(model_plan)
 
@@ -350,29 +344,11 @@ def _recipe(model_plan: ModelPlan, artifact: Artifact) -> Recipe:
     return recipe(graph, names, model_plan.given)
 
 
-@contextmanager
-def dumping(stages: Iterable[str]) -> Iterator[None]:
-    """Print what these stages produce to stderr, inside the context."""
-    unknown = sorted(set(stages) - set(STAGES))
-    if unknown:
-        raise TilewrightError(f"there is no stage {', '.join(unknown)}", hint=f"choose from {', '.join(STAGES)}")
-    token = _dumped.set(frozenset(stages))
-    try:
-        with artifacts.ignored():
-            yield
-    finally:
-        _dumped.reset(token)
-
-
 def _dump(stage: str, name: str, text: Callable[[], str]) -> None:
     directory = settings.current().dump_dir
-    if stage not in _dumped.get() and directory is None:
-        return
-    content = text()
-    if stage in _dumped.get():
-        print(f"---- after {stage}: {name}", content, sep="\n", file=sys.stderr)
     if directory is not None:
-        _write(directory, f"{next(_dump_numbers):03}-{file_name(name)}.{stage}.{'c' if stage == 'emit' else 'txt'}", content)
+        suffix = "c" if stage == "emit" else "txt"
+        _write(directory, f"{next(_dump_numbers):03}-{file_name(name)}.{stage}.{suffix}", text())
 
 
 def _write(directory: Path, name: str, content: str) -> None:

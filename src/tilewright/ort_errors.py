@@ -98,18 +98,8 @@ class MissingModule(TilewrightError, ImportError):
 
 
 KINDS = (
-    *(
-        Fail,
-        InvalidArgument,
-        InvalidGraph,
-        InvalidProtobuf,
-        NoSuchFile,
-        NotImplementedHere,
-        RuntimeException,
-        NoModel,
-        ModelLoaded,
-    ),
-    *(ModelLoadCanceled, ModelRequiresCompilation, NotFound, EngineError, EPFail, DeviceReset),
+    *(Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile, NotImplementedHere, RuntimeException, NoModel),
+    *(ModelLoaded, ModelLoadCanceled, ModelRequiresCompilation, NotFound, EngineError, EPFail, DeviceReset),
 )
 """The exceptions of onnxruntime."""
 for _kind in KINDS:

@@ -28,13 +28,11 @@ def _boolean(text: str) -> bool:
 
 
 def _positive(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        raise ValueError("it is no whole number") from None
-    if number < 1:
+    if not text.strip().lstrip("+-").isdecimal():
+        raise ValueError("it is no integer")
+    if int(text) < 1:
         raise ValueError("it must be at least 1")
-    return number
+    return int(text)
 
 
 def _seconds(text: str) -> float:
@@ -142,7 +140,7 @@ def knobs(environment: Mapping[str, str] | None = None) -> tuple[Knob, ...]:
     """Every knob with its meaning and its current value, in the order of `Settings`; unusable values are listed with the reason.
 
     >>> [knob.problem for knob in knobs({"TILEWRIGHT_NUM_THREADS": "many"}) if knob.is_set]
-    ['it is no whole number']
+    ['it is no integer']
     """
     environment = os.environ if environment is None else environment
     return tuple(_described(knob, environment) for knob in fields(Settings))

@@ -96,7 +96,7 @@ def test_the_kernel_owns_packed_constants_and_says_how_large_they_are() -> None:
     lowered, kernel = jit(two_layers).lower(x), layers_kernel()
     planned = sum(plan.constant_bytes for plan in lowered.model_plan.plans)
     assert 0 < planned <= kernel.memory_stats().constant_bytes < planned + 64 * 2
-    assert "ahead, for matmul, in panels of" in lowered.explain()
+    assert "prepacked, for matmul, in panels of" in lowered.explain()
     assert arguments_of(lowered) == [B1.shape]
 
 

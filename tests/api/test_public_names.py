@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import tilewright as tw
+from tests.golden import regenerate as golden
+from tests.support import public_names
 from tilewright import __version__
 from tilewright.frontend.tracing import functions
 
@@ -18,6 +21,11 @@ def test_every_public_name_exists() -> None:
     assert set(functions.FUNCTION_NAMES) - set(tw.__all__) == {"index"}
     assert __version__.count(".") == 2
     assert set(tw.__all__) <= set(dir(tw))
+
+
+def test_no_name_comes_or_goes_unnoticed() -> None:
+    """`python -m tests.golden.regenerate` writes the list; the changelog says what replaces a name that goes."""
+    assert public_names.lines() == (Path(golden.__file__).parent / "public_names.txt").read_text().splitlines()
 
 
 def test_importing_loads_what_a_call_needs_and_no_planner() -> None:

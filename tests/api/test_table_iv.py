@@ -44,7 +44,9 @@ def test_right_on_one_and_two_threads_as_one_kernel(shape: ChainShape, form: str
     inputs = operands(shape)
     lowered = tw.jit(FORMS[form], target=TARGET, fuse=True).lower(*inputs.values())
     assert len(lowered.model_plan.plans) == 1, "the chain was cut"
-    results = [replace(lowered, threads=threads).compile()(*inputs.values()) for threads in (1, 2)]
+    results = [
+        replace(lowered, options=replace(lowered.options, threads=threads)).compile()(*inputs.values()) for threads in (1, 2)
+    ]
     middle = "softmax" if form == "softmax" else ""
     exact, bound = gemm_chain_with_bound(inputs, middle)
     error = np.abs(results[0] - exact)

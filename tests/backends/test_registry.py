@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def layers(x):
 
 def lowered(function, *shapes):
     lowered = tw.jit(function).lower(*(tw.spec(shape) for shape in shapes))
-    return replace(lowered, machine=machine())
+    return replace(lowered, options=replace(lowered.options, machine=machine()))
 
 
 def test_every_named_machine_is_served_by_c() -> None:
@@ -51,13 +52,14 @@ def test_a_registered_backend_runs_what_was_planned(interpreter: Interpreter) ->
 
 
 def test_a_registered_backend_builds_models_and_prints_its_programs(
-    interpreter: Interpreter, capsys: pytest.CaptureFixture[str]
+    interpreter: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path))
     plan = lowered(layers, (33, 24))
-    with compiler.dumping(["lower"]):
-        executable = compiler.build(plan.model_plan)
+    executable = compiler.build(plan.model_plan)
     names = [chain.chain.name for chain in plan.model_plan.plans]
-    assert capsys.readouterr().err.splitlines()[1:] == names
+    (listing,) = tmp_path.glob("*.lower.txt")
+    assert listing.read_text().splitlines() == names
     x = np.ones((33, 24), np.float32)
     outputs = executable.new_outputs([x, WEIGHT])
     assert [name for name, _ in executable.profile([x, WEIGHT], outputs)] == names

@@ -12,7 +12,7 @@ from tests.support.hand_results import case, timing
 from tilewright.cli.main import main
 from tilewright_bench.tables import conv_table
 
-ARGUMENTS = ["bench", "conv", "--cases", "1x1_8-9_7,3x3_4-5_8", "--peers", "im2col+openblas", "--quick"]
+ARGUMENTS = ["bench", "conv", "--cases", "1x1_8-9_7,3x3_4-5_8", "--peers", "im2col+openblas", "--repeats", "3"]
 
 
 @pytest.fixture(autouse=True)

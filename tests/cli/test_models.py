@@ -31,8 +31,7 @@ def test_run_on_random_numbers(path, capsys):
 
 def test_a_shape_that_is_none_is_wrong_usage(path, capsys):
     assert main(["run", str(path), "--shape", "n=few"]) == 2
-    assert main(["run", str(path), "--dim", "n=2x3"]) == 2
-    assert "expected NAME=8; shapes are given by --shape" in capsys.readouterr().err
+    assert "expected NAME=1x128, or NAME=8 for a dimension" in capsys.readouterr().err
 
 
 def test_explain(path, capsys):
@@ -56,14 +55,14 @@ def images(tmp_path, monkeypatch):
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_a_batch_that_nobody_gives_is_one_and_said(command, images, capsys):
     assert main([*command, images]) == 0
-    assert "dimensions that are not given: N = 1 (--dim N=8 sets one)\n" in capsys.readouterr().err
+    assert "dimensions that are not given: N = 1 (--shape N=8 sets one)\n" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_every_command_takes_dimensions(command, images, capsys):
-    assert main([*command, images, "--dim", "N=8"]) == 0
+    assert main([*command, images, "--shape", "N=8"]) == 0
     assert "not given" not in capsys.readouterr().err
-    assert main([*command, images, "--dim", "n=8"]) == 1
+    assert main([*command, images, "--shape", "n=8"]) == 1
     assert "the model has no input and no dimension 'n'\n  why: its inputs are x; its dimensions N" in capsys.readouterr().err
 
 

@@ -9,14 +9,13 @@ import numpy as np
 import pytest
 
 from tilewright import compiler
-from tilewright.api.onnx.compiled import compiled
+from tilewright.api.building import Compiled, Options
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.types import Plan
-from tilewright.precision import Precision
 from tilewright.report.explain import explain
 
 STEP, MIDDLE, FACTOR = 0.02, 0.05, 0.0004
@@ -69,7 +68,7 @@ def expected_layers(x: Any, weights: list[Any], zero: int) -> Any:
 
 def computed(graph: Graph, fuse: bool | None, *arguments: Any) -> Any:
     """The result on this machine."""
-    (found,) = compiled(graph, Machine.detect(), Precision.FLOAT32, fuse, threads=2 if fuse else 1).run(arguments)
+    (found,) = Compiled.of(graph, Options(Machine.detect(), fuse, threads=2 if fuse else 1)).run(arguments)
     return found
 
 
@@ -107,7 +106,7 @@ def test_a_product_is_not_cut_into_blocks_for_a_map_before_it() -> None:
     graph, _ = layers(48, (64, 96), 8, 0)
     plan = compiler.plan(graph, Machine.named("zen4"), fuse=True)
     assert [len(products(part)) for part in plan.plans] == [0, 1]
-    assert "maps alone make the integers" in explain(plan)
+    assert "elementwise operators alone make the integers" in explain(plan)
 
 
 def products(plan: Plan) -> list[str]:

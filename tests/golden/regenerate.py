@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.golden import codegen_golden, kernels_golden, reports_golden, windows_golden
+from tests.support import public_names
 
 HERE = Path(__file__).parent
 
@@ -13,3 +14,4 @@ if __name__ == "__main__":
         for name, content in module.contents().items():
             (HERE / name).write_text(content)
             print(name)
+    (HERE / "public_names.txt").write_text("\n".join(public_names.lines()) + "\n")

@@ -140,3 +140,14 @@ def test_a_region_measured_with_other_cores_does_not_count(tmp_path: Path) -> No
     measured = Calibration((), (), 7e-7, 4, 1.0)
     assert calibration_store.merge(machine, measured) == machine
     assert calibration_store.merge(machine, replace(measured, cores=8)).parallel_region_s == 7e-7
+
+
+@pytest.mark.parametrize(("granted", "left"), [(True, {"avx2", "amx_tile", "amx_int8"}), (False, {"avx2"})])
+def test_tiles_need_a_permission(granted: bool, left: set[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detection, "may_use_tiles", lambda: granted)
+    assert detection.permitted(frozenset(("avx2", "amx_tile", "amx_int8"))) == left
+
+
+def test_nobody_is_asked_without_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(detection, "may_use_tiles", lambda: pytest.fail("asked"))
+    assert detection.permitted(frozenset(("avx2",))) == {"avx2"}

@@ -85,7 +85,7 @@ def test_every_reason_of_a_plan_is_bound() -> None:
     bound = bound_plan(plan, renamed(plan.chain, names), names)
     assert sentences(bound) == [
         "every operator alone: slower",
-        "l_marked in one part: slower",
+        "l_marked not split: slower",
         "line buffer, b_marked by 1, m_marked by 24; scores_marked in a circular line buffer along m_marked; "
         "l_marked by 64 around scores_marked, weights_marked; out_marked: n_marked, l_marked: slower",
         "micro kernel matmul_generic_4x16 for out_marked: out_marked: slower",

@@ -21,7 +21,7 @@ def told(plan: Plan) -> str:
 
 def test_parts_of_a_sum_are_combined_by_points() -> None:
     plan = planned(lambda x, y: x @ y, (8, 200000), (200000, 8))
-    assert "parts of k are combined in blocks of 64 points of out" in told(plan)
+    assert "partial results along k are combined in blocks of 64 points of out" in told(plan)
     assert "parts" not in told(planned(lambda x, y: x @ y, (64, 64), (64, 64)))
 
 
@@ -29,7 +29,7 @@ def test_parts_of_attention_are_combined_by_rows() -> None:
     plan = planned(lambda q, k, v: tw.softmax(q @ k, axis=-1) @ v, (1, 64), (64, 32768), (32768, 64))
     assert plan.schedule.split
     text = told(replace(plan, execution=replace(plan.execution, combined_rows=5)))
-    assert f"parts of {plan.schedule.split} are combined in blocks of 5 rows of out" in text
+    assert f"partial results along {plan.schedule.split} are combined in blocks of 5 rows of out" in text
 
 
 def test_short_tiles_are_inlined() -> None:
@@ -49,6 +49,6 @@ def test_accumulators_take_turns_where_steps_only_combine() -> None:
 
 def test_transposed_operands_are_turned() -> None:
     plan = planned(lambda x, y: x.T + y, (64, 512), (512, 64))
-    assert "add: transposed operands are turned in registers from 3 columns and 8 rows on" in told(plan)
+    assert "add: operands are transposed in registers from 3 columns and 8 rows on" in told(plan)
     assert "turned" not in told(planned(lambda x, y: x + y, (64, 512), (64, 512)))
     assert "turned" not in told(planned(lambda x, y: x.T + y, (2, 512), (512, 2))), "too few columns"

@@ -25,4 +25,4 @@ def test_maps_are_infix_with_parentheses_inside() -> None:
 
 def test_guards_are_mentioned_with_the_value_outside() -> None:
     guarded = dataclasses.replace(READ, guard=Guard((axis("m") - axis("n"),), float("-inf")))
-    assert access_text(guarded) == "x[2*m+1,n] where guarded, else -inf"
+    assert access_text(guarded) == "padded(x[2*m+1,n], -inf)"

@@ -6,6 +6,7 @@ import platform
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from tilewright.runtime import ahead, native, toolchain
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime.ahead import compiling_ahead
 from tilewright.runtime.objects import Objects
-from tilewright.runtime.processes import Answer, Processes
+from tilewright.runtime.processes import Processes
 
 ONE, TWO = (KernelSource(SourceKind.C, f"int kernel{number}(void) {{ return {number}; }}\n") for number in (1, 2))
 ENDING = 200
@@ -37,7 +38,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     texts: list[str] = []
     run = Processes.run
 
-    def watched(self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
+    def watched(
+        self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]
+    ) -> CompletedProcess[bytes]:
         if "-c" in command:
             texts.append(Path(command[-1]).read_text())
         return run(self, command, limit_s, environment)

@@ -1,4 +1,4 @@
-"""Generated code that is remembered on disk: found again by whoever asks for the same, and by nobody else."""
+"""Results of planning that are kept on disk: found again by whoever asks for the same, and by nobody else."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tilewright.kernels import registered, registry
 from tilewright.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
-from tilewright.runtime.cache import checksum
+from tilewright.runtime.cache import at, trailer, without_trailer
 
 MACHINE = Machine.named("x86-64-v2")
 ASK = """
@@ -33,7 +33,8 @@ from tilewright.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
 graph = tw.jit(lambda x, y: tw.relu(x @ y)).lower(tw.spec((5, 6)), tw.spec((6, "n"))).graph
-print(artifacts.request_key(graph, Machine.named("x86-64-v4"), None))
+machine = Machine.named("x86-64-v4")
+print(artifacts.store(machine).key(artifacts.request(graph, machine, None)))
 """
 
 
@@ -64,8 +65,16 @@ class Counted:
         return self.artifact
 
 
+def key(graph: Graph, machine: Machine = MACHINE, fuse: bool | None = None, precision: Precision = Precision.FLOAT32) -> str:
+    store = artifacts.store(machine, precision)
+    assert store is not None
+    return store.key(artifacts.request(graph, machine, fuse, precision))
+
+
 def entries(cache: Path) -> list[Path]:
-    return sorted(cache.glob(f"*{artifacts.SUFFIX}"))
+    """Of code; fusion partitions lie beside them."""
+    found = sorted(cache.glob(f"*{artifacts.SUFFIX}"))
+    return [path for path in found if artifacts.decode(without_trailer(path.read_bytes())) is not None]
 
 
 def test_what_is_remembered_is_what_was_generated(cache: Path) -> None:
@@ -79,15 +88,15 @@ def test_what_is_remembered_is_what_was_generated(cache: Path) -> None:
 def test_another_request_is_another_entry() -> None:
     requests = [(product(), MACHINE, None), (product(7), MACHINE, None), (product(), MACHINE, True)]
     requests += [(product(), replace(MACHINE, cores=3), None), (product(), replace(MACHINE, features=frozenset({"avx"})), None)]
-    keys = [artifacts.request_key(*request) for request in requests]
-    keys += [artifacts.request_key(product(), MACHINE, None, precision) for precision in (Precision.STRICT, Precision.FAST)]
+    keys = [key(*request) for request in requests]
+    keys += [key(product(), precision=precision) for precision in (Precision.STRICT, Precision.FAST)]
     assert len(set(keys)) == len(keys)
-    assert artifacts.request_key(product(), MACHINE, None) == keys[0]
+    assert key(product()) == keys[0]
 
 
 def key_with(weights: np.ndarray) -> str:
     graph = tw.jit(lambda x: x @ tw.asarray(weights) + 0, target="x86-64-v2").lower(tw.spec((5, weights.shape[0]))).graph
-    return artifacts.request_key(graph, MACHINE, None)
+    return key(graph)
 
 
 def test_few_values_count_and_many_do_not() -> None:
@@ -101,14 +110,14 @@ def test_few_values_count_and_many_do_not() -> None:
 def test_masks_count() -> None:
     """They are read when their graph is rewritten: a triangle becomes a comparison of positions."""
 
-    def key(mask: np.ndarray) -> str:
+    def key_of(mask: np.ndarray) -> str:
         graph = tw.jit(lambda x: x + tw.asarray(mask), target="x86-64-v2").lower(tw.spec(mask.shape)).graph
-        return artifacts.request_key(graph, MACHINE, None)
+        return key(graph)
 
     triangle = np.where(np.tri(16, dtype=bool), np.float32(0), np.float32(-np.inf))
     band = np.where(np.tri(16, k=2, dtype=bool), np.float32(0), np.float32(-np.inf))
-    assert key(triangle) == key(triangle.copy())
-    assert len({key(triangle), key(band), key(band - 1)}) == 3
+    assert key_of(triangle) == key_of(triangle.copy())
+    assert len({key_of(triangle), key_of(band), key_of(band - 1)}) == 3
 
 
 def test_every_process_finds_the_same_entry() -> None:
@@ -146,7 +155,7 @@ def test_a_damaged_entry_is_generated_again(cache: Path, damage: bytes | None) -
     entry.write_bytes(entry.read_bytes().replace(b"float", b"doubl") if damage is None else damage)
     assert artifacts.remembered(graph, MACHINE, None, generate) == generate.artifact
     assert generate.calls == 2
-    assert artifacts.decode(entry.read_bytes(), entry.name) == generate.artifact
+    assert artifacts.decode(without_trailer(entry.read_bytes())) == generate.artifact
 
 
 def test_exchanged_entries_are_generated_again(cache: Path) -> None:
@@ -186,12 +195,12 @@ def test_other_kernels_are_not_remembered(cache: Path) -> None:
     assert entries(cache) == []
 
 
-def test_whoever_looks_at_the_stages_sees_them(cache: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_whoever_looks_at_the_stages_sees_them(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     x, y = random(5, 6), random(6, 7)
-    for _ in range(2):
-        with compiler.dumping(["plan"]):
-            tw.jit(lambda x, y: x @ y)(x, y)
-        assert "after plan" in capfd.readouterr().err
+    for name in ("first", "second"):
+        monkeypatch.setenv("TILEWRIGHT_DUMP_DIR", str(tmp_path / name))
+        tw.jit(lambda x, y: x @ y)(x, y)
+        assert list((tmp_path / name).glob("*.plan.txt"))
 
 
 def test_what_is_read_back_is_what_was_written() -> None:
@@ -199,7 +208,7 @@ def test_what_is_read_back_is_what_was_written() -> None:
     lowered = tw.jit(lambda x: x @ weights).lower(tw.spec((40, 24)))
     artifact = compiler.generate(lowered.model_plan)
     assert artifact.signature.constants
-    again = artifacts.decode(artifacts.encode(artifact, "a"), "a")
+    again = artifacts.decode(artifacts.encode(artifact))
     assert again == artifact
 
 
@@ -230,7 +239,7 @@ def with_constants() -> tuple[Graph, Artifact]:
 
 
 def with_checksum(record: bytes, name: str) -> bytes:
-    return checksum(name, record) + b"\n" + record
+    return record + trailer(name, record)
 
 
 def test_reading_an_entry_runs_nothing(cache: Path) -> None:
@@ -249,31 +258,47 @@ def test_reading_an_entry_runs_nothing(cache: Path) -> None:
 
 
 def test_no_flipped_byte_is_read(cache: Path) -> None:
-    content = artifacts.encode(with_constants()[1], "a")
+    graph, artifact = with_constants()
+    artifacts.remembered(graph, MACHINE, None, lambda: artifact)
+    (entry,) = entries(cache)
+    content = entry.read_bytes()
     for place in np.random.default_rng(0).integers(0, len(content), 200):
         damaged = bytearray(content)
         damaged[place] ^= 1 << int(place) % 8
-        assert artifacts.decode(bytes(damaged), "a") is None
+        entry.write_bytes(damaged)
+        assert at(cache).find(entry.name) is None
+        assert not entry.exists()
+
+
+def test_files_of_earlier_releases_are_ignored_and_count(cache: Path) -> None:
+    graph, artifact = with_constants()
+    generate = Counted(artifact)
+    for suffix in (".artifact", ".plan"):
+        content = artifacts.encode(artifact)
+        (cache / f"{key(graph)}{suffix}").write_bytes(with_checksum(content, f"{key(graph)}{suffix}"))
+    assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
+    assert generate.calls == 1
+    assert at(cache).info().files >= 3
 
 
 def test_what_has_the_checksum_of_a_forger_is_read_as_data_or_refused() -> None:
     _, artifact = with_constants()
-    record = artifacts.encode(artifact, "a").partition(b"\n")[2]
+    record = artifacts.encode(artifact)
     generator = np.random.default_rng(0)
     start = record.rindex(b'{"Recipe"')
     for place in generator.integers(start, len(record), 500):
         damaged = bytearray(record)
         damaged[place] = generator.integers(32, 127)
-        found = artifacts.decode(with_checksum(bytes(damaged), "a"), "a")
+        found = artifacts.decode(bytes(damaged))
         assert found is None or isinstance(found, Artifact)
 
 
 def test_a_recipe_that_is_not_well_formed_is_refused() -> None:
     _, artifact = with_constants()
     graph = artifact.recipe.graph
-    assert artifacts.decode(artifacts.encode(artifact, "a"), "a") == artifact
+    assert artifacts.decode(artifacts.encode(artifact)) == artifact
     broken = replace(artifact.recipe, graph=replace(graph, operators=graph.operators[::-1] * 2))
-    assert artifacts.decode(artifacts.encode(replace(artifact, recipe=broken), "a"), "a") is None
+    assert artifacts.decode(artifacts.encode(replace(artifact, recipe=broken))) is None
 
 
 def test_an_entry_for_another_graph_is_no_answer(cache: Path) -> None:
@@ -281,8 +306,8 @@ def test_an_entry_for_another_graph_is_no_answer(cache: Path) -> None:
     generate = Counted(artifact)
     artifacts.remembered(graph, MACHINE, None, generate)
     (entry,) = entries(cache)
-    entry.write_bytes(artifacts.encode(generated(product()), entry.name))
+    entry.write_bytes(with_checksum(artifacts.encode(generated(product())), entry.name))
     assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
-    entry.write_bytes(artifacts.encode(replace(artifact, recipe=NO_CONSTANTS), entry.name))
+    entry.write_bytes(with_checksum(artifacts.encode(replace(artifact, recipe=NO_CONSTANTS)), entry.name))
     assert artifacts.remembered(graph, MACHINE, None, generate) == artifact
     assert generate.calls == 3

@@ -111,7 +111,7 @@ def test_exchanged_libraries_are_built_again(cache: KernelCache, caplog: pytest.
     assert caplog.text.count("does not match its checksum") == 2
 
 
-@pytest.mark.parametrize("suffix", [".o", ".plan", ".index"])
+@pytest.mark.parametrize("suffix", [".o", ".planned", ".index"])
 def test_other_files_that_were_exchanged_are_not_found(cache: KernelCache, suffix: str) -> None:
     cache.get_or_build(KEY, lambda: LIBRARY)
     names = [f"{letter}{suffix}" for letter in "ab"]

@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
@@ -23,7 +24,7 @@ from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import cache_size, compilation, libraries, objects, toolchain
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.objects import Objects
-from tilewright.runtime.processes import Answer, Processes
+from tilewright.runtime.processes import Processes
 from tilewright.runtime.toolchain import Toolchain
 
 TEXT = """\
@@ -57,7 +58,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     run = Processes.run
 
-    def watched(self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
+    def watched(
+        self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]
+    ) -> CompletedProcess[bytes]:
         if "-c" in command:
             names.append(Path(command[-1]).name)
         return run(self, command, limit_s, environment)
@@ -230,7 +233,9 @@ def test_an_interrupted_preparation_goes_on_where_it_stopped(
     artifact = replace(library(), linked=(file,))
     run = Processes.run
 
-    def interrupted(self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
+    def interrupted(
+        self: Processes, command: Sequence[str], limit_s: float, environment: Mapping[str, str]
+    ) -> CompletedProcess[bytes]:
         if len(compiled) == finished:
             raise KeyboardInterrupt
         return run(self, command, limit_s, environment)

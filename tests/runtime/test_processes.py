@@ -9,17 +9,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import CompletedProcess
 
 import pytest
 
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import processes
-from tilewright.runtime.processes import Answer, Processes, TimeIsUp
+from tilewright.runtime.processes import Processes, TimeIsUp
 
 
 def test_a_program_answers() -> None:
     answer = Processes().run(["sh", "-c", "echo out; echo err >&2; exit 3"], 20, os.environ)
-    assert (answer.status, answer.output, answer.errors) == (3, b"out\n", b"err\n")
+    assert (answer.returncode, answer.stdout, answer.stderr) == (3, b"out\n", b"err\n")
 
 
 @contextmanager
@@ -35,10 +36,10 @@ def all_slots_taken(directory: Path) -> Iterator[None]:
             yield
         finally:
             (directory / "go").touch()
-    assert all(future.result().status == 0 for future in running)
+    assert all(future.result().returncode == 0 for future in running)
 
 
-def run(*command: str) -> Answer:
+def run(*command: str) -> CompletedProcess[bytes]:
     return Processes().run(command, 20, os.environ)
 
 
@@ -57,7 +58,7 @@ def test_who_waited_long_enough_starts_without_a_slot(monkeypatch: pytest.Monkey
     """A compiler that hangs does not keep others from starting."""
     with all_slots_taken(tmp_path):
         monkeypatch.setattr(processes, "SLOT_WAIT_S", 0.05)
-        assert run("true").status == 0
+        assert run("true").returncode == 0
 
 
 def test_a_forked_child_has_all_slots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_a_forked_child_has_all_slots(monkeypatch: pytest.MonkeyPatch, tmp_path:
         child = os.fork()
         if child == 0:
             signal.alarm(20)  # a child that waits for a slot is killed
-            os._exit(run("true").status)
+            os._exit(run("true").returncode)
         assert os.waitpid(child, 0)[1] == 0
 
 

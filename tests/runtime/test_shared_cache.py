@@ -37,8 +37,8 @@ def compilers(request: pytest.FixtureRequest) -> tuple[Toolchain, Toolchain]:
 
 
 def files(directory: Path) -> dict[str, int]:
-    """The libraries, objects and artifacts of a directory; a file that is written again has another number."""
-    kinds = (".so", ".o", ".artifact")
+    """The libraries, objects and results of planning of a directory; a file that is written again has another number."""
+    kinds = (".so", ".o", ".planned")
     return {path.name: path.stat().st_ino for path in directory.iterdir() if path.suffix in kinds}
 
 
@@ -63,7 +63,7 @@ def test_a_cache_filled_by_another_compiler_gives_the_same_bits(
         results.append(tw.jit(lambda x, w: tw.softmax(tw.tanh(x @ w) * 0.7 + 0.1, axis=-1), target="x86-64-v2")(x, w))
     for result in results[1:]:
         np.testing.assert_array_equal(result, results[0])
-    assert sum(name.endswith(".artifact") for name in files(tmp_path / "cache")) == 1
+    assert sum(name.endswith(".planned") for name in files(tmp_path / "cache")) == 2  # code, fusion partition
 
 
 USER = """
@@ -97,7 +97,7 @@ def test_versions_of_the_package_share_a_directory(tmp_path: Path) -> None:
         results.append(answer[1])
         filled.append(files(tmp_path / "cache"))
     assert len(set(results)) == 1
-    assert [sum(name.endswith(".artifact") for name in found) for found in filled] == [1, 2, 2, 2]
+    assert [sum(name.endswith(".planned") for name in found) for found in filled] == [2, 4, 4, 4]
     assert filled[0].items() <= filled[1].items()
     assert filled[1] == filled[2] == filled[3]
 

@@ -93,9 +93,8 @@ def _packings(command: Any) -> Any:
     """Which operands are constants."""
     return _decorated(
         command,
-        click.option("--not-prepacked", "packing", flag_value="none", help="Only with operands that may all change."),
+        click.option("--not-prepacked", "packing", flag_value="none", default="both", help="Only with operands that all vary."),
         click.option("--prepacked", "packing", flag_value="constants", help="Only with constant right-hand sides, prepacked."),
-        click.option("--both-packings", "packing", flag_value="both", default="both", help="A table of each (the default)."),
     )
 
 
@@ -149,9 +148,8 @@ def bench() -> None:
 
 @bench.command()
 @click.option("--cases", callback=names_of(CHAIN_NAMES), metavar="G1,G2,...", help="Which chains; all of Table IV by default.")
-@click.option("--softmax", "kind", flag_value="softmax", help="Only with a softmax between the two products.")
+@click.option("--softmax", "kind", flag_value="softmax", default="both", help="Only with a softmax between the two products.")
 @click.option("--plain", "kind", flag_value="plain", help="Only without one.")
-@click.option("--both", "kind", flag_value="both", default="both", help="With and without (the default).")
 @_packings
 @_common(CHAINS)
 def chains(json_file: str | None, **options: Any) -> None:
@@ -169,7 +167,7 @@ def chains(json_file: str | None, **options: Any) -> None:
 @_packings
 @_common(GEMMS)
 def gemm(json_file: str | None, **options: Any) -> None:
-    """Single products of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
+    """Single GEMMs of deep learning and small squares: time, share of the peak or of the bandwidth, ratio to the best peer."""
     _publish("gemm", measured_gemms(**options), json_file)
 
 
@@ -208,7 +206,6 @@ def model(json_file: str | None, **options: Any) -> None:
 )
 @click.option("--seed", type=int, default=conv_sets.SEED, show_default=True, help="Of the shapes that are drawn.")
 @click.option("--slice", "part", callback=_slice, metavar="I/N", help="Every N-th case, beginning with the I-th.")
-@click.option("--quick", is_flag=True, help="Three rounds.")
 @click.option("--every-algorithm", is_flag=True, help="Also a kernel by each algorithm that applies.")
 @click.option(
     "--known",
@@ -252,9 +249,9 @@ def conv_chains(json_file: str | None, **options: Any) -> None:
 )
 @_with_peers(peer_names())
 def int8(json_file: str | None, **options: Any) -> None:
-    """Products of integers with constant weights: bytes (beside peers that pack weights ahead, and at every call), floats that
-    are quantised in the call, 16-bit integers, and weights of 4 bits. Time, GOP/s, share of the measured peak, ratio to the best
-    peer, and whether what is asked is reached."""
+    """Integer GEMM with constant weights: int8 (beside peers that prepack weights, and peers that pack them at every call),
+    floats that are quantised in the call, int16, and weights of 4 bits. Time, GOP/s, share of the measured peak, ratio to the
+    best peer, and whether what is asked is reached."""
     _publish("int8", measured_int8(**options), json_file)
 
 
@@ -290,7 +287,6 @@ def measured_conv(
     models: tuple[str, ...] | None,
     seed: int,
     part: tuple[int, int],
-    quick: bool,
     every_algorithm: bool,
     known: tuple[str, ...],
     **settings: Any,
@@ -300,8 +296,7 @@ def measured_conv(
     sets = (() if shapes else conv_sets.NAMES) if models is None else models
     cases = conv_sets.cases(shapes, sets, seed)[part[0] - 1 :: part[1]]
     benchmark = replace(CONVOLUTIONS, tilewright=contender.EACH) if every_algorithm else CONVOLUTIONS
-    rounds = {"repeats": 3} if quick else {}
-    return conv_report(cases, _settings(**(settings | rounds)), [Path(file) for file in known], benchmark)
+    return conv_report(cases, _settings(**settings), [Path(file) for file in known], benchmark)
 
 
 def measured_conv_chains(cases: tuple[str, ...] | None, **settings: Any) -> Report:

@@ -50,12 +50,12 @@ def planning(path: Path, feeds: Path) -> Figures:
     body, context = load(path).body, SessionContext()
     remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)
     values = {one.unique: np.load(feeds)[one.name] for one in body.inputs if one.unique not in body.constants}
-    context.chosen_machine()
+    options = context.options
     begin = time.process_time()
     graph = remaining.first_stage(values).graph
     import_s, begin = time.process_time() - begin, time.process_time()
     if graph is not None:
-        context.planned(graph)
+        options.planned(graph)
     return {"import": import_s, "planning": time.process_time() - begin}
 
 
@@ -71,7 +71,7 @@ def arena(path: Path, feeds: Path) -> Figures:
     remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)
     values = {one.unique: np.load(feeds)[one.name] for one in body.inputs if one.unique not in body.constants}
     graph = remaining.first_stage(values).graph
-    sizes = arena_bytes(context.planned(graph)) if graph is not None else (0, 0)
+    sizes = arena_bytes(context.options.planned(graph)) if graph is not None else (0, 0)
     return dict(zip(("arena", "alive"), map(float, sizes), strict=True))
 
 

@@ -30,7 +30,7 @@ def prepare_all(ranges: Mapping[str, range], make: Callable[[Mapping[str, int]],
     """
     for name, values in ranges.items():
         if not values or values.step != 1 or values[0] < 0:
-            hint = "give a range of neighbouring whole numbers: range(1, 513)"
+            hint = "give a range of neighbouring integers: range(1, 513)"
             raise ShapeError(f"dimension {name!r} cannot have the values {values!r}", where="prepare", hint=hint)
     boxes, made = [dict(ranges)], set[int]()
     kept: list[object] = []

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from sys import modules
 from types import FunctionType
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias, TypedDict, Unpack, overload
 
 import numpy as np
 
 from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
+from tilewright.api.building import Options, checked_fusion
 from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
@@ -26,7 +27,6 @@ from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.fusion import checked_fusion
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked
@@ -43,30 +43,23 @@ MOST_STRUCTURES = 4096
 """Of calls: containers, static values, ranks and element types."""
 
 
-@overload
-def jit(
-    fn: Callable[..., Any],
-    *,
-    target: str | Machine | None = None,
-    threads: int | None = None,
-    fuse: bool | None = None,
-    precision: str = "float32",
-    static_argnames: str | Sequence[str] = (),
-    dynamic: bool | None = None,
-) -> Jitted: ...
+class JitOptions(TypedDict, total=False):
+    """Options of `jit`, for type checkers."""
+
+    target: str | Machine | None
+    threads: int | None
+    fuse: bool | None
+    precision: str
+    static_argnames: str | Sequence[str]
+    dynamic: bool | None
 
 
 @overload
-def jit(
-    fn: None = None,
-    *,
-    target: str | Machine | None = None,
-    threads: int | None = None,
-    fuse: bool | None = None,
-    precision: str = "float32",
-    static_argnames: str | Sequence[str] = (),
-    dynamic: bool | None = None,
-) -> Callable[[Callable[..., Any]], Jitted]: ...
+def jit(fn: Callable[..., Any], **options: Unpack[JitOptions]) -> Jitted: ...
+
+
+@overload
+def jit(fn: None = None, **options: Unpack[JitOptions]) -> Callable[[Callable[..., Any]], Jitted]: ...
 
 
 @opaque
@@ -114,15 +107,8 @@ def jit(
     [2.0, 2.0]
     """
     if fn is None:
-        return functools.partial(
-            jit,
-            target=target,
-            threads=threads,
-            fuse=fuse,
-            precision=precision,
-            static_argnames=static_argnames,
-            dynamic=dynamic,
-        )
+        others = {"fuse": fuse, "precision": precision, "static_argnames": static_argnames, "dynamic": dynamic}
+        return functools.partial(jit, target=target, threads=threads, **others)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     return Jitted(fn, target, threads, fuse, precision, names, dynamic)
 
@@ -332,9 +318,8 @@ class Jitted:
     def _lowered(self, traced: TracedCall) -> Lowered:
         logs.configure()
         _check_outputs(traced.graph)
-        return Lowered(
-            traced, self._machine(), self._fuse, self._precision, self._binder, self._threads, self._target is not None
-        )
+        options = Options(self._machine(), self._fuse, self._precision, self._threads, self._target is not None)
+        return Lowered(traced, options, self._binder)
 
     def _machine(self) -> Machine:
         if self._target is None:

@@ -12,19 +12,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from tilewright import settings
 from tilewright.api import dynamo, pytree
+from tilewright.api.building import Options
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
 from tilewright.api.dynamo import opaque, unmarked
-from tilewright.api.logs import decided
 from tilewright.api.tracebacks import shorten
 from tilewright.codegen.artifact import Artifact
 from tilewright.errors import NotPicklable, ShapeError, TilewrightError
 from tilewright.graph.data_format import Unreadable, decode, encode
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
-from tilewright.precision import Precision
-from tilewright.runtime import artifacts
 from tilewright.runtime.arrays import as_array, like, views
 from tilewright.runtime.pool import MemoryStats
 
@@ -38,20 +35,18 @@ class Lowered:
     """A function traced for one signature and planned for a machine; no compiler has run. Can be pickled."""
 
     traced: TracedCall
-    machine: Machine
-    fuse: bool | None
-    precision: Precision
+    options: Options
     binder: Binder
-    threads: int | None
-    is_foreign: bool
-    """Whether the machine was named as target: it may not be this one."""
 
     @cached_property
     def model_plan(self) -> ModelPlan:
         """The graph cut into chains, the plan of each, and the reasons for the cuts. Planned when first asked for."""
-        from tilewright import compiler
+        return self.options.planned(self.graph)
 
-        return decided(compiler.plan(self.traced.graph, self.machine, fuse=self.fuse, precision=self.precision))
+    @property
+    def machine(self) -> Machine:
+        """What it is planned for."""
+        return self.options.machine
 
     @property
     def graph(self) -> Graph:
@@ -81,46 +76,15 @@ class Lowered:
     @opaque
     def compile(self) -> Kernel:
         """Generate code, compile it (or find it in the cache) and load it. Raises `ToolchainError` without a working compiler."""
-        from tilewright.backends import loading
+        return Kernel(self, *self.options.loaded(self.graph, generate=self._artifact))
 
-        artifact = loading.in_range(self.graph, self._artifact_of)
-        if self.is_foreign:
-            loading.check_runs_here(artifact, self.machine)
-        executable, constants = loading.load(
-            artifact, self.graph, self.machine, threads=self.threads, strict=self._strict_artifact
-        )
-        if settings.current().verify:
-            from tilewright.verification import verify_results
-
-            verify_results(self.graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)
-        return Kernel(self, executable, constants)
-
-    def _artifact(self) -> Artifact:
-        """The text of the plan, if there is one already; else from the cache, where neither planning nor generation is needed."""
-        from tilewright.backends.registry import is_external
-
-        if "model_plan" in self.__dict__ or is_external(self.machine):
-            return self._generate()
-        return artifacts.remembered(self.traced.graph, self.machine, self.fuse, self._generate, self.precision)
-
-    def _artifact_of(self, graph: Graph) -> Artifact:
-        """The same of the function's graph, or of one with other facts about its constants."""
-        same = graph is self.graph
-        return (self if same else dataclasses.replace(self, traced=replace(self.traced, graph=graph)))._artifact()
-
-    def _strict_artifact(self) -> Artifact:
-        return dataclasses.replace(self, precision=Precision.STRICT)._artifact()
-
-    def _generate(self) -> Artifact:
+    def _artifact(self, graph: Graph) -> Artifact:
+        """The text of the function's graph, or of one with other facts about its constants: of the plan, if there is one."""
+        if "model_plan" not in self.__dict__ or graph is not self.graph:
+            return self.options.artifact(graph)
         from tilewright import compiler
 
-        if "model_plan" in self.__dict__:
-            return compiler.generate(self.model_plan)
-        model_plan, artifact = compiler.plan_and_generate(
-            self.traced.graph, self.machine, fuse=self.fuse, precision=self.precision
-        )
-        self.__dict__["model_plan"] = decided(model_plan)  # as `cached_property` does
-        return artifact
+        return compiler.generate(self.model_plan)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,9 +196,7 @@ class _Described:
 
     graph: bytes | Graph
     """Encoded; a graph that `data_format` has no place for stays as it is."""
-    machine: Machine
-    fuse: bool | None
-    precision: Precision
+    options: Options
 
     @classmethod
     def of(cls, lowered: Lowered) -> _Described:
@@ -242,17 +204,16 @@ class _Described:
         constants = tuple((name, constant.without_values()) for name, constant in lowered.graph.constants)
         graph = replace(lowered.graph, constants=constants)
         try:
-            return cls(encode(graph, Graph), lowered.machine, lowered.fuse, lowered.precision)
+            return cls(encode(graph, Graph), lowered.options)
         except Unreadable:
-            return cls(graph, lowered.machine, lowered.fuse, lowered.precision)
+            return cls(graph, lowered.options)
 
     def explain(self, *, full: bool) -> str:
         """The plan and its reasons, made again."""
-        from tilewright import compiler
         from tilewright.report.explain import explain
 
         graph = decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph
-        return explain(compiler.plan(graph, self.machine, fuse=self.fuse, precision=self.precision), full=full)
+        return explain(self.options.planned(graph), full=full)
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:

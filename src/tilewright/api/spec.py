@@ -54,7 +54,7 @@ def _extent(extent: int | str | SymbolicExtent) -> Extent:
     try:
         number = operator.index(extent)
     except TypeError as problem:
-        hint = "extents are whole numbers, names or Dims"
+        hint = "extents are integers, names or Dims"
         raise ShapeError(f"an extent cannot be {extent!r}", where="spec", hint=hint) from problem
     if number < 0:
         raise ShapeError(f"an extent cannot be {extent}", where="spec", hint="give a name for an extent known at run time: 's'")

@@ -26,8 +26,7 @@ class Program(Protocol):
     """A lowered plan, in whatever form the backend emits."""
 
     def listing(self) -> str:
-        """For people: what `--dump-after=lower` prints."""
-        ...
+        """For people: what TILEWRIGHT_DUMP_DIR keeps of the stage `lower`."""
 
 
 P = TypeVar("P", bound=Program)
@@ -39,36 +38,28 @@ class Runnable(Protocol):
     @property
     def signature(self) -> Signature:
         """The arguments, in order."""
-        ...
 
     @property
     def source(self) -> str:
         """The text that was compiled."""
-        ...
 
     def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
         """Uninitialised arrays of the outputs' shapes and types. Raises like `run`."""
-        ...
 
     def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """Compute the outputs from the inputs. Raises `ShapeError` and `DTypeError` for arrays that do not fit the signature."""
-        ...
 
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """The same run `count` times, for measurements."""
-        ...
 
     def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
         """One call: the name of every chain, in order, and the seconds that it took."""
-        ...
 
     def save(self, path: str | Path) -> None:
         """Write what was loaded to `path`."""
-        ...
 
     def memory_stats(self) -> MemoryStats:
         """The memory that calls have needed so far."""
-        ...
 
 
 class Backend(Protocol[P]):
@@ -77,31 +68,24 @@ class Backend(Protocol[P]):
     @property
     def name(self) -> str:
         """In messages; every backend has another name."""
-        ...
 
     def serves(self, machine: Machine) -> bool:
         """Whether plans for this machine are this backend's."""
-        ...
 
     def lower(self, model_plan: ModelPlan) -> P:
         """Translate a plan; decide nothing that changes speed or rounding."""
-        ...
 
     def emit(self, program: P) -> Artifact:
         """The text of a program, and its arguments."""
-        ...
 
     def compiling_ahead(self) -> AbstractContextManager[Callable[[Sequence[Plan]], None]]:
         """While a graph is planned: told the plans of chains that are final, a backend may begin with what `load` will need.
 
         Nothing may depend on it: other graphs are loaded without.
         """
-        ...
 
     def lacking(self, artifact: Artifact) -> tuple[str, ...]:
         """What an artifact needs and this host does not have: architectures, features, devices; nothing where it can run."""
-        ...
 
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Runnable:
         """Something to call. `constants` are those of the signature, by order; `threads` of None means all usable cores."""
-        ...

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from tilewright.cli import parameters, user_code
-from tilewright.cli.model_feeds import model_shapes
-from tilewright.cli.onnx_package import require_onnx
+from tilewright.cli.model_feeds import model_shapes, require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
 from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients_for
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("subject", metavar="WHAT")
-@click.option("--softmax", is_flag=True, help="With a softmax between the two products of a Table IV chain.")
-@click.option("--relu", is_flag=True, help="With a relu between the two convolutions of a Table V chain.")
 @click.option(
     "--arg",
     "arguments",
@@ -50,8 +47,6 @@ if TYPE_CHECKING:
 @click.option("--slicing", is_flag=True, help="Print the SConv paper's analysis of a function's convolutions instead.")
 def explain(
     subject: str,
-    softmax: bool,
-    relu: bool,
     arguments: tuple[Spec, ...],
     shapes: dict[str, tuple[int, ...]],
     target: str | None,
@@ -62,8 +57,9 @@ def explain(
     source: bool,
     slicing: bool,
 ) -> None:
-    """Say how WHAT will run, and why: MODEL.onnx, a chain of products (G1 to G12, Chimera's Table IV) or of convolutions with
-    constant filters (C1 to C8, Table V), or FILE.py:FUNCTION or MODULE:FUNCTION with --arg's.
+    """Say how WHAT will run, and why: MODEL.onnx, FILE.py:FUNCTION or MODULE:FUNCTION with --arg's, or a chain of the papers:
+    of matrix products (G1 to G12 of Chimera's Table IV, or G1_softmax with a softmax between them) or of convolutions with
+    constant filters (C1 to C8 of its Table V, or C1_relu).
 
     Dimensions of a model that are not given are 1 where they are the first of an input, else 128: a line says so."""
     import tilewright as tw
@@ -73,7 +69,7 @@ def explain(
             raise click.UsageError("--slicing is for functions of a file or a module")
         click.echo(_model(subject, shapes, target, precision, fuse, full))
         return
-    function, operands = subject_of(subject, softmax, relu, arguments)
+    function, operands = subject_of(subject, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):

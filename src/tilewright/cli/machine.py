@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
+from enum import Enum
 from typing import Any
 
 import click
@@ -63,28 +65,14 @@ def as_record(machine: Machine) -> dict[str, Any]:
     >>> as_record(Machine.named("zen4"))["levels"][0]["size_bytes"]
     32768
     """
-    return {
-        "name": machine.name,
-        "device": machine.device,
-        "architecture": machine.architecture,
+    record = asdict(machine) | {
         "features": sorted(machine.features),
-        "cores": machine.cores,
-        "vector_bits": machine.vector_bits,
-        "vector_registers": machine.vector_registers,
-        "fma_per_cycle": machine.fma_per_cycle,
-        "fma_latency_cycles": machine.fma_latency_cycles,
-        "loads_per_cycle": machine.loads_per_cycle,
-        "page_bytes": machine.page_bytes,
-        "tlb_entries": machine.tlb_entries,
-        "frequency_hz": machine.frequency_hz,
-        "frequency_source": machine.frequency_source.value,
         "peak_flops_per_s": dict(machine.peak_flops_per_s),
-        "peak_source": machine.peak_source.value,
-        "parallel_region_s": machine.parallel_region_s,
-        "parallel_region_source": machine.parallel_region_source.value,
         "fitted_coefficients": dict(machine.fitted),
         "levels": [_level_record(level) for level in machine.levels],
     }
+    del record["fitted"]
+    return _with_words(record)
 
 
 _HEADER = ["", "size", "usable", "line", "ways", "cores", "GB/s", "", ""]
@@ -142,15 +130,10 @@ def _size(size_bytes: int) -> str:
 
 
 def _level_record(level: MemoryLevel) -> dict[str, Any]:
-    return {
-        "name": level.name,
-        "size_bytes": level.size_bytes,
-        "line_bytes": level.line_bytes,
-        "associativity": level.associativity,
-        "filling": level.filling.value,
-        "usable_bytes": int(level.usable_bytes),
-        "shared_by_cores": level.shared_by_cores,
-        "size_source": level.size_source.value,
-        "bandwidth_bytes_per_s": level.bandwidth_bytes_per_s,
-        "bandwidth_source": level.source.value,
-    }
+    record = asdict(level) | {"usable_bytes": int(level.usable_bytes), "bandwidth_source": level.source}
+    del record["usable_share"], record["source"]
+    return _with_words(record)
+
+
+def _with_words(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.value if isinstance(value, Enum) else value for name, value in record.items()}

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import click
 
 from tilewright import __version__
-from tilewright.cli import parameters
 from tilewright.cli.failures import report_internal_error
 from tilewright.errors import TilewrightError
 
@@ -22,7 +21,7 @@ COMMANDS = {
     "cache": "tilewright.cli.cache:cache",
     "explain": "tilewright.cli.explain:explain",
     "knobs": "tilewright.cli.knobs:knobs",
-    "licences": "tilewright.cli.licences:licences",
+    "licences": "tilewright.cli.licences:command",
     "machine": "tilewright.cli.machine:machine",
     "run": "tilewright.cli.run:run",
     "tune": "tilewright.cli.tune:tune",
@@ -50,25 +49,13 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup)
 @click.version_option(__version__)
-@click.option(
-    "--dump-after",
-    "stages",
-    metavar="STAGE",
-    multiple=True,
-    callback=parameters.stages,
-    help="Print what this stage of the compiler produced to stderr.",
-)
 @click.pass_context
-def tilewright(context: click.Context, stages: tuple[str, ...]) -> None:
+def tilewright(context: click.Context) -> None:
     """Compile chains of tensor operators into native kernels that are calculated from the machine's caches."""
     from tilewright.api import logs
 
     if context.invoked_subcommand != "knobs":  # which lists unusable values, too
         logs.configure()
-    if stages:
-        from tilewright import compiler
-
-        context.with_resource(compiler.dumping(stages))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,9 +1,10 @@
-"""Arrays for the inputs of a model that nobody gave, of the declared type, and the shapes that the command line leaves open."""
+"""Models on the command line: the package that reads them, shapes that are left open, and arrays for inputs that nobody gave."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any
 
 import click
@@ -29,12 +30,21 @@ class CompletedShapes:
         """A line on what is assumed; empty where nothing is.
 
         >>> CompletedShapes({}, {"batch": 1, "tokens": 128}).said()
-        'dimensions that are not given: batch = 1, tokens = 128 (--dim batch=8 sets one)'
+        'dimensions that are not given: batch = 1, tokens = 128 (--shape batch=8 sets one)'
         """
         if not self.assumed:
             return ""
         taken = ", ".join(f"{name} = {extent}" for name, extent in self.assumed.items())
-        return f"dimensions that are not given: {taken} (--dim {next(iter(self.assumed))}=8 sets one)"
+        return f"dimensions that are not given: {taken} (--shape {next(iter(self.assumed))}=8 sets one)"
+
+
+def require_onnx(model: str) -> None:
+    """Raise `TilewrightError` if the package that reads models is missing.
+
+    >>> require_onnx("model.onnx")
+    """
+    if find_spec("onnx") is None:
+        raise TilewrightError("models need the package onnx", where=model, why="it is not installed", hint="pip install onnx")
 
 
 def model_shapes(inputs: Sequence[Any], given: Shapes) -> dict[str, tuple[int, ...]]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import functools
 import re
 from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias, TypeVar
@@ -63,20 +62,16 @@ def fuse(function: FunctionT) -> FunctionT:
     )(function)
 
 
-def shapes(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options --shape and --dim of a command that plans or runs a model, which is called with `shapes`."""
-
-    @functools.wraps(function)
-    def merged(*arguments: Any, shapes: dict[str, tuple[int, ...]], dims: dict[str, tuple[int, ...]], **others: Any) -> Any:
-        return function(*arguments, shapes={**shapes, **dims}, **others)
-
-    of_shapes = "Of a model: the shape of an input, or the extent of a named dimension. Can be repeated."
-    of_dims = "Of a model: the extent of a dimension; x[0] is one of the input x without a name. Can be repeated."
-    options = (
-        click.option("--shape", "shapes", multiple=True, metavar="NAME=1x128", callback=named_shapes, help=of_shapes),
-        click.option("--dim", "dims", multiple=True, metavar="NAME=8", callback=named_extents, help=of_dims),
-    )
-    return functools.reduce(lambda command, option: option(command), reversed(options), merged)
+def shapes(function: FunctionT) -> FunctionT:
+    """The option --shape of a command that plans or runs a model."""
+    return click.option(
+        "--shape",
+        "shapes",
+        multiple=True,
+        metavar="NAME=1x128",
+        callback=named_shapes,
+        help="Of a model: the shape of an input, or the extent of a dimension: batch=8 (x[0]=8 without a name). Can be repeated.",
+    )(function)
 
 
 def specs(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> tuple[Spec, ...]:
@@ -102,30 +97,12 @@ def parse_spec(text: str) -> Spec:
 
 
 def named_shapes(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Shapes by name, from texts like `input_ids=1x128`."""
-    return dict(_named(text, "NAME=1x128") for text in texts)
+    """Shapes by name, from texts like `input_ids=1x128`; those of one number are also extents of dimensions: `batch=8`."""
+    return dict(map(_named, texts))
 
 
-def named_extents(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
-    """Extents by name, from texts like `batch=8`, as shapes of one number."""
-    found = [(text, _named(text, "NAME=8")) for text in texts]
-    for text, (_, shape) in found:
-        if len(shape) > 1:
-            raise click.BadParameter(f"{text}: expected NAME=8; shapes are given by --shape")
-    return dict(named for _, named in found)
-
-
-def _named(text: str, form: str) -> tuple[str, tuple[int, ...]]:
+def _named(text: str) -> tuple[str, tuple[int, ...]]:
     name, _, shape = text.rpartition("=")
     if not name or not all(part.isdecimal() for part in shape.split("x")):
-        raise click.BadParameter(f"{text}: expected {form}")
+        raise click.BadParameter(f"{text}: expected NAME=1x128, or NAME=8 for a dimension")
     return name, tuple(map(int, shape.split("x")))
-
-
-def stages(context: click.Context, parameter: click.Parameter, names: tuple[Any, ...]) -> tuple[str, ...]:
-    """Stages of the compiler, which is loaded only if there are any."""
-    if not names:
-        return ()
-    from tilewright.compiler import STAGES
-
-    return tuple(choice(name, STAGES) for name in names)

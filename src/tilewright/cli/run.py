@@ -10,8 +10,7 @@ import click
 import numpy as np
 
 from tilewright.cli import parameters
-from tilewright.cli.model_feeds import Shapes, made_feed, model_shapes
-from tilewright.cli.onnx_package import require_onnx
+from tilewright.cli.model_feeds import Shapes, made_feed, model_shapes, require_onnx
 from tilewright.errors import TilewrightError
 
 

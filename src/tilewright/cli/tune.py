@@ -11,7 +11,7 @@ import click
 from click.core import ParameterSource
 
 from tilewright.cli import parameters, user_code
-from tilewright.cli.onnx_package import require_onnx
+from tilewright.cli.model_feeds import require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.subjects import subject_of
 from tilewright.cli.tuning_progress import tuning_progress
@@ -33,8 +33,6 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("subject", metavar="[WHAT]", required=False)
-@click.option("--softmax", is_flag=True, help="With a softmax between the two products of a Table IV chain.")
-@click.option("--relu", is_flag=True, help="With a relu between the two convolutions of a Table V chain.")
 @click.option("--arg", "arguments", multiple=True, metavar="SHAPE", callback=parameters.specs, help="As of `tilewright explain`.")
 @parameters.shapes
 @click.option(
@@ -67,10 +65,10 @@ if TYPE_CHECKING:
     "--export",
     "exported",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write all measurements: NAME.parquet, else JSON lines.",
+    help="Write all measurements as JSON lines.",
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Read such a file.")
-@click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they stay apart.")
+@click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they are kept separate.")
 @click.option("--fit", is_flag=True, help="Fit the coefficients of the price to kernels that are measured here.")
 @click.option(
     "--minutes",
@@ -83,8 +81,6 @@ if TYPE_CHECKING:
 @click.option("--ship", is_flag=True, help="With --fit: write the fit into the package, for all CPUs of this model.")
 def tune(
     subject: str | None,
-    softmax: bool,
-    relu: bool,
     arguments: tuple[Spec, ...],
     shapes: dict[str, tuple[int, ...]],
     trials: int,
@@ -116,7 +112,7 @@ def tune(
     elif exported is not None:
         _export(exported)
     elif subject is not None:
-        plans = _plans_of(subject, softmax, relu, arguments, shapes)
+        plans = _plans_of(subject, arguments, shapes)
         request = Request(trials, seed, ranker=ranker, ranker_file=ranker_file, search=search, unroll=unroll)
         _tune(subject, plans, request, forget, scheduler)
     else:
@@ -127,7 +123,7 @@ MEASURED = ("trials", "seed", "ranker", "ranker_file", "search", "unroll", "sche
 """Options that mean nothing where nothing is measured."""
 PARTNERS = {
     **dict.fromkeys(("minutes", "dry_run", "ship"), "fit"),
-    **dict.fromkeys(("softmax", "relu", "arguments", "shapes", "dims", "forget", *MEASURED), "subject"),
+    **dict.fromkeys(("arguments", "shapes", "forget", *MEASURED), "subject"),
     "foreign": "imported",
 }
 """Options that mean something beside another only."""
@@ -212,20 +208,20 @@ def _is_model(subject: str) -> bool:
     return subject.endswith(".onnx")
 
 
-def _plans_of(subject: str, softmax: bool, relu: bool, arguments: tuple[Spec, ...], shapes: dict[str, tuple[int, ...]]) -> Plans:
+def _plans_of(subject: str, arguments: tuple[Spec, ...], shapes: dict[str, tuple[int, ...]]) -> Plans:
     """Of a model or a function. Raises `UsageError` for what is said of the other kind."""
     if _is_model(subject):
         return _plans_of_model(subject, shapes)
     if shapes:
-        raise click.UsageError("--shape and --dim are of inputs of a model; --arg is of a function's")
-    return _plans_of_function(subject, softmax, relu, arguments)
+        raise click.UsageError("--shape is of inputs of a model; --arg is of a function's")
+    return _plans_of_function(subject, arguments)
 
 
-def _plans_of_function(subject: str, softmax: bool, relu: bool, arguments: tuple[Spec, ...]) -> Plans:
+def _plans_of_function(subject: str, arguments: tuple[Spec, ...]) -> Plans:
     from tilewright.tune.pipeline.tuning import plans_of
     from tilewright.tune.schedules.cases import Case
 
-    function, operands = subject_of(subject, softmax, relu, arguments)
+    function, operands = subject_of(subject, arguments)
     user_code.check_arguments(function, operands)
     if any(dtype != "float32" for _, dtype in operands):
         raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")
@@ -247,7 +243,7 @@ def _plans_of_model(path: str, shapes: dict[str, tuple[int, ...]]) -> Plans:
                 raise
             why = f"the size of {', '.join(missing)} is not known"
             raise TilewrightError(
-                "plans are measured at one size", where=path, why=why, hint=f"give it: --dim {missing[0]}=128"
+                "plans are measured at one size", where=path, why=why, hint=f"give it: --shape {missing[0]}=128"
             ) from problem
 
     return planned

@@ -15,7 +15,7 @@ import json
 import logging
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +67,8 @@ def encode(calibration: Calibration, cpu: str) -> bytes:
     >>> decode(encode(c, "0123"), "0123") == c
     True
     """
-    record = {
-        "cpu": cpu,
-        "peak_flops_per_s": dict(calibration.peak_flops_per_s),
-        "bandwidth_bytes_per_s": dict(calibration.bandwidth_bytes_per_s),
-        "parallel_region_s": calibration.parallel_region_s,
-        "cores": calibration.cores,
-        "duration_s": calibration.duration_s,
-    }
+    rates = {name: dict(getattr(calibration, name)) for name in ("peak_flops_per_s", "bandwidth_bytes_per_s")}
+    record = {"cpu": cpu, **asdict(calibration), **rates}
     return json.dumps({"schema": SCHEMA, "checksum": checksum(record), "calibration": record}, indent=1).encode()
 
 

@@ -8,14 +8,16 @@ Every reader takes the root of the file tree, so that other machines can be desc
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 import platform
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 from tilewright.machine import caches as sysfs
-from tilewright.machine import calibration_store, cpuinfo, fit_files, isa, tile_permission
+from tilewright.machine import calibration_store, cpuinfo, fit_files, isa
 from tilewright.machine.caches import Cache
 from tilewright.machine.cores import affinity, usable_cores
 from tilewright.machine.cpuinfo import CpuInfo
@@ -38,6 +40,8 @@ Cascade Lake: 0.41 and 0.12 (Intel Optimization Reference Manual, cache paramete
 MEMORY_BANDWIDTH_BYTES_PER_S = 12e9
 """One core of a server with DDR4."""
 PARALLEL_REGION_S = 1e-6
+ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA = 158, 0x1023, 18
+TILES = frozenset(("amx_bf16", "amx_int8", "amx_tile"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ def inspect(
     cpus = affinity() if cpus is None else cpus
     features = isa.capped(info.features, max_isa)
     if root == Path("/"):
-        features = tile_permission.permitted(features)
+        features = permitted(features)
     reported = sysfs.read(root, min(cpus))
     fingerprint = Fingerprint(
         info.architecture,
@@ -106,6 +110,25 @@ def microarchitecture() -> str:
     import archspec.cpu  # 50 ms: not for the path of every import
 
     return str(archspec.cpu.host().name)
+
+
+@cache
+def may_use_tiles() -> bool:
+    """Ask for Linux's permission to use AMX, once; only for x86-64.
+
+    The state of tiles is large: a process asks before its first instruction on them, for all of its threads and its children
+    (Documentation/arch/x86/xstate.rst of Linux).
+    """
+    return bool(ctypes.CDLL(None).syscall(ARCH_PRCTL, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0)
+
+
+def permitted(features: frozenset[str]) -> frozenset[str]:
+    """Of the features of this machine, those that this process may use.
+
+    >>> sorted(permitted(frozenset({"avx2"})))
+    ['avx2']
+    """
+    return features - TILES if features & TILES and not may_use_tiles() else features
 
 
 def _machine(

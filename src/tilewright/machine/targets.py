@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields, replace
 from importlib import resources
 from typing import Any
 
@@ -18,44 +18,26 @@ from tilewright.machine import isa
 from tilewright.machine.description import CPU, Description, Filling, MemoryLevel, Source, usable_share
 
 SUFFIX = ".toml"
-MACHINE_FIELDS: dict[str, type] = {
-    "architecture": str,
-    "features": list,
-    "cores": int,
-    "frequency_hz": float,
-    "vector_bits": int,
-    "vector_registers": int,
-    "fma_per_cycle": int,
-    "parallel_region_s": float,
-    "fma_latency_cycles": int,
-    "loads_per_cycle": int,
-    "page_bytes": int,
-    "tlb_entries": int,
-    "device": str,
-    "levels": list,
+COUNTS = (
+    *("cores", "vector_bits", "vector_registers", "fma_per_cycle"),
+    *("fma_latency_cycles", "loads_per_cycle", "page_bytes", "tlb_entries"),
+)
+FIGURES: dict[str, type] = {
+    **dict.fromkeys(("architecture", "device"), str),
+    **dict.fromkeys(("frequency_hz", "parallel_region_s"), float),
+    **dict.fromkeys(COUNTS, int),
 }
+"""What a file says as `Description` has it."""
+MACHINE_FIELDS = FIGURES | {"features": list, "levels": list}
 OPTIONAL: dict[str, Any] = {
-    field.name: field.default
-    for field in fields(Description)
-    if field.name in ("fma_latency_cycles", "loads_per_cycle", "page_bytes", "tlb_entries", "device")
+    field.name: field.default for field in fields(Description) if field.name in FIGURES and field.default is not MISSING
 }
 """Of the same, those that a file may leave out."""
-CACHE_FIELDS: dict[str, type] = {
-    "name": str,
-    "size_bytes": int,
-    "line_bytes": int,
-    "associativity": int,
-    "shared_by_cores": int,
-    "bytes_per_cycle": float,
-}
-SOFTWARE_FIELDS = {field: kind for field, kind in CACHE_FIELDS.items() if field != "associativity"}
+LEVEL_FIELDS: dict[str, type] = {"name": str, "line_bytes": int, "shared_by_cores": int}
+MEMORY_FIELDS = LEVEL_FIELDS | {"bandwidth_bytes_per_s": float}
+SOFTWARE_FIELDS = LEVEL_FIELDS | {"size_bytes": int, "bytes_per_cycle": float}
 """Of a level that `filling = "software"` says generated code fills: it has no sets."""
-MEMORY_FIELDS: dict[str, type] = {
-    "name": str,
-    "line_bytes": int,
-    "shared_by_cores": int,
-    "bandwidth_bytes_per_s": float,
-}
+CACHE_FIELDS = SOFTWARE_FIELDS | {"associativity": int}
 
 
 class UnknownTarget(TilewrightError):
@@ -110,18 +92,11 @@ def parse(name: str, text: str) -> Description:
     clock_hz = float(document["frequency_hz"])
     return Description(
         name=name,
-        architecture=document["architecture"],
         features=features,
-        cores=document["cores"],
-        vector_bits=unit.bits,
-        vector_registers=unit.registers,
-        fma_per_cycle=unit.fma_per_cycle,
-        frequency_hz=clock_hz,
         peak_flops_per_s=tuple((dtype, rate * clock_hz) for dtype, rate in isa.flops_per_cycle(features, unit)),
-        parallel_region_s=float(document["parallel_region_s"]),
         levels=_levels(document["levels"], clock_hz, name),
         peak_source=Source.DATASHEET,
-        **{field: document[field] for field in OPTIONAL},
+        **{field: kind(document[field]) for field, kind in FIGURES.items()},
     )
 
 
@@ -144,35 +119,22 @@ def _levels(tables: list[Any], clock_hz: float, name: str) -> tuple[MemoryLevel,
         _refuse(name, "levels is not a list of tables")
     *bounded, memory = tables
     _check(memory, MEMORY_FIELDS, name, "levels.")
-    return (
-        *(_bounded_level(table, clock_hz, name, is_nearest=table is bounded[0]) for table in bounded),
-        MemoryLevel(
-            memory["name"],
-            0,
-            memory["line_bytes"],
-            float(memory["bandwidth_bytes_per_s"]),
-            memory["shared_by_cores"],
-            0,
-            Source.DATASHEET,
-        ),
-    )
+    inner = (_bounded_level(table, clock_hz, name, is_nearest=table is bounded[0]) for table in bounded)
+    return (*inner, _level(memory, float(memory["bandwidth_bytes_per_s"])))
 
 
 def _bounded_level(table: dict[str, Any], clock_hz: float, name: str, *, is_nearest: bool) -> MemoryLevel:
     """A cache, or a memory that software fills."""
     filling = _filling(table.pop("filling", Filling.CACHE.value), name)
     _check(table, SOFTWARE_FIELDS if filling is Filling.SOFTWARE else CACHE_FIELDS, name, "levels.")
-    return MemoryLevel(
-        table["name"],
-        table["size_bytes"],
-        table["line_bytes"],
-        float(table["bytes_per_cycle"]) * clock_hz,
-        table["shared_by_cores"],
-        table.get("associativity", 0),
-        Source.DATASHEET,
-        usable_share=usable_share(filling, is_nearest),
-        filling=filling,
-    )
+    level = _level(table, float(table["bytes_per_cycle"]) * clock_hz)
+    return replace(level, usable_share=usable_share(filling, is_nearest), filling=filling)
+
+
+def _level(table: Mapping[str, Any], bandwidth_bytes_per_s: float) -> MemoryLevel:
+    size_bytes, line_bytes, ways = table.get("size_bytes", 0), table["line_bytes"], table.get("associativity", 0)
+    sharers = table["shared_by_cores"]
+    return MemoryLevel(table["name"], size_bytes, line_bytes, bandwidth_bytes_per_s, sharers, ways, Source.DATASHEET)
 
 
 def _filling(word: Any, name: str) -> Filling:

@@ -16,10 +16,10 @@ from tilewright.plan.types import Plan
 from tilewright.report import units
 
 _MOST_STEPS = (2**31 - 1) // 255**2
-"""Products of bytes less zero points whose sum int32 always holds."""
+"""Steps of int8 accumulation, zero points subtracted, that int32 always holds."""
 _WRAPPING = (
-    f"sums of more than {_MOST_STEPS} products of bytes may wrap in 32 bits, which ONNX lets MatMulInteger and ConvInteger do; "
-    "of operators that scale their sums weights exclude it"
+    f"int8 accumulation over more than {_MOST_STEPS} products may wrap in 32 bits, which ONNX lets MatMulInteger and "
+    "ConvInteger do; of operators that scale their sums weights exclude it"
 )
 
 
@@ -29,7 +29,7 @@ def execution_lines(plan: Plan) -> Iterator[str]:
         names = ", ".join(plan.prefetching_operators)
         yield f"micro tiles of {names} prefetch {', '.join(plan.prefetched_inputs)} for the next block"
     if plan.non_temporal:
-        yield f"{plan.chain.output} is stored past the caches"
+        yield f"stores of {plan.chain.output} are non-temporal"
     for operator in plan.operators:
         yield from (f"{operator.operator}: {text}" for text in _calls(operator.calls))
     yield from _exact(plan)
@@ -98,7 +98,7 @@ def _has_lanes_along_reduction(operator: Operator) -> bool:
 
 
 def _vectors(plan: Plan) -> Iterator[str]:
-    """How vector loops hide the latency of combining, and from which size on they turn what they read."""
+    """How vector loops hide the latency of combining, and from which size on they transpose what they read."""
     vectors = plan.execution.vectors
     loops = [operator for operator in plan.chain.operators if not plan.operator_plan(operator.name).epilogue_of]
     combining = [operator.name for operator in loops if _combines_what_it_reads(operator)]
@@ -107,7 +107,7 @@ def _vectors(plan: Plan) -> Iterator[str]:
         yield f"{', '.join(combining)}: {vectors.accumulators} accumulators take turns where a step only combines"
     if turning:
         least = f"from {vectors.least_turned_columns} columns and {vectors.least_turned_rows} rows on"
-        yield f"{', '.join(turning)}: transposed operands are turned in registers {least}"
+        yield f"{', '.join(turning)}: operands are transposed in registers {least}"
 
 
 def _nests(plan: Plan) -> Iterator[str]:
@@ -151,7 +151,7 @@ def _combination(plan: Plan) -> Iterator[str]:
         execution = plan.execution
         sums_weights = weights_read(plan.chain, plan.chain.operators[-1]) is not None
         block = f"{execution.combined_rows} rows" if sums_weights else f"{execution.combined_points} points"
-        yield f"parts of {plan.schedule.split} are combined in blocks of {block} of {plan.chain.output}"
+        yield f"partial results along {plan.schedule.split} are combined in blocks of {block} of {plan.chain.output}"
 
 
 def _blocks(plan: Plan) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tilewright.graph.types import Extent, planned_extent
 from tilewright.machine.machine import Machine
@@ -15,6 +16,7 @@ from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import between_chains, explain_model, kinds_of
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
 from tilewright.report.reasons import fusion_text, limit_text, note_text, rejected_text, taken_over_text, tuned_text, unfused_text
+from tilewright.report.summary import counted, summary
 
 PAGE_LINES = 60
 MOST_PAGES = 3
@@ -25,13 +27,18 @@ STORED = {Storage.KEEP: "kept", Storage.RECOMPUTE: "recomputed", Storage.LINE_BU
 FEATURES_SHOWN = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "fma", "sve", "asimddp", "asimd", "mma", "vsx")
 
 
-def explain(model_plan: ModelPlan, *, full: bool = False) -> str:
-    """Every chain of the model with its reasons, then every place where two chains were not fused.
+def explain(model_plan: ModelPlan, *, full: bool = False, numpy_nodes: Sequence[str] = ()) -> str:
+    """Three lines (`summary`), every chain of the model with its reasons, then every place where two chains were not fused.
 
-    A model of one chain of a few operators fits on a page of 60 lines of 120 columns: fewer rejected alternatives are shown.
+    `numpy_nodes` are nodes of a model that run beside the plan.
+    Behind the three, a chain of a few operators fits on a page of 60 lines of 120 columns: fewer rejected alternatives are shown.
     A few chains have a page each; of more, equal ones are one entry. `full` has a page of any length for every chain, equal ones
     once, behind their table.
     """
+    return "\n".join([*summary(model_plan, numpy_nodes), _details(model_plan, full)])
+
+
+def _details(model_plan: ModelPlan, full: bool) -> str:
     name, plans, cuts = model_plan.graph.name, model_plan.plans, model_plan.cuts
     room = math.inf if full else PAGE_LINES
     if len(plans) == 1 and not cuts:
@@ -59,7 +66,7 @@ def _page(plan: Plan, name: str, room: float) -> list[str]:
         *section("machine", _machine(plan.machine)),
         *section("chain", _chain(plan)),
         *section("schedule", _schedule(plan)),
-        *section("borders", [line for border in borders(plan) for line in wrapped(border.text())]),
+        *section("padding", [line for border in borders(plan) for line in wrapped(border.text())]),
         *section("decisions", [line for text in execution_lines(plan) for line in wrapped(text)]),
         *section("kernels", _kernels(plan)),
         *section("levels", _levels(plan)),
@@ -105,7 +112,7 @@ def _schedule(plan: Plan) -> list[str]:
     storage = f"{', '.join(stored)}; " if stored else ""
     parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
-    ahead = f"; constants packed ahead {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
+    ahead = f"; prepacked constants {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
     searched = wrapped(thinned) if plan.thinned_axes else []
     masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
@@ -131,7 +138,7 @@ def _stored(plan: Plan, tensor: str) -> str:
 def _kernels(plan: Plan) -> list[str]:
     packs = [leaf for _, leaf in plan.schedule.leaves() if isinstance(leaf, Pack)]
     texts = [(pack, f"packed {layout_text(pack)}") for pack in packs]
-    texts += [(pack, "packed ahead") for pack in plan.schedule.ahead]
+    texts += [(pack, "prepacked") for pack in plan.schedule.ahead]
     unfused = [operator for operator in plan.operators if not operator.epilogue_of]
     return columns([row for operator in unfused for row in (_kernel_row(plan, operator, texts), *_epilogue_row(plan, operator))])
 
@@ -191,11 +198,8 @@ def _price(price: Price, cores: int) -> list[str]:
 
 
 def _remark(term: PriceTerm, price: Price) -> str:
-    if not term.kind.overlaps:
-        return note_text(term.note)
-    overlapping = (candidate for candidate in price.terms if candidate.kind.overlaps and candidate.operator == term.operator)
-    longest = max(overlapping, key=lambda candidate: candidate.seconds)
-    hidden = f"hidden behind {longest.name}" if term is not longest else ""
+    longest = next((one for one in counted(price) if one.kind.overlaps and one.operator == term.operator), term)
+    hidden = f"hidden behind {longest.name}" if term.kind.overlaps and term is not longest else ""
     return "; ".join(part for part in (hidden, note_text(term.note)) if part)
 
 

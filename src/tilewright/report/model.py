@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
 from tilewright.codegen.workspace import arena_bytes
@@ -96,41 +96,42 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
         lines += [*section(f"[{number}]", _details(kind)), ""]
     return [
         *lines,
-        *section("decisions", _decisions(kinds)),
-        *section("algorithms", _algorithms(kinds)),
-        *section("not searched", _taken_over(kinds)),
-        *section("tuned", _tuned(kinds)),
+        *section("decisions", _of_kinds(kinds, _decisions)),
+        *section("algorithms", _of_kinds(kinds, _algorithms)),
+        *section("not searched", _of_kinds(kinds, _taken_over)),
+        *section("tuned", _of_kinds(kinds, _tuned)),
         *section("not fused", _cuts(model_plan.cuts, kinds)),
     ]
 
 
-def _decisions(kinds: tuple[Kind, ...]) -> Iterator[str]:
-    """The execution details of the first chain of each kind."""
+def _of_kinds(kinds: tuple[Kind, ...], texts: Callable[[Plan], Iterable[str]]) -> Iterator[str]:
+    """What is said of the first chain of each kind, behind its number."""
     for number, kind in enumerate(kinds, 1):
-        if found := list(execution_lines(kind.first)):
-            yield from wrapped(f"[{number}] {'; '.join(found)}")
+        for text in texts(kind.first):
+            yield from wrapped(f"[{number}] {text}")
 
 
-def _algorithms(kinds: tuple[Kind, ...]) -> Iterator[str]:
-    """The algorithms that lost in the first chain of each kind."""
-    for number, kind in enumerate(kinds, 1):
-        for entry in kind.first.rejected:
-            if isinstance(entry.alternative, OtherAlgorithm):
-                yield from wrapped(f"[{number}] {rejected_text(entry)}")
+def _decisions(plan: Plan) -> Iterator[str]:
+    """The execution details, as one text."""
+    if found := list(execution_lines(plan)):
+        yield "; ".join(found)
 
 
-def _taken_over(kinds: tuple[Kind, ...]) -> Iterator[str]:
-    """The kinds of chains that have the loops of others."""
-    for number, kind in enumerate(kinds, 1):
-        if kind.first.taken_over is not None:
-            yield from wrapped(f"[{number}] {taken_over_text(kind.first.taken_over)}")
+def _algorithms(plan: Plan) -> Iterator[str]:
+    """The algorithms that lost."""
+    return (rejected_text(entry) for entry in plan.rejected if isinstance(entry.alternative, OtherAlgorithm))
 
 
-def _tuned(kinds: tuple[Kind, ...]) -> Iterator[str]:
-    """The kinds of chains whose plans are those of the tuning database."""
-    for number, kind in enumerate(kinds, 1):
-        if kind.first.tuned is not None:
-            yield from wrapped(f"[{number}] {tuned_text(kind.first.tuned)}")
+def _taken_over(plan: Plan) -> Iterator[str]:
+    """Loops that are those of another chain."""
+    if plan.taken_over is not None:
+        yield taken_over_text(plan.taken_over)
+
+
+def _tuned(plan: Plan) -> Iterator[str]:
+    """A plan of the tuning database."""
+    if plan.tuned is not None:
+        yield tuned_text(plan.tuned)
 
 
 def _table(kinds: tuple[Kind, ...]) -> list[str]:

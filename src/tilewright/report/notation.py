@@ -34,9 +34,9 @@ def body_text(body: Scalar, reads: tuple[Access, ...]) -> str:
 
 
 def access_text(access: Access) -> str:
-    """`q[b,m,k]`; a guarded access says so."""
-    guard = f" where guarded, else {access.guard.otherwise:g}" if access.guard else ""
-    return f"{access.tensor}[{','.join(str(index).replace(' ', '') for index in access.indices)}]{guard}"
+    """`q[b,m,k]`; `padded(x[m+1], 0)` with the value that an access has where its predicate does not hold."""
+    text = f"{access.tensor}[{','.join(str(index).replace(' ', '') for index in access.indices)}]"
+    return f"padded({text}, {access.guard.otherwise:g})" if access.guard else text
 
 
 def schedule_rows(schedule: Schedule, chain: Chain, parallel_axes: tuple[str, ...]) -> list[tuple[str, str]]:
@@ -44,7 +44,7 @@ def schedule_rows(schedule: Schedule, chain: Chain, parallel_axes: tuple[str, ..
     extents = {name: planned_extent(extent) for name, extent in chain.extents.items()}
     cut = {operator: cut_rows_text(rows) for operator, rows in cut_rows(chain, schedule).items()}
     ahead = [
-        (f"pack {packed_tensor(pack, chain)}", f"ahead, for {pack.operator}, {layout_text(pack)}") for pack in schedule.ahead
+        (f"pack {packed_tensor(pack, chain)}", f"prepacked, for {pack.operator}, {layout_text(pack)}") for pack in schedule.ahead
     ]
     rows = [*ahead, *_node_rows(schedule.body, chain, extents, parallel_axes, depth=0)]
     return [(text, "; ".join(filter(None, (remark, cut.get(text.strip(), ""))))) for text, remark in rows]

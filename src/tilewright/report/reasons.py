@@ -53,7 +53,7 @@ BARRIERS = {
     Barrier.SWITCHED_OFF: "fusion is switched off",
     Barrier.GRAPH_OUTPUT: "it is an output of the graph",
     Barrier.ELEMENT_TYPE: "its elements are stored as {dtype}",
-    Barrier.MAPS_ALONE: "maps alone make the integers that {operators} reads, which then gains nothing",
+    Barrier.MAPS_ALONE: "elementwise operators alone make the integers that {operators} reads, which then gains nothing",
     Barrier.EXACT_ARITHMETIC: "{operators} is computed exactly, in {dtype}",
     Barrier.MERGED_DIMENSION: "{operators} writes several axes into one dimension of it",
     Barrier.DATA_POSITIONS: "{operators} reads at positions that data gives",
@@ -73,7 +73,7 @@ def alternative_text(alternative: Alternative) -> str:
         case EveryOperatorAlone():
             return "every operator alone"
         case OnePart(axis):
-            return f"{axis} in one part"
+            return f"{axis} not split"
         case OtherLoops(storage, loops):
             return f"{storage.value}, {_loops_text(loops)}"
         case OtherAlgorithm(algorithm, operator):
@@ -113,16 +113,16 @@ def unfused_text(cut: Cut) -> str:
     """An edge that was not fused, with both prices where they are known, and why.
 
     >>> unfused_text(Cut("y", float("inf"), 1e-6, CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
-    'y: fused none, apart 1.00 us; several operators read it: relu, tanh'
+    'y: fused none, unfused 1.00 us; several operators read it: relu, tanh'
     >>> unfused_text(Cut("y", 2e-6, 1e-6, SeparateFaster(), source="x"))
-    'y: as x: fused 2.00 us, apart 1.00 us; the separate plans are faster'
+    'y: as x: fused 2.00 us, unfused 1.00 us; the separate plans are faster'
     >>> unfused_text(Cut("y", float("inf"), None, CannotFuse(Barrier.GRAPH_OUTPUT)))
     'y: it is an output of the graph'
     """
     source = f"as {cut.source}: " if cut.source else ""
     if cut.unfused_seconds is None:
         return f"{cut.tensor}: {source}{cut_text(cut)}"
-    prices = f"fused {units.seconds(cut.fused_seconds)}, apart {units.seconds(cut.unfused_seconds)}"
+    prices = f"fused {units.seconds(cut.fused_seconds)}, unfused {units.seconds(cut.unfused_seconds)}"
     return f"{cut.tensor}: {source}{prices}; {cut_text(cut)}"
 
 
@@ -179,7 +179,7 @@ def _cut_reason_text(reason: CutReason) -> str:
         case SeparateFaster(is_bound):
             return f"the separate plans are faster{_bound_text(is_bound)}"
         case FewerBlocks(cores, fused_s, separate_s, is_bound):
-            times = f"{_microseconds(fused_s)} on {cores} cores, apart {_microseconds(separate_s)}"
+            times = f"{_microseconds(fused_s)} on {cores} cores, unfused {_microseconds(separate_s)}"
             return f"fused, it has fewer blocks for threads: {times}{_bound_text(is_bound)}"
         case _:
             assert_never(reason)
@@ -197,7 +197,7 @@ def note_text(note: PriceNote | None) -> str:
         case BeyondShare(excess_bytes, level):
             return f"{excess_bytes} bytes beyond the share of {level}"
         case CombinedParts(parts):
-            return f"of {parts} parts, in a second parallel region"
+            return f"of {parts} partial results, in a second parallel region"
         case ParallelBlocks(blocks, cores, imbalance, region_s):
             count = f"{blocks} {'block' if blocks == 1 else 'blocks'}"
             return f"{count}; on {cores} cores {imbalance:.2f} x an even share, {_microseconds(region_s)} more"

@@ -1,8 +1,9 @@
-"""Generated code on disk, under what it was generated from: a later process that asks for the same neither plans nor generates.
+"""What planning and code generation gave, on disk: a later process that asks for the same neither plans nor generates.
 
-An entry is the artifact as JSON (`graph/data_format.py`) behind a line with the SHA-256 of its name and the JSON. Its name is a
-digest of the request and of all that answers it: every file of this package counts with its size and time. Entries are
-accelerators. What is damaged, belongs to another name, or cannot be written is generated again, in silence.
+One store holds both kinds of results: generated code of graphs, and fusion partitions (`plan/whole_model/kept_divisions.py`). An
+entry is a file of the kernel cache, `<key>.planned`: JSON (`graph/data_format.py`) behind which the cache puts its checksum. Its
+key is a digest of the question and of all that decides the result: the machine, and every file of this package with its size and
+time. Entries are accelerators. What is damaged, belongs to another name, or cannot be written is made again.
 
 Reading an entry runs nothing that is in it, whoever wrote it. The C text that it holds is compiled and run afterwards: hence
 the directory must be private.
@@ -18,7 +19,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 from tilewright import package_files, settings
 from tilewright.codegen.artifact import Artifact
@@ -32,13 +32,11 @@ from tilewright.machine.machine import Machine
 from tilewright.package_files import PACKAGE
 from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime.cache import KernelCache, checksum
-from tilewright.runtime.cache_size import touch
-from tilewright.runtime.directories import TUNING_DATABASE, check_private
+from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.directories import TUNING_DATABASE
 from tilewright.runtime.switches import Switch
 
-SUFFIX = ".artifact"
-ANSWER_SUFFIX = ".plan"
+SUFFIX = ".planned"
 
 _ignored = Switch(ContextVar("artifacts_ignored", default=False))
 
@@ -48,6 +46,41 @@ def ignored() -> AbstractContextManager[None]:
     return _ignored.on()
 
 
+@dataclass(frozen=True, slots=True)
+class PlanningStore:
+    """Results of planning for a machine, by the text of their question."""
+
+    cache: KernelCache
+    common: str
+    """What all questions have in common."""
+
+    def key(self, question: str) -> str:
+        """The name of the file of a question, without its suffix."""
+        return hashlib.sha256(f"{question}\0{self.common}".encode()).hexdigest()
+
+    def find(self, question: str) -> bytes | None:
+        """The result; None where it is missing or damaged."""
+        with contextlib.suppress(OSError, CacheError):
+            return self.cache.find(self.key(question) + SUFFIX)
+        return None
+
+    def keep(self, question: str, result: bytes) -> None:
+        """Keep a result, where it can be kept."""
+        with contextlib.suppress(OSError, CacheError):
+            self.cache.keep(self.key(question) + SUFFIX, result)
+
+
+def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> PlanningStore | None:
+    """Results for a machine, with the kernels that a precision allows; None where nothing is remembered.
+
+    That is so while stages are dumped or logged, and with kernels that are not the package's own, which may have changed.
+    """
+    knobs = settings.current()
+    if _ignored.is_on or knobs.log or knobs.dump_dir is not None or registry.is_customised():
+        return None
+    return PlanningStore(kernel_cache.default(), _described(machine) + sources() + "flushing" * precision.flushes)
+
+
 def remembered(
     graph: Graph,
     machine: Machine,
@@ -55,33 +88,28 @@ def remembered(
     generate: Callable[[], Artifact],
     precision: Precision = Precision.FLOAT32,
 ) -> Artifact:
-    """What `generate` makes of a graph for a machine, from the cache directory where it is there; errors pass through.
+    """What `generate` makes of a graph for a machine, from the store where it is there; errors pass through.
 
-    Nothing is remembered while stages are dumped or logged, with kernels that are not the package's own (nothing tells whether
-    they changed), and where what is linked is no C.
+    What links anything but C is not kept.
     """
-    if not _is_used():
+    kept = store(machine, precision)
+    if kept is None:
         return generate()
-    path = settings.current().cache_dir / (request_key(graph, machine, fuse, precision) + SUFFIX)
-    found = _read(path)
+    question = request(graph, machine, fuse, precision)
+    content = kept.find(question)
+    found = None if content is None else decode(content)
     if found is not None and _answers(found, graph):
         return found
     artifact = generate()
     if all(source.kind is SourceKind.C for source in (*artifact.linked, *artifact.kernels)):
-        _write(path, artifact)
+        with contextlib.suppress(data_format.Unreadable):  # no file can hold it
+            kept.keep(question, encode(artifact))
     return artifact
 
 
-def _is_used() -> bool:
-    """Whether entries are read and written."""
-    knobs = settings.current()
-    return not (_ignored.is_on or knobs.log or knobs.dump_dir is not None or registry.is_customised())
-
-
-def request_key(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
-    """The digest of a request."""
-    tuned = _tuned(machine)
-    return _digest(repr(graph), _described(machine), repr(fuse), precision.value, sources(), *([tuned] if tuned else []))
+def request(graph: Graph, machine: Machine, fuse: bool | None, precision: Precision = Precision.FLOAT32) -> str:
+    """The question for the code of a graph."""
+    return "\0".join((repr(graph), repr(fuse), precision.value, _tuned(machine)))
 
 
 def _tuned(machine: Machine) -> str:
@@ -95,42 +123,8 @@ def _tuned(machine: Machine) -> str:
 
 def _described(machine: Machine) -> str:
     """Every field of a machine. Sets of text come in another order in every process, so features are sorted."""
-    described = {name: value for name, value in _fields(machine) if name != "features"}
+    described = {name: getattr(machine, name) for name in Machine.__dataclass_fields__ if name != "features"}
     return repr((described, sorted(machine.features)))
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class KeptAnswers:
-    """Answers to questions of planning for a machine, as files of a cache (see `plan/whole_model/kept_divisions.py`)."""
-
-    cache: KernelCache
-    asked: str
-    """What all questions have in common."""
-
-    def find(self, question: str) -> bytes | None:
-        """The answer to a question; None where it is missing or damaged."""
-        with contextlib.suppress(OSError, CacheError):
-            return self.cache.find(self._name(question))
-        return None
-
-    def keep(self, question: str, answer: bytes) -> None:
-        """Keep an answer, where it can be kept."""
-        with contextlib.suppress(OSError, CacheError):
-            self.cache.keep(self._name(question), answer)
-
-    def _name(self, question: str) -> str:
-        return _digest(question, self.asked) + ANSWER_SUFFIX
-
-
-def answers(machine: Machine, precision: Precision) -> KeptAnswers | None:
-    """What is kept of planning for a machine, with the kernels that a precision allows; None where nothing is remembered."""
-    if not _is_used():
-        return None
-    return KeptAnswers(kernel_cache.default(), _described(machine) + sources() + "flushing" * precision.flushes)
 
 
 @lru_cache(maxsize=1)
@@ -140,19 +134,15 @@ def sources(package: Path = PACKAGE) -> str:
     return hashlib.sha256(repr(files).encode()).hexdigest()
 
 
-def encode(artifact: Artifact, name: str) -> bytes:
-    """The content of the entry of a name; `decode` is its inverse. Raises `Unreadable` for what no file can hold."""
-    content = data_format.encode(artifact, Artifact)
-    return checksum(name, content) + b"\n" + content
+def encode(artifact: Artifact) -> bytes:
+    """The content of an entry; `decode` is its inverse. Raises `Unreadable` for what no file can hold."""
+    return data_format.encode(artifact, Artifact)
 
 
-def decode(content: bytes, name: str) -> Artifact | None:
-    """The artifact of an entry; None where the content does not match its checksum and name, or is none of ours."""
-    found, _, record = content.partition(b"\n")
-    if found != checksum(name, record):
-        return None
+def decode(content: bytes) -> Artifact | None:
+    """The artifact of an entry; None where it is none of ours."""
     try:
-        artifact = data_format.decode(record, Artifact)
+        artifact = data_format.decode(content, Artifact)
         _check_recipe(artifact.recipe)
     except (data_format.Unreadable, InternalError):
         return None
@@ -179,26 +169,3 @@ def _answers(artifact: Artifact, graph: Graph) -> bool:
         and made <= set(artifact.recipe.graph.outputs)
         and origins <= {name for name, _ in graph.constants}
     )
-
-
-def _fields(machine: Machine) -> list[tuple[str, Any]]:
-    return [(name, getattr(machine, name)) for name in Machine.__dataclass_fields__]
-
-
-def _read(path: Path) -> Artifact | None:
-    """What is kept there, if the directory is safe to load code from: text of it will be compiled and run."""
-    try:
-        check_private(path.parent)
-        content = path.read_bytes()
-    except (OSError, CacheError):
-        return None
-    touch(path)
-    return decode(content, path.name)
-
-
-def _write(path: Path, artifact: Artifact) -> None:
-    try:
-        check_private(path.parent)
-        kernel_cache.at(path.parent).write(path.name, encode(artifact, path.name))
-    except (OSError, CacheError, data_format.Unreadable):
-        return

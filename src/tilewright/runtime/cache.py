@@ -65,29 +65,24 @@ class KernelCache:
         `check` sees what was built before it is stored. Errors of `build` and `check` pass through, and nothing is stored then.
         Raises `CacheError` where the directory is unsafe or nothing can be stored anywhere.
         """
-        found = self.library(key)
+        found, name = self.library(key), library_name(key)
         if found is not None:
             return found
         if self._unusable:
-            return self._store(_name(key), build(), check)
+            return self.keep(name, build(), check=check)
         with self._locked(key):
-            found = _verified(self.directory / _name(key))  # another process may have built it meanwhile
-            if found is not None:
-                return found
+            if _content(self.directory / name) is not None:  # another process has built it meanwhile
+                return self.directory / name
             LOGGER.info("building %s", key)
-            return self._store(_name(key), build(), check)
+            return self.keep(name, build(), check=check)
 
     def library(self, key: str) -> Path | None:
         """The path of the library called `key`; None where it is missing or damaged. Raises `CacheError` as `find`."""
-        found = self._found(_name(key))
+        found = self._found(library_name(key))
         if found is None:
             return None
         LOGGER.debug("hit %s", key)
         return found[0]
-
-    def path_of(self, key: str) -> Path:
-        """Where the directory has the library called `key`, if it has it."""
-        return self.directory / _name(key)
 
     def find(self, name: str) -> bytes | None:
         """The content of another file that was kept here; None where it is missing or damaged: then it is deleted, too.
@@ -109,13 +104,21 @@ class KernelCache:
         content = _content(self._fallback() / name)
         return None if content is None else (self._fallback() / name, content)
 
-    def keep(self, name: str, content: bytes, beside: Iterable[Path] = ()) -> None:
-        """Store such a file; those `beside` are not removed for it. Raises `CacheError` where nothing can be stored anywhere."""
-        self._store(name, content, lambda path: None, beside)
+    def keep(
+        self, name: str, content: bytes, beside: Iterable[Path] = (), check: Callable[[Path], None] = lambda path: None
+    ) -> Path:
+        """Store a file that `check` has seen; those `beside` are not removed for it.
 
-    def remove(self, key: str) -> None:
-        """Forget a library that turned out to be of no use; where it is loaded it stays so."""
-        self.drop(_name(key))
+        Raises `CacheError` where nothing can be stored anywhere, and what `check` raises.
+        """
+        content += trailer(name, content)
+        with self._fallback_on_failure(name):
+            if not self._unusable:
+                return self._write(self.directory / name, content, beside, check)
+        try:
+            return self._write(self._fallback() / name, content, beside, check)
+        except OSError as problem:
+            raise self._nowhere(problem) from problem
 
     def drop(self, name: str) -> None:
         """Delete a file that was kept, wherever that was."""
@@ -124,7 +127,7 @@ class KernelCache:
                 (directory / name).unlink(missing_ok=True)
 
     def info(self) -> CacheInfo:
-        """How many libraries and remembered artifacts there are, and their size."""
+        """How many files there are, and their size."""
         files = cache_size.stored(self.directory)
         return CacheInfo(self.directory, len(files), sum(file.size_bytes for file in files))
 
@@ -133,12 +136,8 @@ class KernelCache:
         removed = cache_size.prune(self.directory, settings.current().cache_size_bytes)
         return CacheInfo(self.directory, len(removed), sum(file.size_bytes for file in removed))
 
-    def write(self, name: str, content: bytes, check: Callable[[Path], None] = lambda path: None) -> Path:
-        """Store a file in the directory, which then obeys its limit. Raises `OSError`, and what `check` raises."""
-        return self._write(self.directory, name, content, check)
-
     def clear(self) -> None:
-        """Delete every library, remembered artifact, lock and left-over. Libraries in use stay loaded."""
+        """Delete every library, result of planning, lock and left-over. Libraries in use stay loaded."""
         for pattern in (*(f"*{suffix}" for suffix in cache_size.SUFFIXES), f".*{TEMPORARY_SUFFIX}", "*.lock"):
             for path in self._files(pattern):
                 path.unlink(missing_ok=True)
@@ -146,23 +145,11 @@ class KernelCache:
     def _files(self, pattern: str) -> list[Path]:
         return sorted(self.directory.glob(pattern)) if self.directory.is_dir() else []
 
-    def _store(self, name: str, content: bytes, check: Callable[[Path], None], beside: Iterable[Path] = ()) -> Path:
-        content += trailer(name, content)
-        with self._fallback_on_failure(name):
-            if not self._unusable:
-                return self._write(self.directory, name, content, check, beside)
-        try:
-            return self._write(self._fallback(), name, content, check, beside)
-        except OSError as problem:
-            raise self._nowhere(problem) from problem
-
-    def _write(
-        self, directory: Path, name: str, content: bytes, check: Callable[[Path], None], beside: Iterable[Path] = ()
-    ) -> Path:
-        write_atomically(directory / name, content, check)
-        size = self._sizes.setdefault(directory, SizeLimit(directory))
-        size.count(directory / name, len(content), settings.current().cache_size_bytes, beside)
-        return directory / name
+    def _write(self, path: Path, content: bytes, beside: Iterable[Path], check: Callable[[Path], None]) -> Path:
+        write_atomically(path, content, check)
+        size = self._sizes.setdefault(path.parent, SizeLimit(path.parent))
+        size.count(path, len(content), settings.current().cache_size_bytes, beside)
+        return path
 
     @contextlib.contextmanager
     def _fallback_on_failure(self, key: str) -> Iterator[None]:
@@ -255,13 +242,9 @@ def checksum(name: str, content: bytes) -> bytes:
     return digest.hexdigest().encode()
 
 
-def _name(key: str) -> str:
+def library_name(key: str) -> str:
+    """The name of the file of a library."""
     return f"{key}.so"
-
-
-def _verified(path: Path) -> Path | None:
-    """The path where it holds a whole library; a damaged file is deleted."""
-    return None if _content(path) is None else path
 
 
 def _content(path: Path) -> bytes | None:

@@ -124,9 +124,7 @@ def store_fit(text: str) -> Path:
     knobs = settings.current()
     fingerprint = _this_cpu(knobs).fingerprint
     path = fit_files.path_of(knobs.cache_dir, fingerprint)
-    check_private(path.parent.parent)
-    check_private(path.parent)
-    write_atomically(path, fit_files.of_cpu(text, fingerprint).encode())
+    _write(path, fit_files.of_cpu(text, fingerprint).encode())
     forget()
     return path
 
@@ -154,9 +152,13 @@ def _this_cpu(knobs: settings.Settings) -> Detected:
 
 def store(path: Path, calibration: Calibration) -> None:
     """Write the file whole or not at all. Raises `CacheError` or `OSError` when the directory cannot be used."""
+    _write(path, calibration_store.encode(calibration, path.stem))
+
+
+def _write(path: Path, content: bytes) -> None:
     check_private(path.parent.parent)
     check_private(path.parent)
-    write_atomically(path, calibration_store.encode(calibration, path.stem))
+    write_atomically(path, content)
 
 
 @lru_cache(maxsize=8)

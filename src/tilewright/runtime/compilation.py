@@ -106,10 +106,11 @@ class Compilation:
                 raise
         for command, failure in zip(commands, failures, strict=True):
             if failure is not None:
-                hint = "; ".join(part for part in (failure.hint, _dump(sources)) if part)
-                raise ToolchainError(failure.message, where=shlex.join(command.words), why=failure.why, hint=hint)
+                failure.where = shlex.join(command.words)
+                failure.hint = "; ".join(part for part in (failure.hint, _dump(sources)) if part)
+                raise failure
 
-    def _run(self, command: _Command) -> _Failure | None:
+    def _run(self, command: _Command) -> ToolchainError | None:
         """None when the compiler succeeds: its object is kept then. Zig's own caches go where the temporary files go."""
         environment = {
             **os.environ,
@@ -121,18 +122,18 @@ class Compilation:
         try:
             answer = self.processes.run(command.words, limit_s, environment)
         except OSError as problem:
-            return _Failure("the C compiler failed", str(problem))
+            return ToolchainError("the C compiler failed", why=str(problem))
         except TimeIsUp:
             hint = "set TILEWRIGHT_CC_TIMEOUT to more seconds, or TILEWRIGHT_CC to another compiler"
-            return _Failure("the C compiler was given up", f"it did not finish within {limit_s:g} s", hint)
-        if answer.status == 0:
+            return ToolchainError("the C compiler was given up", why=f"it did not finish within {limit_s:g} s", hint=hint)
+        if answer.returncode == 0:
             for source in command.sources:
                 if self.objects is not None:
                     self.objects.keep(source, command.output.read_bytes())
             return None
-        lines = answer.errors.decode(errors="replace").splitlines()
-        why = "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.status}, nothing on stderr"
-        return _Failure("the C compiler failed", why)
+        lines = answer.stderr.decode(errors="replace").splitlines()
+        why = "\n".join(lines[:ERROR_LINES]) or f"exit status {answer.returncode}, nothing on stderr"
+        return ToolchainError("the C compiler failed", why=why)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,15 +144,6 @@ class _Command:
     output: Path
     sources: tuple[KernelSource, ...] = ()
     characters: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Failure:
-    """What is told of a command that failed."""
-
-    message: str
-    why: str
-    hint: str = ""
 
 
 def _groups(sources: Sequence[KernelSource], cores: int) -> list[list[KernelSource]]:

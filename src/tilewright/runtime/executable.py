@@ -184,13 +184,8 @@ def load(
     `threads` defaults to `TILEWRIGHT_NUM_THREADS`, else the CPUs that this process may use. Raises `ToolchainError` or
     `CacheError`, and `ShapeError` or `DTypeError` for constants that are not those of the signature.
     """
-    path, library = libraries.opened(
-        artifact,
-        None,
-        cache if cache is not None else kernel_cache.default(),
-        _exported(artifact),
-        ctypes.CDLL,
-    )
+    kept = kernel_cache.default() if cache is None else cache
+    path, library = libraries.opened(artifact, None, kept, _exported(artifact), ctypes.CDLL)
     return _executable(artifact, path, library, threads, constants)
 
 
@@ -206,13 +201,8 @@ def _executable(
     pool = thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
     name = artifact.entry_point
     packed = prepare(artifact, library, constants, pool.threads)
-    record = make_record(
-        artifact.signature,
-        libraries.address(library, name),
-        libraries.address(library, f"{name}_workspace_bytes"),
-        pool.address,
-        packed.address,
-    )
+    entry, workspace_bytes = (libraries.address(library, function) for function in (name, f"{name}_workspace_bytes"))
+    record = make_record(artifact.signature, entry, workspace_bytes, pool.address, packed.address)
     slots = (*artifact.signature.inputs, *artifact.signature.outputs)
     viewed = tuple(number for number, slot in enumerate(slots) if needs_view(slot))
     launch = native.library().tw_launch

@@ -41,40 +41,30 @@ BY_FAMILY = MappingProxyType(
     }
 )
 
+_X86_64_NAMES = (
+    *(
+        "pni",
+        "ssse3",
+        "sse4_1",
+        "sse4_2",
+        "popcnt",
+        "abm",
+        "movbe",
+        "bmi1",
+        "bmi2",
+        "f16c",
+        "avx",
+        "avx2",
+        "fma",
+        "gfni",
+        "avx_vnni",
+    ),
+    *("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512ifma", "avx512vbmi", "avx512_vbmi2", "avx512_vnni"),
+    *("avx512_bitalg", "avx512_vpopcntdq", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"),
+)
+_OTHERWISE = {"pni": "sse3", "abm": "lzcnt", "bmi1": "bmi", "sse4_1": "sse4.1", "sse4_2": "sse4.2"}
 X86_64 = MappingProxyType(
-    {
-        "pni": "-msse3",
-        "ssse3": "-mssse3",
-        "sse4_1": "-msse4.1",
-        "sse4_2": "-msse4.2",
-        "popcnt": "-mpopcnt",
-        "abm": "-mlzcnt",
-        "movbe": "-mmovbe",
-        "bmi1": "-mbmi",
-        "bmi2": "-mbmi2",
-        "f16c": "-mf16c",
-        "avx": "-mavx",
-        "avx2": "-mavx2",
-        "fma": "-mfma",
-        "gfni": "-mgfni",
-        "avx_vnni": "-mavxvnni",
-        "avx512f": "-mavx512f",
-        "avx512cd": "-mavx512cd",
-        "avx512bw": "-mavx512bw",
-        "avx512dq": "-mavx512dq",
-        "avx512vl": "-mavx512vl",
-        "avx512ifma": "-mavx512ifma",
-        "avx512vbmi": "-mavx512vbmi",
-        "avx512_vbmi2": "-mavx512vbmi2",
-        "avx512_vnni": "-mavx512vnni",
-        "avx512_bitalg": "-mavx512bitalg",
-        "avx512_vpopcntdq": "-mavx512vpopcntdq",
-        "avx512_bf16": "-mavx512bf16",
-        "avx512_fp16": "-mavx512fp16",
-        "amx_tile": "-mamx-tile",
-        "amx_int8": "-mamx-int8",
-        "amx_bf16": "-mamx-bf16",
-    }
+    {name: f"-m{_OTHERWISE.get(name) or name.replace('_', '-' if name.startswith('amx') else '')}" for name in _X86_64_NAMES}
 )
 """Names of /proc/cpuinfo to flags; features that are not listed change no generated code."""
 

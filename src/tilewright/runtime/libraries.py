@@ -103,7 +103,7 @@ def opened(
         if _is_refused_by_the_directory(problem):
             raise _not_loaded(path, problem) from problem
         LOGGER.warning("%s is built again: %s", path, problem)
-    cache.remove(path.stem)
+    cache.drop(path.name)
     path = _stored(artifact, toolchain, cache, exported)
     try:
         return path, load(path, kind)

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError
 from tilewright.runtime import flags
-from tilewright.runtime.cache import MAGIC, KernelCache
+from tilewright.runtime.cache import MAGIC, KernelCache, library_name
 from tilewright.runtime.cache_size import touch
 from tilewright.runtime.toolchain import Toolchain
 
@@ -82,7 +82,7 @@ class LibraryIndex:
         return path
 
     def _used_ns(self, made: Made) -> int:
-        state = _state(self.cache.path_of(made.key))
+        state = _state(self.cache.directory / library_name(made.key))
         return state[1] if state is not None else 0
 
     def _read(self) -> tuple[Made, ...]:

@@ -11,11 +11,9 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
-from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.machine.machine import Machine
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, native, pool
@@ -32,34 +30,15 @@ EXPORTED = ("read_bytes", "flush_bytes", "run_regions")
 """What the library always has; peaks depend on the machine."""
 
 
-class Measurer(Protocol):
-    """What a calibration needs to have measured; a test may stand in for the machine."""
-
-    def element_types(self) -> tuple[str, ...]:
-        """The element types whose peak can be measured here."""
-        ...
-
-    def peak_flops_per_s(self, dtype: str, seconds: float) -> float:
-        """Multiplies and adds per second of one core, in about `seconds`."""
-        ...
-
-    def bandwidth_bytes_per_s(self, size_bytes: int, uncached: bool, seconds: float) -> float:
-        """Read bandwidth of one core over that many bytes, from memory if `uncached`, in about `seconds`."""
-        ...
-
-    def parallel_region_s(self, threads: int, seconds: float) -> float:
-        """Cost of an empty parallel region, in about `seconds`."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class NativeMeasurer:
-    """Measures with a compiled library."""
+class Measurer:
+    """Measures with a compiled library; a test may put something else in its place."""
 
     library: ctypes.CDLL
     line_bytes: int
 
     def element_types(self) -> tuple[str, ...]:
+        """The element types whose peak can be measured here."""
         known = ("float32", "float64", "float16", "bfloat16", "int8")
         return tuple(dtype for dtype in known if self.has_peak(dtype))
 
@@ -68,6 +47,7 @@ class NativeMeasurer:
         return hasattr(self.library, f"peak_{dtype}")
 
     def peak_flops_per_s(self, dtype: str, seconds: float) -> float:
+        """Multiplies and adds per second of one core, in about `seconds`."""
         run = self.peak_loop(dtype)
         trips = _per_sample(run, 1000)
         flops = run(trips)
@@ -84,6 +64,7 @@ class NativeMeasurer:
         return lambda trips: (int(run(trips, *pointers)), factors, sink)[0]
 
     def bandwidth_bytes_per_s(self, size_bytes: int, uncached: bool, seconds: float) -> float:
+        """Read bandwidth of one core over that many bytes, from memory if `uncached`, in about `seconds`."""
         size_bytes = max(size_bytes // READ_MULTIPLE_BYTES, 1) * READ_MULTIPLE_BYTES
         data = _aligned(size_bytes)
         begin = data.ctypes.data
@@ -94,6 +75,7 @@ class NativeMeasurer:
         return size_bytes * passes / min(_samples(lambda: self._read(begin, size_bytes, passes), seconds))
 
     def parallel_region_s(self, threads: int, seconds: float) -> float:
+        """Cost of an empty parallel region, in about `seconds`."""
         runtime = native.library()
         address = pool.get(threads).address
         runtime.tw_pool_enter(ctypes.c_void_p(address))
@@ -116,21 +98,14 @@ def text() -> str:
     return native.source("calibration.c")
 
 
-def compiled(toolchain: Toolchain | None, machine: Machine) -> NativeMeasurer:
+def compiled(toolchain: Toolchain | None, machine: Machine) -> Measurer:
     """The loops, compiled for the machine's features and cached like a kernel, by whichever compiler where none is given.
 
     Raises `ToolchainError` or `CacheError`.
     """
-    artifact = Artifact(
-        entry_point="read_bytes",
-        text=text(),
-        linked=(),
-        architecture=machine.architecture,
-        features=machine.features,
-        signature=Signature((), (), ()),
-    )
-    _, library = libraries.opened(artifact, toolchain, kernel_cache.default(), EXPORTED, ctypes.CDLL)
-    return NativeMeasurer(library, machine.levels[0].line_bytes)
+    ours = native.artifact("read_bytes", text(), machine.architecture, machine.features)
+    _, library = libraries.opened(ours, toolchain, kernel_cache.default(), EXPORTED, ctypes.CDLL)
+    return Measurer(library, machine.levels[0].line_bytes)
 
 
 def _aligned(size_bytes: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:

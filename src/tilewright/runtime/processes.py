@@ -8,19 +8,8 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from tilewright.machine.cores import usable_cores
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a program left when it ended by itself."""
-
-    status: int
-    output: bytes
-    errors: bytes
-
 
 SLOT_WAIT_S = 10.0
 NICENESS = 5
@@ -51,7 +40,7 @@ class Processes:
         self._lock = threading.Lock()
         self._is_over = False
 
-    def run(self, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> Answer:
+    def run(self, command: Sequence[str], limit_s: float, environment: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
         """Wait for a program. Raises `TimeIsUp`, or `OSError` where it cannot be started."""
         with _slot(), self._started(command, environment) as process:
             try:
@@ -64,7 +53,7 @@ class Processes:
                 raise
             finally:
                 self._running.discard(process)
-            return Answer(process.returncode, output, errors)
+            return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
     def kill(self) -> None:
         """End all that run, and start no more."""

@@ -216,7 +216,7 @@ def _answer(*command: str) -> list[str]:
         answer = Processes().run(command, limit_s, os.environ)
     except (OSError, TimeIsUp):
         return []
-    return answer.output.decode(errors="replace").splitlines() if answer.status == 0 else []
+    return answer.stdout.decode(errors="replace").splitlines() if answer.returncode == 0 else []
 
 
 def _family(command: tuple[str, ...], version: str) -> str:

@@ -13,13 +13,13 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 import tilewright.onnx as ort
-from tilewright.api.onnx import compiled
+from tilewright.api.building import Compiled, Options
+from tilewright.backends import loading
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Array
 from tilewright.graph.constant_values import can_change
 from tilewright.machine import Machine
-from tilewright.precision import Precision
 from tilewright.runtime.constants import held, release_pages
 
 WEIGHTS = np.random.default_rng(0).standard_normal((64, 20), np.float32)
@@ -150,9 +150,9 @@ def test_weights_are_checked_before_a_call_that_meets_nan_packs_them_again(monke
         raise InvalidModel("the file has changed")
 
     graph = tw.jit(lambda x: x @ tw.asarray(WEIGHTS), target="x86-64-v2").lower(tw.spec((4, 64))).graph
-    monkeypatch.setattr(compiled.loading, "load", lambda *_, strict, **__: strict())
+    monkeypatch.setattr(loading, "load", lambda *_, strict, **__: strict())
     with pytest.raises(InvalidModel, match="the file has changed"):
-        compiled.compiled(graph, Machine.named("x86-64-v2"), Precision.FLOAT32, None, 1, refuse)
+        Compiled.of(graph, Options(Machine.named("x86-64-v2"), threads=1), refuse)
 
 
 def test_another_file_in_the_place_of_a_models_is_no_change(tmp_path: Path) -> None:

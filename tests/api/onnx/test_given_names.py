@@ -49,7 +49,7 @@ def test_the_second_of_two_equal_layers_is_explained_in_its_names() -> None:
     renamed = second.replace(SECOND[0], FIRST[0]).replace("layer.1/out", "layer.0/out").replace("w1", "w0").replace("b1", "b0")
     assert "edges and rate" in renamed
     assert "every operator alone: " in renamed
-    assert "layer.0/out: fused none, apart " in text
+    assert "layer.0/out: fused none, unfused " in text
     assert "it is an output of the graph" in text
 
 

@@ -11,6 +11,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.graphs import random
+from tilewright.cli.licences import licences
 from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS, rewrite, rewrites_for
 from tilewright.errors import InternalError
 from tilewright.frontend.tracing.trace import TensorSpec, trace
@@ -21,7 +22,6 @@ from tilewright.graph.scalar_functions import ROUNDED
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.precision import Precision
-from tilewright.report.licences import licences
 
 W, S = random(6, 4, seed=1), random(4, seed=2)
 SLOPES = random(4, seed=3)

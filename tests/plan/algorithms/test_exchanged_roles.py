@@ -85,7 +85,7 @@ def test_few_columns_of_a_large_constant_are_computed_exchanged() -> None:
     text = explain(plan)
     assert "by as written:" in text
     assert "exchanged roles is faster" in text
-    assert "constant packed ahead" in text
+    assert "constant prepacked" in text
 
 
 def test_a_small_constant_is_multiplied_as_written() -> None:

@@ -16,7 +16,8 @@ import pytest
 from tilewright.errors import CacheError, TilewrightError
 from tilewright.machine import Machine
 from tilewright.runtime.tuning.commit import commit
-from tilewright.runtime.tuning.database import VERSION, Measurement, TuningDatabase, Winner, machine_key
+from tilewright.runtime.tuning.database import VERSION, TuningDatabase, Winner, machine_key
+from tilewright.runtime.tuning.measurements import Measurement
 
 ROW = Measurement("here", "p", "0", "uniform", 1.0, 2.0, "[1, 2]", "cc 12", "0.1.0", "run")
 WRITER = """
@@ -163,16 +164,13 @@ def test_a_damaged_file_is_refused(database):
         database.measurements()
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
-def test_exports_are_read_back(database, tmp_path, name):
-    if name.endswith(".parquet"):
-        pytest.importorskip("pyarrow")
+def test_exports_are_read_back(database, tmp_path):
     rows = [ROW, replace(ROW, plan="1", seconds=None), replace(ROW, plan="2", predicted_s=float("inf"), commit="0123abcd")]
     database.add(rows)
-    assert database.export(tmp_path / name) == 3
+    assert database.export(tmp_path / "rows.jsonl") == 3
     other = TuningDatabase(tmp_path / "other.sqlite")
-    assert other.take_in(tmp_path / name, "here") == 3
-    assert other.take_in(tmp_path / name, "here") == 3
+    assert other.take_in(tmp_path / "rows.jsonl", "here") == 3
+    assert other.take_in(tmp_path / "rows.jsonl", "here") == 3
     assert other.measurements() == rows
 
 
@@ -184,52 +182,41 @@ def test_exports_of_older_releases_are_read(database, tmp_path):
     assert database.measurements() == [ROW]
 
 
-def test_parquet_without_its_package_is_named(database, tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(TilewrightError, match="Parquet needs the package pyarrow") as refused:
-        database.export(tmp_path / "rows.parquet")
-    assert "JSON lines" in refused.value.hint
-
-
 @pytest.mark.parametrize(
-    ("name", "content", "why"),
+    ("content", "why"),
     [
-        ("rows.jsonl", b"{", "it is no JSON: Expecting property name"),
-        ("rows.jsonl", b"5", "it is no object with names and values"),
-        ("rows.jsonl", b"{}", "it lacks machine, problem, plan"),
-        ("rows.jsonl", b"\xff\xfe", "it is no text: 'utf-8' codec"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"machine": 1}).encode(), "machine must be text"),
+        (b"{", "it is no JSON: Expecting property name"),
+        (b"5", "it is no object with names and values"),
+        (b"{}", "it lacks machine, problem, plan"),
+        (b"\xff\xfe", "it is no text: 'utf-8' codec"),
+        (json.dumps(asdict(ROW) | {"machine": 1}).encode(), "machine must be text"),
         (
-            "rows.jsonl",
             json.dumps(asdict(ROW) | {"seconds": "1"}).encode(),
             "seconds and predicted_s must be seconds above 0, or null",
         ),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"seconds": 10**400}).encode(), "must be seconds above 0"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"seconds": float("nan")}).encode(), "must be seconds above 0"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"seconds": float("inf")}).encode(), "must be seconds above 0"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"predicted_s": -1}).encode(), "must be seconds above 0"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"source": "\ud800"}).encode(), "source must be text"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"features": "no list"}).encode(), "features must be a list of numbers"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"features": "[1, -2]"}).encode(), "features must be a list of numbers"),
-        ("rows.jsonl", json.dumps(asdict(ROW) | {"colour": "red"}).encode(), "measurements have no colour"),
-        ("rows.parquet", b"no parquet", "Parquet"),
+        (json.dumps(asdict(ROW) | {"seconds": 10**400}).encode(), "must be seconds above 0"),
+        (json.dumps(asdict(ROW) | {"seconds": float("nan")}).encode(), "must be seconds above 0"),
+        (json.dumps(asdict(ROW) | {"seconds": float("inf")}).encode(), "must be seconds above 0"),
+        (json.dumps(asdict(ROW) | {"predicted_s": -1}).encode(), "must be seconds above 0"),
+        (json.dumps(asdict(ROW) | {"source": "\ud800"}).encode(), "source must be text"),
+        (json.dumps(asdict(ROW) | {"features": "no list"}).encode(), "features must be a list of numbers"),
+        (json.dumps(asdict(ROW) | {"features": "[1, -2]"}).encode(), "features must be a list of numbers"),
+        (json.dumps(asdict(ROW) | {"colour": "red"}).encode(), "measurements have no colour"),
     ],
 )
-def test_other_files_are_no_measurements(database, tmp_path, name, content, why):
-    if name.endswith(".parquet"):
-        pytest.importorskip("pyarrow")
-    (tmp_path / name).write_bytes(content)
+def test_other_files_are_no_measurements(database, tmp_path, content, why):
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(content)
     with pytest.raises(CacheError, match="this is no measurement") as refused:
-        database.take_in(tmp_path / name)
-    assert refused.value.where.startswith(str(tmp_path / name))
+        database.take_in(path)
+    assert refused.value.where.startswith(str(path))
     assert why in refused.value.why
     assert "tilewright tune --export" in refused.value.hint
     assert database.measurements() == []
 
 
-@pytest.mark.parametrize("name", ["rows.jsonl", "rows.parquet"])
-def test_where_nothing_can_be_written_is_told(database, tmp_path, name):
-    path = tmp_path / "nowhere" / name
+def test_where_nothing_can_be_written_is_told(database, tmp_path):
+    path = tmp_path / "nowhere" / "rows.jsonl"
     with pytest.raises(TilewrightError, match="measurements cannot be written") as refused:
         database.export(path)
     assert (refused.value.where, refused.value.why) == (str(path), "No such file or directory")

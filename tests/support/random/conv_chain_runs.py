@@ -50,7 +50,7 @@ def _on(threads: int) -> ort.SessionOptions:
 
 def on_one_and_two_threads(lowered: Lowered) -> tuple[Lowered, Lowered]:
     """What is planned once for one thread, and the same for two."""
-    on_two = replace(lowered, threads=2)
+    on_two = replace(lowered, options=replace(lowered.options, threads=2))
     on_two.__dict__["model_plan"] = lowered.model_plan
     return lowered, on_two
 

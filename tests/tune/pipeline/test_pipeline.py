@@ -93,14 +93,14 @@ def test_a_winner_is_used_and_explained_and_forgotten(database, monkeypatch):
 
 def test_without_the_database_everything_is_as_before(database, monkeypatch):
     lowered = tw.jit(CASE.function).lower(*SHAPES)
-    key = artifacts.request_key(lowered.graph, lowered.machine, None)
+    key = artifacts.request(lowered.graph, lowered.machine, None)
     before, plan = tw.jit(CASE.function)(*CASE.inputs), plan_of_case()
     judged(monkeypatch, 0.5)
     tune(CASE, database, Request(trials=4))
-    assert artifacts.request_key(lowered.graph, lowered.machine, None) != key
+    assert artifacts.request(lowered.graph, lowered.machine, None) != key
     assert plan_of_case() != plan
     database.path.unlink()
-    assert artifacts.request_key(lowered.graph, lowered.machine, None) == key
+    assert artifacts.request(lowered.graph, lowered.machine, None) == key
     assert plan_of_case() == plan
     assert np.array_equal(tw.jit(CASE.function)(*CASE.inputs), before)
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from difflib import get_close_matches
 from enum import IntEnum
 from operator import index
-from types import MappingProxyType
 from typing import Any, ClassVar
 from warnings import warn
 
@@ -56,10 +55,12 @@ class _Options:
 
     _defaults: ClassVar[Mapping[str, Any]]
 
+    def __init_subclass__(cls) -> None:
+        """What a class declares are its fields, and their values the defaults."""
+        cls._defaults = {name: getattr(cls, name) for name in cls.__annotations__}
+
     def __init__(self) -> None:
         self._entries: dict[str, str] = {}
-        for name, value in self._defaults.items():
-            setattr(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Set a field. Raises `UnknownOption` (an AttributeError) and `ArgumentTypeError` (a TypeError)."""
@@ -96,42 +97,22 @@ class SessionOptions(_Options):
     There are no other fields: one that is misspelt raises `UnknownOption`, which is an AttributeError.
     """
 
-    intra_op_num_threads: int
-    inter_op_num_threads: int
-    graph_optimization_level: GraphOptimizationLevel
-    execution_mode: ExecutionMode
-    execution_order: ExecutionOrder
-    enable_profiling: bool
-    enable_mem_pattern: bool
-    enable_mem_reuse: bool
-    enable_cpu_mem_arena: bool
-    log_severity_level: int
-    log_verbosity_level: int
-    logid: str
-    optimized_model_filepath: str
-    profile_file_prefix: str
-    use_deterministic_compute: bool
-    use_per_session_threads: bool
-    _defaults = MappingProxyType(
-        {
-            "intra_op_num_threads": 0,
-            "inter_op_num_threads": 0,
-            "graph_optimization_level": GraphOptimizationLevel.ORT_ENABLE_ALL,
-            "execution_mode": ExecutionMode.ORT_SEQUENTIAL,
-            "execution_order": ExecutionOrder.DEFAULT,
-            "enable_profiling": False,
-            "enable_mem_pattern": True,
-            "enable_mem_reuse": True,
-            "enable_cpu_mem_arena": True,
-            "log_severity_level": -1,
-            "log_verbosity_level": 0,
-            "logid": "",
-            "optimized_model_filepath": "",
-            "profile_file_prefix": "tilewright_profile_",
-            "use_deterministic_compute": True,
-            "use_per_session_threads": True,
-        }
-    )
+    intra_op_num_threads: int = 0
+    inter_op_num_threads: int = 0
+    graph_optimization_level: GraphOptimizationLevel = GraphOptimizationLevel.ORT_ENABLE_ALL
+    execution_mode: ExecutionMode = ExecutionMode.ORT_SEQUENTIAL
+    execution_order: ExecutionOrder = ExecutionOrder.DEFAULT
+    enable_profiling: bool = False
+    enable_mem_pattern: bool = True
+    enable_mem_reuse: bool = True
+    enable_cpu_mem_arena: bool = True
+    log_severity_level: int = -1
+    log_verbosity_level: int = 0
+    logid: str = ""
+    optimized_model_filepath: str = ""
+    profile_file_prefix: str = "tilewright_profile_"
+    use_deterministic_compute: bool = True
+    use_per_session_threads: bool = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -192,20 +173,11 @@ def _checked_extent(name: str, value: Any) -> int:
 class RunOptions(_Options):
     """The options of a run: `terminate` is respected, others are kept. There are no other fields, as in `SessionOptions`."""
 
-    log_severity_level: int
-    log_verbosity_level: int
-    logid: str
-    terminate: bool
-    only_execute_path_to_fetches: bool
-    _defaults = MappingProxyType(
-        {
-            "log_severity_level": -1,
-            "log_verbosity_level": 0,
-            "logid": "",
-            "terminate": False,
-            "only_execute_path_to_fetches": False,
-        }
-    )
+    log_severity_level: int = -1
+    log_verbosity_level: int = 0
+    logid: str = ""
+    terminate: bool = False
+    only_execute_path_to_fetches: bool = False
 
     def add_run_config_entry(self, key: str, value: str) -> None:
         """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""

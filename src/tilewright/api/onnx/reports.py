@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.api.building import Compiled
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext, Step
 from tilewright.api.onnx.values import Values
-from tilewright.errors import InternalError, ShapeError
+from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
 from tilewright.frontend.onnx.stage_types import Stage
 from tilewright.graph.types import Graph
@@ -42,13 +43,11 @@ class StepClock:
 
     times: list[ChainTime] = field(default_factory=list)
 
-    def graph(self, step: Step, values: Values, inputs: Sequence[Array]) -> list[Array]:
+    def graph(self, step: Step, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
         """Run the graph of a step with the library's clocks, and look up what was planned for it: anew at the first time."""
-        if step.compiled is None:
-            raise InternalError("a step without a graph has nothing to measure")
-        outputs, measured = step.compiled.profile(inputs)
+        outputs, measured = compiled.profile(inputs)
         if not step.plans:
-            step.plans = step.remaining.context.planned(step.remaining.graph_of(step, values)).plans
+            step.plans = step.remaining.context.options.planned(step.remaining.graph_of(step, values)).plans
         self.times += chain_times(measured, _plans_of_call(step, values))
         return outputs
 
@@ -74,7 +73,7 @@ def explained(remaining: RemainingSubgraph, values: Values, *, full: bool) -> st
 def planned_stages(remaining: RemainingSubgraph, values: Values) -> list[ModelPlan]:
     """The plan of the first stage for these values, if it has a graph."""
     stage = remaining.first_stage(values)
-    return [] if stage.graph is None else [remaining.context.planned(stage.graph)]
+    return [] if stage.graph is None else [remaining.context.options.planned(stage.graph)]
 
 
 def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
@@ -90,11 +89,12 @@ def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
 
 
 def _explained(stage: Stage, model_plan: ModelPlan, full: bool) -> str:
-    return explain.explain(with_given_names(model_plan, stage.operator_names, stage.tensor_names), full=full)
+    named = with_given_names(model_plan, stage.operator_names, stage.tensor_names)
+    return explain.explain(named, full=full, numpy_nodes=[node.label for node in stage.as_numpy])
 
 
 def _stage_lines(stage: Stage, context: SessionContext, graph: Graph | None, full: bool) -> list[str]:
-    lines = [_explained(stage, context.planned(graph), full)] if graph is not None else ["nothing is compiled"]
+    lines = [_explained(stage, context.options.planned(graph), full)] if graph is not None else ["nothing is compiled"]
     if stage.as_numpy:
         lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
     if stage.rest:

@@ -13,6 +13,7 @@ import numpy as np
 
 from tilewright.api import dynamo, logs
 from tilewright.api.ahead import prepare_all
+from tilewright.api.building import checked_fusion
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
@@ -25,10 +26,9 @@ from tilewright.api.tracebacks import shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
-from tilewright.fusion import checked_fusion
 from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
-from tilewright.precision import Precision, checked
+from tilewright.precision import checked
 
 if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
@@ -95,40 +95,31 @@ class InferenceSession:
             check_keywords(options)
             check_providers(providers)
             freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
-            self._load(path_or_bytes, sess_options, target, freedom, fusion, prepare=prepare, mapped=mapped)
+            logs.configure()
+            self._options = checked_options(sess_options)
+            self._model = load(path_or_bytes)
+            self._declare()
+            machine = Machine.named(target) if isinstance(target, str) else target
+            threads, check = self._options.threads(), self._model.check_files
+            self._context = SessionContext(threads, machine, freedom, fusion, check_files=check, mapped=mapped)
+            self._subgraphs: dict[Any, RemainingSubgraph] = {}
+            self._lock = threading.Lock()
+            self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
+            if not (prepare and self._prepare()) and not mapped:
+                self._model, self._subgraphs = held_model(self._model), {}
         except Exception as problem:
             of_loading(problem)
             shorten(problem)
             raise
 
-    def _load(
-        self,
-        path_or_bytes: Any,
-        sess_options: SessionOptions | None,
-        target: str | Machine | None,
-        precision: Precision,
-        fuse: bool | None,
-        *,
-        prepare: bool,
-        mapped: bool,
-    ) -> None:
-        logs.configure()
-        self._options = checked_options(sess_options)
-        self._model = load(path_or_bytes)
+    def _declare(self) -> None:
+        """Inputs and outputs, by the model and what the options override."""
         body, overridden = self._model.body, self._options.overridden
         self._optional = tuple(overridden(value) for value in body.inputs if value.unique in body.constants)
         self._inputs = tuple(overridden(value) for value in body.inputs if value.unique not in body.constants)
         self._outputs = {value.name: overridden(value) for value in body.outputs}
         self._all_outputs = [value.unique for value in body.outputs]
         self._feeds = Feeds(self._inputs, self._optional)
-        machine = Machine.named(target) if isinstance(target, str) else target
-        check = self._model.check_files
-        self._context = SessionContext(self._options.threads(), machine, precision, fuse, check_files=check, mapped=mapped)
-        self._subgraphs: dict[Any, RemainingSubgraph] = {}
-        self._lock = threading.Lock()
-        self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
-        if not (prepare and self._prepare()) and not mapped:
-            self._model, self._subgraphs = held_model(self._model), {}
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable(
@@ -296,12 +287,9 @@ class InferenceSession:
         questions that divide them: then all libraries of the ranges are made. Results do not depend on what was prepared.
         Raises `ShapeError` for a shape that is missing, and what calls of these shapes would raise.
         """
-        from tilewright.api.onnx import reports
 
         def make(extents: Mapping[str, int]) -> object:
-            known = reports.checked_shapes(self._inputs, {**shapes, **extents}, "prepare")
-            values = {value.unique: _zeros(value, known[value.unique], "prepare") for value in self._inputs}
-            return self._remaining(frozenset()).prepare(values)
+            return self._remaining(frozenset()).prepare(self._stand_ins({**shapes, **extents}, "prepare"))
 
         prepare_all({name: given for name, given in shapes.items() if isinstance(given, range)}, make)
 
@@ -317,9 +305,7 @@ class InferenceSession:
         ran = [subgraph for subgraph in [*self._subgraphs.values()] if subgraph.samples()]
         if ran and not shapes and not reports.has_fixed_shapes(self._inputs):
             return "\n\n".join(reports.explained_runs(subgraph, full=full) for subgraph in ran)
-        known = reports.checked_shapes(self._inputs, shapes)
-        values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
-        return reports.explained(self._remaining(frozenset()), values, full=full)
+        return reports.explained(self._remaining(frozenset()), self._stand_ins(shapes), full=full)
 
     def model_plans(self, **shapes: Any) -> list[ModelPlan]:
         """How the graph of the model is planned for these shapes, as `explain` tells it; empty where nothing is compiled.
@@ -328,9 +314,7 @@ class InferenceSession:
         """
         from tilewright.api.onnx import reports
 
-        known = reports.checked_shapes(self._inputs, shapes)
-        values = {declared.unique: _zeros(declared, known[declared.unique]) for declared in self._inputs}
-        return reports.planned_stages(self._remaining(frozenset()), values)
+        return reports.planned_stages(self._remaining(frozenset()), self._stand_ins(shapes))
 
     def profile(self, input_feed: Mapping[str, Any]) -> Profile:
         """Run once with a clock: for every chain its time, what was predicted, its floor, its share of the peak and its bytes."""
@@ -351,6 +335,13 @@ class InferenceSession:
     def compilation_count(self) -> int:
         """How many graphs were compiled so far: one for a model of fixed shapes, one for all values of its dynamic dimensions."""
         return self._context.compilations
+
+    def _stand_ins(self, shapes: dict[str, Any], where: str = "explain") -> dict[str, Any]:
+        """Arrays of zeros that take no memory, by unique name. Raises `ShapeError` for a shape that is missing."""
+        from tilewright.api.onnx import reports
+
+        known = reports.checked_shapes(self._inputs, shapes, where)
+        return {declared.unique: _zeros(declared, known[declared.unique], where) for declared in self._inputs}
 
     def _remaining_for(self, values: Mapping[str, Any]) -> RemainingSubgraph:
         """What runs on the values of a call."""
@@ -404,7 +395,7 @@ def _stand_in(declared: Declared) -> Any:
     return np.broadcast_to(np.zeros((), declared.dtype), extents)
 
 
-def _zeros(declared: Declared, shape: tuple[int, ...], where: str = "explain") -> Any:
+def _zeros(declared: Declared, shape: tuple[int, ...], where: str) -> Any:
     if declared.kind != "tensor" or declared.dtype is None:
         raise TilewrightError(f"the input {declared.name!r} is no tensor", where=where)
     return np.broadcast_to(np.zeros((), declared.dtype), shape)

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from tilewright.api.building import Compiled, Options
 from tilewright.api.lengths import FIXED, Extents
-from tilewright.api.onnx.compiled import Compiled, compiled, planned
 from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.recent import Recent
@@ -40,7 +40,7 @@ from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
-from tilewright.plan.types import ModelPlan, Plan
+from tilewright.plan.types import Plan
 from tilewright.precision import Precision
 from tilewright.progress import preparing
 from tilewright.runtime import calibration
@@ -80,19 +80,12 @@ class SessionContext:
         with self._lock:
             self.compilations += 1
 
-    def chosen_machine(self) -> Machine:
-        """The one to plan for: this one, if none was named."""
+    @property
+    def options(self) -> Options:
+        """How graphs of the session are planned and run: for this machine, if none was named."""
         if self.machine is None:
             self.machine = calibration.ensure()
-        return self.machine
-
-    def planned(self, graph: Graph) -> ModelPlan:
-        """How a graph of the session will run."""
-        return planned(graph, self.chosen_machine(), self.precision, self.fuse)
-
-    def compiled(self, graph: Graph, check_files: Callable[[], None]) -> Compiled:
-        """A graph of the session, to be run; `check_files` is asked before its constants are looked at again."""
-        return compiled(graph, self.chosen_machine(), self.precision, self.fuse, self.threads, check_files)
+        return Options(self.machine, self.fuse, self.precision, self.threads)
 
     def report_numpy(self, node: Node, reason: TilewrightError | None) -> None:
         """Warn, once for each operator, that it runs as NumPy."""
@@ -295,8 +288,8 @@ class _Maker:
 class Clock(Protocol):
     """Who measures a call."""
 
-    def graph(self, step: Step, values: Values, inputs: Sequence[Array]) -> list[Array]:
-        """Run the graph of a step."""
+    def graph(self, step: Step, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
+        """Run the graph of a step, for the values of a call and the arrays that it reads."""
 
     def node(self, node: Node, seconds: float) -> None:
         """A node ran as NumPy."""
@@ -316,7 +309,7 @@ class Step:
         """Dimensions of the last call with a profile, and the plans at its extents."""
         if stage.graph is not None:
             try:
-                self.compiled = context.compiled(stage.graph, remaining.check_files)
+                self.compiled = Compiled.of(stage.graph, context.options, remaining.check_files)
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
             context.count_compilation()
@@ -350,7 +343,7 @@ class Step:
             inputs = self._inputs(values)
             places = [targets.get(name) for name in self.stage.outputs] if targets and self._is_alone() else ()
             try:
-                results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, values, inputs)
+                results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, self.compiled, values, inputs)
             except PositionError as problem:
                 raise self.stage.placed(problem) from None
             values.update(zip(self.stage.outputs, results, strict=True))

@@ -6,6 +6,7 @@ import ctypes
 import platform
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from tilewright import package_files
 from tilewright.codegen.artifact import Artifact, Signature
@@ -24,63 +25,40 @@ PYTHON_FUNCTIONS = (
     "PyErr_Clear",
 )
 """In the order of `struct python` in launcher.c."""
-EXPORTED = (
-    "tw_launcher_init",
-    "tw_launch",
-    "tw_launch_with_care",
-    "tw_launch_repeatedly",
-    "tw_launch_timed",
-    "tw_pool_create",
-    "tw_pool_stats",
-    "tw_pool_stop",
-    "tw_pool_trim",
-    "tw_pool_destroy",
-    "tw_pool_reset_peak",
-)
-"""What Python calls."""
+_LONGS = ctypes.POINTER(ctypes.c_long)
+_FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
+    "tw_launch": ((ctypes.c_void_p, ctypes.py_object), ctypes.c_long),
+    "tw_launch_with_care": ((ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p), ctypes.c_long),
+    "tw_launch_repeatedly": ((ctypes.c_void_p, ctypes.py_object, ctypes.c_long), ctypes.c_long),
+    "tw_launch_timed": ((ctypes.c_void_p, ctypes.py_object, _LONGS), ctypes.c_long),
+    "tw_pool_create": ((ctypes.c_long,), ctypes.c_void_p),
+    "tw_pool_stats": ((ctypes.c_void_p, _LONGS, _LONGS), None),
+    **{f"tw_pool_{name}": ((ctypes.c_void_p,), None) for name in ("stop", "trim", "destroy", "reset_peak")},
+}
+"""What Python calls: types of arguments and of the result."""
+EXPORTED = ("tw_launcher_init", *_FUNCTIONS)
 
 
 @lru_cache(maxsize=1)
 def library() -> ctypes.PyDLL:
     """The loaded library, which holds the GIL while it is called. Raises `ToolchainError` or `CacheError`."""
-    _, loaded = libraries.opened(_artifact(), None, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
+    launcher = KernelSource(SourceKind.C, source("launcher.c"))
+    ours = artifact("tw_launch", source("pool.c"), platform.machine(), frozenset(), launcher)
+    _, loaded = libraries.opened(ours, None, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in PYTHON_FUNCTIONS]
     loaded.tw_launcher_init((ctypes.c_void_p * len(functions))(*functions))
-    _declare(loaded)
+    for name, (arguments, result) in _FUNCTIONS.items():
+        function = getattr(loaded, name)
+        function.argtypes, function.restype = arguments, result
     return loaded
 
 
-def _artifact() -> Artifact:
-    return Artifact(
-        entry_point="tw_launch",
-        text=source("pool.c"),
-        linked=(KernelSource(SourceKind.C, source("launcher.c")),),
-        architecture=platform.machine(),
-        features=frozenset(),
-        signature=Signature((), (), ()),
-    )
+def artifact(entry_point: str, text: str, architecture: str, features: frozenset[str], *linked: KernelSource) -> Artifact:
+    """C text of ours, which no plan is behind."""
+    return Artifact(entry_point, text, linked, architecture, features, Signature((), (), ()))
 
 
 def source(name: str) -> str:
     """The text of a C file with our header in the place of its include line: the compiler sees one file at a time."""
     header = package_files.read_text(DIRECTORY / "pool.h")
     return package_files.read_text(DIRECTORY / name).replace('#include "pool.h"\n', header)
-
-
-def _declare(loaded: ctypes.PyDLL) -> None:
-    long_pointer = ctypes.POINTER(ctypes.c_long)
-    loaded.tw_launch.argtypes = (ctypes.c_void_p, ctypes.py_object)
-    loaded.tw_launch.restype = ctypes.c_long
-    loaded.tw_launch_with_care.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-    loaded.tw_launch_with_care.restype = ctypes.c_long
-    loaded.tw_launch_repeatedly.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_long)
-    loaded.tw_launch_repeatedly.restype = ctypes.c_long
-    loaded.tw_launch_timed.argtypes = (ctypes.c_void_p, ctypes.py_object, long_pointer)
-    loaded.tw_launch_timed.restype = ctypes.c_long
-    loaded.tw_pool_create.argtypes = (ctypes.c_long,)
-    loaded.tw_pool_create.restype = ctypes.c_void_p
-    loaded.tw_pool_stats.argtypes = (ctypes.c_void_p, long_pointer, long_pointer)
-    for name in ("tw_pool_stats", "tw_pool_stop", "tw_pool_trim", "tw_pool_destroy", "tw_pool_reset_peak"):
-        getattr(loaded, name).restype = None
-    for name in ("tw_pool_stop", "tw_pool_trim", "tw_pool_destroy", "tw_pool_reset_peak"):
-        getattr(loaded, name).argtypes = (ctypes.c_void_p,)

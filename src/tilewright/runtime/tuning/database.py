@@ -8,18 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
-import math
 import sqlite3
 from collections.abc import Iterable, Iterator
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import CacheError
 from tilewright.machine.machine import Machine
 from tilewright.runtime.directories import TUNING_DATABASE, check_private
-from tilewright.runtime.tuning import row_files
+from tilewright.runtime.tuning import measurements
+from tilewright.runtime.tuning.measurements import Measurement
 
 WAIT_S = 60.0
 """For other writers."""
@@ -34,35 +33,8 @@ CREATE TABLE winners (
 """
 MIGRATIONS = {1: """ALTER TABLE measurements ADD COLUMN "commit" TEXT NOT NULL DEFAULT '';"""}
 """What a file of an older version lacks; it gets that with the first change, and is read as it is before."""
-TEXTS = ("machine", "problem", "plan", "source", "features", "compiler", "release", "run", "commit")
 ADDED = ("commit",)
 """Columns that version 1 has not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Measurement:
-    """One plan, measured."""
-
-    machine: str
-    """See `machine_key`."""
-    problem: str
-    """See `plan.tuned.problem_key`."""
-    plan: str
-    """A digest of the plan's decisions."""
-    source: str
-    """Where the plan comes from: "choice", "uniform", "evolution"."""
-    seconds: float | None
-    """Of a call; None where the result was wrong."""
-    predicted_s: float
-    features: str
-    """Working sets, as JSON."""
-    compiler: str
-    release: str
-    """Version of this package, with a digest of its files: a commit says less where files were changed."""
-    run: str
-    """Of which run of tuning it is: a run writes each plan once."""
-    commit: str = ""
-    """Of the package that compiled the plan, or its release (`runtime.tuning.commit`); empty in rows of older releases."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,12 +99,9 @@ class TuningDatabase:
             return dict(connection.execute("SELECT problem, choice FROM winners WHERE machine = ? ORDER BY problem", (machine,)))
 
     def export(self, path: Path) -> int:
-        """Write all measurements, as Parquet where the name ends with .parquet, else as JSON lines; how many.
-
-        Raises `TilewrightError` where Parquet is asked for without pyarrow.
-        """
-        found = [asdict(one) for one in self.measurements()]
-        row_files.write(path, found, list(Measurement.__dataclass_fields__))
+        """Write all measurements as JSON lines; how many. Raises `TilewrightError` where the file cannot be written."""
+        found = self.measurements()
+        measurements.write(path, found)
         return len(found)
 
     def take_in(self, path: Path, machine: str | None = None) -> int:
@@ -141,14 +110,14 @@ class TuningDatabase:
 
         Those of other machines are never used for this one: rankers and plans ask for a machine's rows.
         """
-        found = [_measurement(row, place) for place, row in row_files.read(path)]
+        found = measurements.read(path)
         foreign = sorted({one.machine for one in found} - {machine})
         if machine is not None and foreign:
             raise CacheError(
                 "these measurements are of another machine",
                 where=str(path),
                 why=f"they name {', '.join(foreign)}; this machine is {machine}",
-                hint="times of another machine say nothing here; --foreign keeps them apart, for export and study",
+                hint="times of another machine say nothing here; --foreign keeps them separate, for export and study",
             )
         self.add(found)
         return len(found)
@@ -201,62 +170,6 @@ class TuningDatabase:
 def _version(connection: sqlite3.Connection) -> int:
     (found,) = connection.execute("PRAGMA user_version").fetchone()
     return int(found)
-
-
-def _measurement(row: object, place: str) -> Measurement:
-    """A row of an export. Raises `CacheError` where it is none."""
-    why = _unlike_a_measurement(row)
-    if why:
-        raise row_files.no_row(place, why)
-    return Measurement(**row)  # type: ignore[arg-type]
-
-
-def _unlike_a_measurement(row: object) -> str:
-    """Why a row is none, "" where it is one."""
-    if not isinstance(row, dict):
-        return "it is no object with names and values"
-    columns = {one.name: one.default for one in fields(Measurement)}
-    lacking = [name for name, default in columns.items() if default is MISSING and name not in row]
-    if lacking:
-        return f"it lacks {', '.join(lacking)}"
-    if unknown := sorted(row.keys() - columns.keys()):
-        return f"measurements have no {', '.join(unknown)}"
-    if others := [name for name in TEXTS if not _is_text(row.get(name, ""))]:
-        return f"{', '.join(others)} must be text"
-    if not _is_time(row["seconds"]) or not _is_time(row["predicted_s"], may_be_infinite=True):
-        return f"{' and '.join(row_files.NUMBERS)} must be seconds above 0, or null"
-    return "" if _are_features(row["features"]) else "features must be a list of numbers, as text"
-
-
-def _is_text(value: object) -> bool:
-    """Whether SQLite can store it as text."""
-    try:
-        return isinstance(value, str) and bool(value.encode() or True)
-    except UnicodeEncodeError:
-        return False
-
-
-def _is_time(value: object, *, may_be_infinite: bool = False) -> bool:
-    """Whether it is a number of seconds or None. The price of a schedule that the planner refuses is infinite."""
-    seconds = _number(value)
-    return value is None or (seconds > 0 and (may_be_infinite or seconds < math.inf))
-
-
-def _are_features(text: str) -> bool:
-    """Whether it is a list of sizes in JSON; empty text stands for none."""
-    try:
-        found = json.loads(text or "[]")
-    except ValueError:
-        return False
-    return isinstance(found, list) and all(0 <= _number(size) < math.inf for size in found)
-
-
-def _number(value: object) -> float:
-    """As a float; NaN where it is none, or too large for one."""
-    try:
-        return float(value) if isinstance(value, float | int) and not isinstance(value, bool) else math.nan
-    except OverflowError:
-        return math.nan
 
 
 def default() -> TuningDatabase:

@@ -9,7 +9,8 @@ from pathlib import Path
 from tilewright import __version__
 from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
-from tilewright.runtime.tuning.database import Measurement, TuningDatabase, machine_key
+from tilewright.runtime.tuning.database import TuningDatabase, machine_key
+from tilewright.runtime.tuning.measurements import Measurement
 from tilewright.tune.rankers import saved
 from tilewright.tune.rankers.ranker import Ranker, Variant
 from tilewright.tune.rankers.simple import AtRandom, ByPrice

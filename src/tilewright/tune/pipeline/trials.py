@@ -13,7 +13,8 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import problem_key
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
-from tilewright.runtime.tuning.database import Measurement, TuningDatabase, machine_key
+from tilewright.runtime.tuning.database import TuningDatabase, machine_key
+from tilewright.runtime.tuning.measurements import Measurement
 from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.variants import Trial

@@ -20,7 +20,7 @@ from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from
-from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.results import new_result
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import pairs
@@ -161,7 +161,7 @@ def peak_flops_per_s() -> float:
 
 
 @cache
-def _measurer() -> NativeMeasurer:
+def _measurer() -> Measurer:
     return measurement.compiled(None, calibration.ensure())
 
 

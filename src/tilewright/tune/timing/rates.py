@@ -9,7 +9,7 @@ from typing import Protocol
 
 from tilewright.machine.machine import Machine
 from tilewright.runtime.calibration import working_sets
-from tilewright.runtime.measurement import NativeMeasurer
+from tilewright.runtime.measurement import Measurer
 
 PEAK_TRIPS = 20_000
 """Some 60 us: long enough to be timed from Python."""
@@ -38,7 +38,7 @@ class Rates(Protocol):
 class MeasuredRates:
     """By the loops of `runtime.measurement`."""
 
-    measurer: NativeMeasurer
+    measurer: Measurer
     machine: Machine
     peak_loop: Callable[[int], float]
     """Flops of so many trips of the loop of multiply-adds, which it runs."""

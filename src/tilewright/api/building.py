@@ -1,0 +1,143 @@
+"""Building of graphs, for functions and sessions alike: plan, text and library under the options of a caller.
+
+The planner is imported where it is needed: what the cache has is loaded without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from tilewright import settings
+from tilewright.api.logs import decided
+from tilewright.codegen.artifact import Artifact
+from tilewright.errors import TilewrightError
+from tilewright.graph.types import Graph
+from tilewright.machine.machine import Machine
+from tilewright.precision import Precision
+from tilewright.runtime import artifacts
+from tilewright.runtime.arrays import Array
+
+if TYPE_CHECKING:
+    from tilewright.backends.backend import Runnable
+    from tilewright.backends.checked import Loaded
+    from tilewright.plan.types import ModelPlan
+
+Generate: TypeAlias = Callable[[Graph], Artifact]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What decides how a graph is planned and run, as `tw.jit` and sessions take it."""
+
+    machine: Machine
+    fuse: bool | None = None
+    """None where prices decide on fusion."""
+    precision: Precision = Precision.FLOAT32
+    threads: int | None = None
+    is_foreign: bool = False
+    """Whether the machine was named as target: it may not be this one."""
+
+    def planned(self, graph: Graph) -> ModelPlan:
+        """How a graph will run; no compiler is run."""
+        from tilewright import compiler
+
+        kept = artifacts.store(self.machine, self.precision)
+        return decided(compiler.plan(graph, self.machine, fuse=self.fuse, precision=self.precision, answers=kept))
+
+    def artifact(self, graph: Graph) -> Artifact:
+        """The text of a graph: from the cache, if it is there, where neither planning nor generation is needed."""
+        from tilewright.backends.registry import is_external
+
+        if is_external(self.machine):
+            return self._generated(graph)
+        return artifacts.remembered(graph, self.machine, self.fuse, lambda: self._generated(graph), self.precision)
+
+    def loaded(
+        self,
+        graph: Graph,
+        *,
+        generate: Generate | None = None,
+        copies: bool = False,
+        check_files: Callable[[], None] = lambda: None,
+    ) -> Loaded:
+        """Something to call, and the constants that calls pass behind the inputs, as `loading.load` gives them.
+
+        `generate` replaces `artifact`. `check_files` is asked before constants of the graph are looked at again, in a call that
+        meets NaN or infinities. Raises `ToolchainError` without a working compiler.
+        """
+        from tilewright.backends import loading
+
+        artifact = loading.in_range(graph, generate or self.artifact)
+        if self.is_foreign:
+            loading.check_runs_here(artifact, self.machine)
+
+        def strict() -> Artifact:
+            check_files()
+            return replace(self, precision=Precision.STRICT).artifact(graph)
+
+        loaded = loading.load(artifact, graph, self.machine, threads=self.threads, copies=copies, strict=strict)
+        if settings.current().verify:
+            from tilewright.verification import verify_results
+
+            verify_results(graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)
+        return loaded
+
+    def _generated(self, graph: Graph) -> Artifact:
+        from tilewright import compiler
+
+        model_plan, artifact = compiler.plan_and_generate(graph, self.machine, fuse=self.fuse, precision=self.precision)
+        decided(model_plan)
+        return artifact
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Compiled:
+    """The library of a graph, and the constants that calls read as they are."""
+
+    executable: Runnable
+    constants: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, graph: Graph, options: Options, check_files: Callable[[], None] = lambda: None) -> Compiled:
+        """A graph, planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
+        return cls(*options.loaded(graph, copies=True, check_files=check_files))
+
+    def run(self, inputs: Sequence[Array], targets: Sequence[Array | None] = ()) -> list[Array]:
+        """The graph's outputs, in order, for its inputs. Raises `PositionError` for positions out of range.
+
+        Each is written to its target, if there is one that it fits into as it is; targets may overlap inputs.
+        """
+        outputs = self.executable.new_outputs(inputs)
+        if targets:
+            outputs = [_place(output, target) for output, target in zip(outputs, targets, strict=True)]
+        self.executable.run((*inputs, *self.constants), outputs)
+        return outputs
+
+    def profile(self, inputs: Sequence[Array]) -> tuple[list[Array], tuple[tuple[str, float], ...]]:
+        """The same, with the name of every chain and the seconds that it took."""
+        outputs = self.executable.new_outputs(inputs)
+        given = [np.require(array, requirements=["C", "A"]) for array in inputs]
+        return outputs, self.executable.profile((*given, *self.constants), outputs)
+
+
+def _place(output: Array, target: Array | None) -> Array:
+    """The target of an output where it has its shape, type and order, else the output."""
+    if target is None or target.shape != output.shape or target.dtype != output.dtype:
+        return output
+    flags = target.flags
+    return target if flags.c_contiguous and flags.aligned and flags.writeable else output
+
+
+def checked_fusion(fuse: object, where: str) -> bool | None:
+    """None lets the prices decide, True fuses whatever can be executed, False nothing. Raises `TilewrightError` for all else.
+
+    >>> checked_fusion(False, "tw.jit")
+    False
+    """
+    if fuse is not None and not isinstance(fuse, bool):
+        raise TilewrightError(f"fuse={fuse!r} is no choice", where=where, hint="use True, False or None (by price)")
+    return fuse
