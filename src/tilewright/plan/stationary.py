@@ -2,7 +2,7 @@
 
 V. Ferrari et al., "Advancing Direct Convolution using Convolution Slicing Optimization and ISA Extensions", 2023, section 4.2.
 Five loops: depth (channel sets), sets of stationary tiles, sets of streamed tiles, stationary tiles, streamed tiles; the last is
-the loop over tiles that every contraction has. Their tiles are those of Convolution Slicing Analysis (`papers.slicing`) for the
+the loop over tiles that every contraction has. Their tiles are those of Convolution Slicing Analysis (`plan.slicing`) for the
 micro kernel's tile. A right operand that is packed at all is packed on demand: one tile at a time where it stays, a set at a time
 where it streams. The planner's search has both orders in its space and takes the cheapest plan; these plans are for comparison.
 
@@ -20,23 +20,22 @@ from math import prod
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
-from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.coefficients import Coefficients, coefficients_for
+from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_pack_ahead, may_stay
 from tilewright.plan.model.pricing import price_blocking
-from tilewright.plan.papers.slicing import ConvolutionSizes, SlicingMachine, Stationary, exact_slicing
 from tilewright.plan.planner import Searched
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When
 from tilewright.plan.search.planning_problem import planning_problem
+from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary, exact_slicing
 from tilewright.plan.types import ModelPlan, Plan
 
 
@@ -55,25 +54,16 @@ class _Loops:
     around_pack: int
 
 
-def stationary_plan(
-    chain: Chain,
-    machine: Machine,
-    stays: Stays,
-    *,
-    packs_on_demand: bool | None = None,
-    kernels: tuple[MicroKernel, ...] | None = None,
-    coefficients: Coefficients | None = None,
-) -> Plan:
+def stationary_plan(chain: Chain, machine: Machine, stays: Stays, *, packs_on_demand: bool | None = None) -> Plan:
     """The plan of a contraction, with the maps behind it, whose loops keep one operand's tile in L1.
 
     `packs_on_demand` packs the right operand inside the loops, or reads it in place, where micro kernels can do both (default:
     as the planner may). Constants are packed ahead as always. Raises `PlanningError` for chains of other operators, for machines
     with fewer than three caches, and `Unplannable` without a micro kernel.
     """
-    available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
-    coefficients = coefficients or coefficients_for(machine)
+    available = registry.for_machine(machine, element_types=None)
     operator = _contraction(chain)
-    problem = planning_problem(chain, machine, available, coefficients)
+    problem = planning_problem(chain, machine, available, coefficients_for(machine))
     blocking = _blocking(problem.context, operator, stays, packs_on_demand)
     prefetches = choose_prefetches(problem.context, blocking, available)
     price = price_blocking(problem.context, blocking)

@@ -13,6 +13,7 @@ from onnx import helper
 
 import tilewright as tw
 import tilewright.onnx as ort
+from tests.oracles.winograd_errors import error_constant
 from tests.plan.algorithms.test_algorithms import CASES, computed, convolved, names
 from tests.support.algorithms import computed_by, forced
 from tests.support.onnx_models import info, model
@@ -26,14 +27,14 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.winograd import winograd_f2, winograd_f2_rows, winograd_f4
+from tilewright.plan.algorithms.winograd.tiles import F2, F2_ROWS, F4
 from tilewright.plan.algorithms.winograd.toom_cook import toom_cook
 from tilewright.plan.decisions.long_sums import additions
 from tilewright.plan.planner import forget_plans
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.precision import Precision
 
-ALGORITHMS = {winograd_f2.ALGORITHM: 2, winograd_f2_rows.ALGORITHM: 2, winograd_f4.ALGORITHM: 4}
+ALGORITHMS = {F2: 2, F2_ROWS: 2, F4: 4}
 """With the side of their tiles."""
 NAMES = [algorithm.name for algorithm in ALGORITHMS]
 APPLIES = {"padded", "one point", "groups", "an empty batch"}
@@ -67,8 +68,8 @@ def test_an_assumption_fails(shapes: tuple[tuple[int, ...], tuple[int, ...]], at
 
 
 def limits(x: np.ndarray, w: np.ndarray, pads: tuple[int, ...], outputs: int, terms: int) -> np.ndarray:
-    """c u |d|_max |w|_1 for every result of a convolution without groups: the bound that `ToomCook` states."""
-    c = float(toom_cook(outputs).error_constant(additions(terms))) * 2.0**-24
+    """c u |d|_max |w|_1 for every result of a convolution without groups: the bound of `error_constant`."""
+    c = float(error_constant(toom_cook(outputs), additions(terms))) * 2.0**-24
     height, width = (x.shape[2 + d] + pads[d] + pads[2 + d] - 2 for d in range(2))
     padded = np.pad(np.abs(x), ((0, 0), (0, 0), (pads[0], pads[2] + outputs), (pads[1], pads[3] + outputs)))
     largest = np.zeros((x.shape[0], 1, height, width))

@@ -12,8 +12,7 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.runtime.tuning.measurements import Measurement
 from tilewright.tune.rankers import saved
-from tilewright.tune.rankers.ranker import Ranker, Variant
-from tilewright.tune.rankers.simple import AtRandom, ByPrice
+from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Ranker, Variant
 
 PRICE, RANDOM = "price", "random"
 LEARNING = ("network", "boosting")
