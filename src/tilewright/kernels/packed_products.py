@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, reading, suffix
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 WORD_BYTES = 4
 MOST_SUMS = 8
@@ -161,10 +161,8 @@ def _arguments(kind: PackedProduct) -> str:
 
 def _touches(kind: PackedProduct) -> str:
     zeros = f"    tw_touch_bytes(zeros + block * {kind.panel}, {kind.columns} * sizeof *zeros);\n" if kind.zero_type else ""
-    text = TOUCHES.replace("@ZEROS@", zeros)
     words = {"GROUPS": kind.groups, "WORDS": kind.panel * 4, "COLUMNS": kind.columns, "PANEL": kind.panel, "ROWS": kind.rows}
-    for word, value in {**words, "SIZE": kind.block_size}.items():
-        text = text.replace(f"@{word}@", str(value))
+    text = filled(TOUCHES, {"ZEROS": zeros, "SIZE": kind.block_size, **words})
     return text + "  (void)zeros, (void)row_scales, (void)row_scale, (void)row_shares, (void)row_share;"
 
 

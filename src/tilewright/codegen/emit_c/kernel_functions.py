@@ -24,7 +24,7 @@ from tilewright.codegen.emit_c.tile_loops import (
 from tilewright.codegen.emit_c.tile_tables import DECLARATIONS, loops_name, loops_signature, loops_source
 from tilewright.codegen.loop_nest import KernelCall
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
-from tilewright.kernels.shape_dispatch import Case, dispatch_text
+from tilewright.kernels.tile_shapes import Case, dispatch_text
 
 
 @dataclass(frozen=True, slots=True)

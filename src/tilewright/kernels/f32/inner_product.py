@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.dot_product import fold
+from tilewright.kernels.tile_shapes import wanted_shapes
 from tilewright.kernels.translation_units import VARIANT
-from tilewright.kernels.wanted_shapes import wanted_shapes
 
 LONG_GROUP, SHORT_GROUP = 4, 8
 """Columns at a time. Long ones are streams of their own, which hardware prefetchers follow: more of them meet in few sets of a
@@ -40,7 +40,7 @@ def inner_product_kernel(dialect: VectorDialect, rows: int, *, peak_share: float
     'matmul_avx2_f32_2x8_inner'
     """
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
+    def emit(name: str, variants: Variants) -> KernelSource:
         return KernelSource(SourceKind.C, inner_product_text(dialect, rows, name, variants, prefetch))
 
     return MicroKernel(
@@ -67,7 +67,7 @@ def inner_product_text(
     dialect: VectorDialect,
     rows: int,
     name: str,
-    variants: frozenset[tuple[int, int]] | None,
+    variants: Variants,
     prefetch: tuple[str, ...] = (),
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: for every number of rows).

@@ -13,7 +13,7 @@ from tilewright.kernels.conversions import CONVERSIONS
 from tilewright.kernels.element_access import C_TYPES, HALVES, TOUCH_BYTES
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
 from tilewright.kernels.functions.reports import OF_DOUBLES, reports
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 WHOLE = """\
 TW_INLINE @T@ tw_add_@A@(@T@ a, @T@ b) { return (@T@)((@U@)a + (@U@)b); }
@@ -138,8 +138,7 @@ def _memory(name: str) -> Helper:
 
 def _typed(text: str, name: str) -> str:
     word = "unsigned long" if name.endswith("64") else "unsigned"
-    text = text.replace("@IS_SIGNED@", "0" if name.startswith("u") else "1")
-    return text.replace("@A@", name).replace("@T@", C_TYPES[name]).replace("@U@", word)
+    return filled(text, {"IS_SIGNED": int(not name.startswith("u")), "A": name, "T": C_TYPES[name], "U": word})
 
 
 REAL_ARITHMETIC = Helper("tw_add_float64", _typed(COMPARISONS, "float64") + REAL)

@@ -22,6 +22,7 @@ from tilewright.kernels.contract import (
     KernelSource,
     MicroKernel,
     SourceKind,
+    Variants,
     matrix_abi,
     stored_types,
 )
@@ -174,7 +175,7 @@ class TileArithmetic:
 def tile_kernel(arithmetic: TileArithmetic, *, peak_share: float) -> MicroKernel:
     """Declare the kernel of 128 x 32. `peak_share` is measured, as in `MicroKernel.peak_share`."""
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+    def emit(name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
         return KernelSource(SourceKind.C, tile_text(arithmetic, name, epilogue))
 
     return MicroKernel(
