@@ -228,39 +228,6 @@ HALVES = frozenset(("float16", "bfloat16"))
 """Floats whose bits are taken apart."""
 GUARDED = "#ifndef TW_%_@NAME@\n#define TW_%_@NAME@\n@TEXT@#endif\n"
 READS_ONCE, STORES_ONCE = GUARDED.replace("%", "READS"), GUARDED.replace("%", "STORES")
-TOUCHES = """\
-TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, sizeof *p); return 0.0f; }
-TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0.0f; }
-TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) { tw_touch_bytes(p, n * sizeof *p); return 0.0f; }
-TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
-  for (long i = 0; i < n; i++)
-    tw_touch_bytes(p + i * stride, sizeof *p);
-  return 0.0f;
-}
-"""
-TOUCHES_OF_STORES = """\
-TW_INLINE void tw_store_@NAME@(@TYPE@ *p, tw_vec v) { (void)v; tw_touch_written(p, TW_LANES * sizeof *p); }
-TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) { (void)v; tw_touch_written(p, n * sizeof *p); }
-TW_INLINE void tw_store_strided_@NAME@(@TYPE@ *p, long stride, tw_vec v, long n) {
-  (void)v;
-  for (long i = 0; i < n; i++)
-    tw_touch_written(p + i * stride, sizeof *p);
-}
-"""
-TOUCH_BYTES = Helper(
-    "tw_touch_bytes",
-    """\
-TW_INLINE void tw_touch_bytes(const void *p, long size) {
-  for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
-    tw_touch_line(line, 0);
-}
-TW_INLINE void tw_touch_written(const void *p, long size) {
-  for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
-    tw_touch_line(line, 1);
-}
-""",
-)
-"""What traces note of elements of any type."""
 
 
 def suffix(dtype: str) -> str:
@@ -300,7 +267,7 @@ def _reading(dtype: str) -> Helper:
         text, needed = READ_SHORT + LOAD, (conversions_of(dtype),)
     elif dtype in NARROW:
         text, needed = READS + LOAD_NARROW, (whole_numbers(dtype),)
-    return Helper(f"tw_load_{dtype}", _named(READS_ONCE, dtype, text), needed, _traced(TOUCHES, "load", dtype))
+    return Helper(f"tw_load_{dtype}", _named(READS_ONCE, dtype, text), needed)
 
 
 def _writing(dtype: str) -> Helper:
@@ -311,11 +278,7 @@ def _writing(dtype: str) -> Helper:
         needed = (conversions_of(dtype),)
     elif dtype in NARROW_STORES:
         text, needed = STORES_NARROW, (WHOLE_NUMBERS, whole_numbers(dtype))
-    return Helper(f"tw_store_{dtype}", _named(STORES_ONCE, dtype, text), needed, _traced(TOUCHES_OF_STORES, "store", dtype))
-
-
-def _traced(text: str, access: str, dtype: str) -> Helper:
-    return Helper(f"tw_{access}_{dtype}", _named(text, dtype), (TOUCH_BYTES,))
+    return Helper(f"tw_store_{dtype}", _named(STORES_ONCE, dtype, text), needed)
 
 
 def _bits(dtype: str) -> tuple[Helper, ...]:

@@ -18,8 +18,6 @@ class Helper:
     text: str = field(compare=False, repr=False)
     uses: tuple[Helper, ...] = field(default=(), compare=False, repr=False)
     """The helpers that its text calls."""
-    traced: Helper | None = field(default=None, compare=False, repr=False)
-    """The helper in its place where memory accesses are traced (`tests/oracles/memory_trace.py`), None for itself."""
 
 
 def closure(helpers: Iterable[Helper]) -> tuple[Helper, ...]:
@@ -38,11 +36,6 @@ def closure(helpers: Iterable[Helper]) -> tuple[Helper, ...]:
 def texts(helpers: Iterable[Helper]) -> list[str]:
     """The C of the closure."""
     return [helper.text for helper in closure(helpers)]
-
-
-def traced(helpers: Iterable[Helper]) -> list[Helper]:
-    """The helpers for a trace of memory accesses."""
-    return [helper.traced or helper for helper in helpers]
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:

@@ -112,10 +112,7 @@ SECOND = {
     "ARRAY": ", y[TW_LANES]",
     "STORE": "  tw_store(y, w);\n",
     "ARGUMENT": ", y",
-    "SUM": " + w",
 }
-TOUCHES_VALUE = "TW_INLINE tw_vec @PREFIX@@NAME@(tw_vec v@VECTOR@) { return v@SUM@; }\n"
-TOUCHES_MASK = "TW_INLINE tw_mask tw_@NAME@(tw_vec v) { return v < 0; }\n"
 NAMES: Mapping[str, str] = {"round": "nearest", "floor_divide": "whole_quotient"}
 """Of functions whose name the vocabulary has for something else."""
 
@@ -129,13 +126,6 @@ def lane_functions(functions: Iterable[str]) -> list[Helper]:
 
 def _helper(name: str) -> Helper:
     if name in LIGHT:
-        touches = TOUCHES_MASK if name.startswith("is") else TOUCHES_VALUE
-        uses = (BITS,) if name in AS_STORED.values() else LIGHT[name].uses
-        return replace(LIGHT[name], uses=uses, traced=Helper(f"tw_{name}", _filled(touches, name)))
-    trace = Helper(f"tw_lanes_{name}", _filled(TOUCHES_VALUE, name))
-    return Helper(f"tw_lanes_{name}", _filled(BY_LANES, name), (DOUBLE_FUNCTIONS[name],), trace)
-
-
-def _filled(text: str, name: str) -> str:
+        return replace(LIGHT[name], uses=(BITS,)) if name in AS_STORED.values() else LIGHT[name]
     second = SECOND if name in TWO_OPERANDS else dict.fromkeys(SECOND, "")
-    return filled(text, {**second, "PREFIX": "tw_" if name in LIGHT else "tw_lanes_", "NAME": name})
+    return Helper(f"tw_lanes_{name}", filled(BY_LANES, {**second, "NAME": name}), (DOUBLE_FUNCTIONS[name],))
