@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import inf, prod
-from typing import ClassVar
 
 from tilewright.graph.constant_values import FEW
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, evaluated
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Constant, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class FoldConstants:
+class FoldConstants(Rewrite):
     """Operators of constants alone become constants, as long as all that they read and write is small.
 
     What reads nothing stays a formula: a reader knows more of positions than of an array of them.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "fold-constants"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with results in the place of operators on small constants."""

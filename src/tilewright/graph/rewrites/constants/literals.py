@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.scalar import Literal, Load, Scalar, rewrite
 from tilewright.graph.types import Constant, Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class Literals:
+class Literals(Rewrite):
     """A number that a map reads everywhere the same is part of its formula, whoever wrote it as an array.
 
     Only in maps that compute in floating point, which is what literals are.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "literals"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose maps read no constant of one element."""

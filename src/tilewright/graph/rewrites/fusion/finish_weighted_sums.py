@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from tilewright.graph.index import Index
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.fusion.lossless import is_as_read
 from tilewright.graph.rewrites.readers import read_once
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -16,14 +15,11 @@ from tilewright.graph.types import Access, Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class FinishWeightedSums:
+class FinishWeightedSums(Rewrite):
     """A map that alone reads weighted sums (a bias, an activation, a shortcut), each once, becomes a part of their finish.
 
     Legal because the finish of a sum is computed once for every element of the result, as the map is.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "finish-weighted-sums"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all such maps in the sums before them."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from tilewright.graph.exactness import BYTES, scalar_element_type
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.readers import read_once
@@ -23,15 +22,12 @@ MOST_STEPS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class StartWeightedSums:
+class StartWeightedSums(Rewrite):
     """A map of bytes to floats that a weighted sum over windows alone reads becomes the body of that sum.
 
     Legal because a body is computed for every point that is read, as the map is for every element. Outside of the image the sum
     reads a byte of which the map makes what the guard gave there; there has to be such a byte.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "start-weighted-sums"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all such maps in the sums behind them."""
