@@ -131,7 +131,9 @@ class Traced(NamedTuple):
 
 
 TYPE = f"(?P<NAME>{'|'.join(sorted(C_TYPES, key=len, reverse=True))})"
-PACKED_NAME = r"tw_packed_(?P<BITS>\d)_bits_.*?_(?P<ZEROS>[a-z0-9]+)_(?P<GROUPS>\d+)x(?P<COLUMNS>\d+)_of_(?P<PANEL>\d+)_(?P<ROWS>\d+)"
+PACKED_NAME = (
+    r"tw_packed_(?P<BITS>\d)_bits_.*?_(?P<ZEROS>[a-z0-9]+)_(?P<GROUPS>\d+)x(?P<COLUMNS>\d+)_of_(?P<PANEL>\d+)_(?P<ROWS>\d+)"
+)
 TRACED = (
     Traced(f"tw_load_{TYPE}", LOADS, (TOUCH_BYTES,)),
     Traced(f"tw_store_{TYPE}", STORES, (TOUCH_BYTES,)),

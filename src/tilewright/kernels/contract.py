@@ -323,11 +323,7 @@ class MicroKernel:
         'void product(long k, const unsigned char *a, ..., const signed char *b, long b_row, int *c, ... long accumulate)'
         """
         return matrix_abi(
-            name,
-            epilogue,
-            prefetching=prefetching,
-            element_types=self.element_types,
-            reduction_loops=self.reduction_loops,
+            name, epilogue, prefetching=prefetching, element_types=self.element_types, reduction_loops=self.reduction_loops
         )
 
     def shape_signature(self, name: str, m: int, n: int, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:

@@ -95,11 +95,7 @@ def by_name() -> KernelsByName:
 
 
 def for_machine(
-    machine: Machine,
-    operation: str = "matmul",
-    element_types: ElementTypes | None = FLOAT32,
-    *,
-    flushing: bool = False,
+    machine: Machine, operation: str = "matmul", element_types: ElementTypes | None = FLOAT32, *, flushing: bool = False
 ) -> tuple[MicroKernel, ...]:
     """The kernels of an operation that the machine can run: widest vectors first, then by peak share, tile area, and name.
 

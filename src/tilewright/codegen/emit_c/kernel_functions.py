@@ -95,8 +95,7 @@ def _linked(kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFu
     is_chosen = any(call.shapes is None for call in calls)
     dispatch = [_dispatch(kernel, name, calls[0], shapes)] if is_chosen else []
     return KernelFunctions(
-        (*declarations, "", *dispatch),
-        tuple(kernel.emit_shape(name, m, n, epilogue, prefetching) for m, n in shapes.values()),
+        (*declarations, "", *dispatch), tuple(kernel.emit_shape(name, m, n, epilogue, prefetching) for m, n in shapes.values())
     )
 
 

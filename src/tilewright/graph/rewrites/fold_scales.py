@@ -14,8 +14,7 @@ from typing import ClassVar
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, subexpressions
 from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
 from tilewright.graph.types import Access, Graph, Operator

@@ -169,11 +169,7 @@ def _in_pairs(terms: list[str]) -> str:
 
 def _dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, and by whether rows of A and the column of B are contiguous."""
-    lines = [
-        matrix_abi(name) + " {",
-        "  (void)n;",
-        "  switch (m * 2 + (a_column != 1 || b_row != 1)) {",
-    ]
+    lines = [matrix_abi(name) + " {", "  (void)n;", "  switch (m * 2 + (a_column != 1 || b_row != 1)) {"]
     for m in rows:
         for strided in (False, True):
             more = ", a_column, b_row" if strided else ""

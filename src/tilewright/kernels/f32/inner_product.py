@@ -63,13 +63,7 @@ def inner_product_kernel(dialect: VectorDialect, rows: int, *, peak_share: float
     )
 
 
-def inner_product_text(
-    dialect: VectorDialect,
-    rows: int,
-    name: str,
-    variants: Variants,
-    prefetch: tuple[str, ...] = (),
-) -> str:
+def inner_product_text(dialect: VectorDialect, rows: int, name: str, variants: Variants, prefetch: tuple[str, ...] = ()) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: for every number of rows).
 
     A call with another number of rows traps.
@@ -189,10 +183,7 @@ def _load(pointer: str, count: str) -> str:
 
 def _dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, by whether there are all columns, and by whether rows of A are contiguous."""
-    lines = [
-        matrix_abi(name) + " {",
-        "  switch (m * 4 + (n < TW_LANES) * 2 + (a_column != 1)) {",
-    ]
+    lines = [matrix_abi(name) + " {", "  switch (m * 4 + (n < TW_LANES) * 2 + (a_column != 1)) {"]
     for m, edge, strided in product(rows, (False, True), (False, True)):
         more = ", n" * edge + ", a_column" * strided
         suffix = f"{m}x1" + "_edge" * edge + "_strided" * strided

@@ -280,7 +280,4 @@ BF16 = TileArithmetic("bf16", ("bfloat16", "bfloat16", "float32"), "tdpbf16ps", 
 
 # Measured on one core of an Intel Xeon (Sapphire Rapids), GCC 12: see docs/kernels.md. That of bfloat16 is not: its instruction
 # takes as long, for half as many steps.
-KERNELS = (
-    *(tile_kernel(arithmetic, peak_share=14.0) for arithmetic in (U8S8, S8U8)),
-    tile_kernel(BF16, peak_share=7.0),
-)
+KERNELS = (*(tile_kernel(arithmetic, peak_share=14.0) for arithmetic in (U8S8, S8U8)), tile_kernel(BF16, peak_share=7.0))

@@ -9,8 +9,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.stored_parts import StoredParts
 from tilewright.graph.rewrites.fusion.compose import is_invertible
 from tilewright.graph.rewrites.fusion.lossless import inlined_as_read
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 

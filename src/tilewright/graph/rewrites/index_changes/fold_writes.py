@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.rewrites.weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites.fusion.weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.types import Access, Extent, Graph, Operator
 from tilewright.graph.verifier import covers
 
