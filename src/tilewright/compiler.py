@@ -31,8 +31,7 @@ from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.constants.constant_part import split
 from tilewright.graph.rewrites.constants.constant_vectors import ConstantVectors
 from tilewright.graph.rewrites.constants.fold_affine_into_weights import FoldAffineIntoWeights
-from tilewright.graph.rewrites.constants.fold_constants import FoldConstants
-from tilewright.graph.rewrites.constants.literals import Literals
+from tilewright.graph.rewrites.constants.small_constants import FoldConstants, Literals
 from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.element_types import ElementTypes
 from tilewright.graph.rewrites.exactness.keep_roundings import KeepRoundings
@@ -40,11 +39,10 @@ from tilewright.graph.rewrites.exactness.mark_exact import MarkExact, check_lice
 from tilewright.graph.rewrites.exactness.reciprocals import Reciprocals
 from tilewright.graph.rewrites.exactness.whole_rows import WholeRows
 from tilewright.graph.rewrites.fold_scales import FoldScales
-from tilewright.graph.rewrites.fusion.finish_weighted_sums import FinishWeightedSums
 from tilewright.graph.rewrites.fusion.fuse_maps import FuseMaps
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
 from tilewright.graph.rewrites.fusion.inline_conditions import InlineConditions
-from tilewright.graph.rewrites.fusion.start_weighted_sums import StartWeightedSums
+from tilewright.graph.rewrites.fusion.weighted_sums import FinishWeightedSums, StartWeightedSums
 from tilewright.graph.rewrites.hoist_masks import HoistMasks
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
@@ -245,11 +243,6 @@ def choose(graph: Graph, machine: Machine, *, fuse: bool | None = None, precisio
     """Let the prices choose an algorithm for every operator of a graph that `REWRITES` have run on."""
     options = options_for(machine, fuse, flushing=precision.flushes)
     return _with_algorithms(graph, known_divisions(graph, options), precision)
-
-
-def prices_of(graph: Graph, machine: Machine, *, fuse: bool | None = None) -> AlgorithmPrices:
-    """The prices by which layouts and algorithms of a graph are chosen."""
-    return AlgorithmPrices(graph, _simplified, known_divisions(graph, options_for(machine, fuse)))
 
 
 def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) -> Chosen:

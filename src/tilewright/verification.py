@@ -107,12 +107,7 @@ def verify_results(
 
 
 def _stages(
-    graph: Graph,
-    inputs: Mapping[str, Array],
-    machine: Machine,
-    fuse: bool | None,
-    precision: Precision,
-    threads: int | None,
+    graph: Graph, inputs: Mapping[str, Array], machine: Machine, fuse: bool | None, precision: Precision, threads: int | None
 ) -> Iterator[tuple[str, Sequence[Array]]]:
     """The name of every stage and the outputs after it."""
     changed = graph

@@ -124,7 +124,7 @@ def test_padding_strides_and_dilations_of_every_dimension() -> None:
         (3, 1, 2, 0, None, 5, 0, 2, 2),
     ]
     assert [window.seen for window in form.windows] == [13, 8]
-    assert (form.is_depthwise(), form.is_pointwise(), form.padding_value, form.filter_layout()) == (False, False, 0.0, "OIHW")
+    assert (form.is_pointwise(), form.filter_layout()) == (False, "OIHW")
 
 
 def test_other_layouts() -> None:
@@ -137,7 +137,7 @@ def test_other_layouts() -> None:
 def test_depthwise_filters_without_channels_and_with_reversed_taps() -> None:
     operator = convolved((1, 7, 9), (7, 1, 3), 7)
     form = form_of(operator)
-    assert (form.is_depthwise(), form.channels, form.filter_layout()) == (True, None, "O1W")
+    assert (form.groups, form.channels, form.filter_layout()) == (7, None, "O1W")
     weights = operator.reads[1]
     reversed_taps = replace(weights, indices=(*weights.indices[:2], constant(2) - weights.indices[2]))
     assert form_of(replace(operator, reads=(operator.reads[0], reversed_taps))).filter_layout() is None

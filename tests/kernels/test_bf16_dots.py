@@ -23,7 +23,7 @@ from tests.support.guarded import in_child
 from tests.support.kernel_build import load
 from tilewright.kernels.dialects.portable import DIALECT
 from tilewright.kernels.interleaved_product import interleaved_product_kernel
-from tilewright.kernels.other_types.bf16_dots import DOTS, INSTRUCTION, TEXT
+from tilewright.kernels.other_types.bf16 import DOTS, DOTS_TEXT, INSTRUCTION
 
 LOOP = """\
 for (int i = 0; i < TW_LANES; i++) {
@@ -41,9 +41,9 @@ static inline float half_of(int lane, int second) {
   return flushed(wide.value);
 }
 """
-assert INSTRUCTION in TEXT
+assert INSTRUCTION in DOTS_TEXT
 EMULATED = interleaved_product_kernel(
-    DIALECT, replace(DOTS, text=FUNCTIONS + TEXT.replace(INSTRUCTION, LOOP), features=frozenset()), 3, 2, peak_share=0.5
+    DIALECT, replace(DOTS, text=FUNCTIONS + DOTS_TEXT.replace(INSTRUCTION, LOOP), features=frozenset()), 3, 2, peak_share=0.5
 )
 """Float64 holds the product of two bfloat16, and a sum of it with a float32 as far as the rounding to that sees."""
 

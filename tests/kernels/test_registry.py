@@ -105,12 +105,6 @@ def test_the_widest_dialect_is_chosen(features: frozenset[str], name: str) -> No
     assert dialect_for("x86_64", features).name == name
 
 
-def test_kernels_of_nested_reduction_loops_are_offered_on_request() -> None:
-    nested = for_machine(machine(V2), reduction_loops=2)
-    assert [kernel.name for kernel in nested] == ["matmul_portable_f32_6x8_nest2"]
-    assert not set(nested) & set(for_machine(machine(V2)))
-
-
 def test_lanes_are_accumulators() -> None:
     assert declare(element_types=("int8", "int8", "int32")).lanes == 8
     assert declare(element_types=("bfloat16", "bfloat16", "bfloat16"), accumulator_type="float32").lanes == 8

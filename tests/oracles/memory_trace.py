@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from tests.oracles.traced_helpers import traced
 from tilewright.codegen.artifact import Signature
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
@@ -31,7 +32,7 @@ from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
-from tilewright.kernels.helpers import texts, traced
+from tilewright.kernels.helpers import texts
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -81,14 +82,15 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     tensor_tags = {tensor: tag(first + i) for i, tensor in enumerate(between)}
     buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
     constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
-    file = replace(c_file(program, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
+    apart = replace(program, nests=tuple(replace(nest, structure=None) for nest in program.nests))  # each has buffers of its own
+    file = replace(c_file(apart, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
     text = "\n".join(
         [
             _vocabulary(program.dialect.lanes, line_bytes),
             DECLARATIONS,
             *texts(traced(helpers(file))),
             *_kernels(program, every_step),
-            *chains_and_entry(file, share=False),
+            *chains_and_entry(file),
             ENTRY.format(entry_point=file.entry_point),
         ]
     )

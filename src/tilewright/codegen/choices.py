@@ -22,11 +22,7 @@ CHOICES = (
     Choice("multiply-adds inside sums", Licence.EXACT, "left open by a reduction"),
     Choice("multiply-adds outside sums", Licence.ROUNDING, "products that are `rounded` (rewrite keep-roundings)"),
     Choice("reciprocal of what a row is divided by", Licence.ROUNDING, "divisors that are `rounded` (rewrite keep-roundings)"),
-    Choice(
-        "softmax in blocks, divided after sums",
-        Licence.ROUNDING,
-        "reductions without rescaling rules (rewrite whole-rows)",
-    ),
+    Choice("softmax in blocks, divided after sums", Licence.ROUNDING, "reductions without rescaling rules (rewrite whole-rows)"),
     Choice("functions by polynomials in vectors", Licence.EXACT, "within the stated error of each function"),
     Choice("integer sums that end in their tiles", Licence.EXACT, "the roundings of the maps behind them, in their order"),
     Choice("products of bfloat16 without denormal numbers", Licence.RANGE, 'precision="bf16" alone'),

@@ -103,12 +103,6 @@ class ConvolutionForm:
         return self.operator.reads[1 - self.image]
 
     @property
-    def padding_value(self) -> float:
-        """The value of an image's element that is not real."""
-        guard = self.image_access.guard
-        return 0.0 if guard is None else guard.otherwise
-
-    @property
     def groups(self) -> int:
         """How many groups there are."""
         return _extent(self.group)
@@ -127,10 +121,6 @@ class ConvolutionForm:
     def taps(self) -> tuple[int, ...]:
         """The kernel's extents."""
         return tuple(window.taps for window in self.windows)
-
-    def is_depthwise(self) -> bool:
-        """Whether several groups have one channel each, with any channel multiplier."""
-        return self.groups > 1 and self.channels_per_group == 1
 
     def is_pointwise(self) -> bool:
         """Whether every output sees one pixel, its counterpart: a product of matrices."""

@@ -3,14 +3,12 @@
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.registry import dialect_for, for_machine, register, registered, unregister
-from tilewright.kernels.tile_shape import chimera_tile
 
 __all__ = [
     "KernelSource",
     "MicroKernel",
     "SourceKind",
     "VectorDialect",
-    "chimera_tile",
     "dialect_for",
     "for_machine",
     "register",

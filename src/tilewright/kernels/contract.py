@@ -106,6 +106,8 @@ NESTED_LOOPS = 3
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 """Entries, row by row."""
+Variants: TypeAlias = frozenset[tuple[int, int]] | None
+"""The shapes (rows, vectors) that a caller needs; None for all."""
 
 COLUMNS, DEPTH = "columns", "depth"
 """What the lanes of a kernel's vectors run along."""
@@ -226,7 +228,7 @@ class MicroKernel:
 
     Above 1 where an instruction takes several interleaved steps, or several rows; sums of 32-bit integers have the peak of
     float32."""
-    emit: Callable[[str, frozenset[tuple[int, int]] | None], KernelSource]
+    emit: Callable[[str, Variants], KernelSource]
     symbol: str | None = None
     """The symbol that the source defines where it is fixed (an object file): `emit` then ignores the name it is given."""
     prefetch: tuple[str, ...] = ()
@@ -237,12 +239,12 @@ class MicroKernel:
     """Whether B is given by columns, which are contiguous: `b_row` is then the distance of two of them."""
     shares_accumulators: bool = False
     """Whether fewer vectors of columns may come with more rows, up to the number of accumulators that the whole tile has."""
-    emit_with: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue], KernelSource] | None = None
+    emit_with: Callable[[str, Variants, Epilogue], KernelSource] | None = None
     """As `emit`, of the kernel that ends with an epilogue; None if it takes none: then C is gone over once more."""
-    emit_prefetching: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None], KernelSource] | None = None
+    emit_prefetching: Callable[[str, Variants, Epilogue | None], KernelSource] | None = None
     """As `emit_with`, of the kernel that prefetches what its caller names instead of later rows of B; None if there is none."""
 
-    emit_known: Callable[[str, frozenset[tuple[int, int]] | None, Epilogue | None, Matrix], KernelSource] | None = None
+    emit_known: Callable[[str, Variants, Epilogue | None, Matrix], KernelSource] | None = None
     """As `emit_with`, of the kernel for the rows of A that are given, and for as many steps: it does not read A. None if there
     is none."""
     accumulator_type: str = ""
@@ -321,11 +323,7 @@ class MicroKernel:
         'void product(long k, const unsigned char *a, ..., const signed char *b, long b_row, int *c, ... long accumulate)'
         """
         return matrix_abi(
-            name,
-            epilogue,
-            prefetching=prefetching,
-            element_types=self.element_types,
-            reduction_loops=self.reduction_loops,
+            name, epilogue, prefetching=prefetching, element_types=self.element_types, reduction_loops=self.reduction_loops
         )
 
     def shape_signature(self, name: str, m: int, n: int, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
@@ -346,7 +344,7 @@ class MicroKernel:
     def source(
         self,
         name: str,
-        variants: frozenset[tuple[int, int]] | None,
+        variants: Variants,
         epilogue: Epilogue | None = None,
         *,
         prefetching: bool = False,

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.conversions import BITS, CONVERSIONS, WHOLE_NUMBERS
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 from tilewright.kernels.short_types import conversions_of
 
 C_TYPES: Mapping[str, str] = MappingProxyType(
@@ -50,16 +50,9 @@ TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
   return tw_load(lanes);
 }
 """
-READ_SHORT = """\
-TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { return tw_float_of_@NAME@(*p); }
-TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
-  float lanes[TW_LANES];
-  tw_store(lanes, tw_splat(0.0f));
-  for (long i = 0; i < n; i++)
-    lanes[i] = tw_float_of_@NAME@(p[i * stride]);
-  return tw_load(lanes);
-}
-"""
+READ_SHORT = READS.replace("(float)*p", "tw_float_of_@NAME@(*p)").replace(
+    "(float)p[i * stride]", "tw_float_of_@NAME@(p[i * stride])"
+)
 LOAD = """\
 TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) { return tw_load_strided_@NAME@(p, 1, n); }
 TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { return tw_load_strided_@NAME@(p, 1, TW_LANES); }
@@ -124,19 +117,19 @@ TW_INLINE void tw_store_some_bytes(unsigned char *p, unsigned long bytes, long n
 """
 """Lanes as bytes with AVX2. Compilers (gcc 12) narrow lanes one by one, in 30 instructions for 8 bytes."""
 BYTE_BRANCHES = {
-    "@BYTES@": BYTES,
-    "@STORE_BYTES@": """\
+    "BYTES": BYTES,
+    "STORE_BYTES": """\
 #elif defined(__AVX2__) && TW_LANES == 8
   *(tw_eight_bytes *)p = tw_low_bytes(whole);
 """,
-    "@LOAD_SOME_BYTES@": """\
+    "LOAD_SOME_BYTES": """\
 #elif defined(__AVX2__) && TW_LANES == 8
 TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
   const unsigned long bytes = tw_some_bytes((const unsigned char *)p, n);
   return tw_load_whole_@NAME@((const @TYPE@ *)&bytes);
 }
 """,
-    "@STORE_SOME_BYTES@": """\
+    "STORE_SOME_BYTES": """\
 #elif defined(__AVX2__) && TW_LANES == 8
   tw_store_some_bytes((unsigned char *)p, tw_low_bytes(tw_whole_numbers_of(v)), n);
 """,
@@ -233,40 +226,8 @@ NARROWS = {"bool": "vpmovdb", "uint8": "vpmovdb", "int8": "vpmovdb", "uint16": "
 """Instructions that store the low bits of lanes."""
 HALVES = frozenset(("float16", "bfloat16"))
 """Floats whose bits are taken apart."""
-GUARDED = "#ifndef TW_@ACCESS@_@NAME@\n#define TW_@ACCESS@_@NAME@\n@TEXT@#endif\n"
-TOUCHES = """\
-TW_INLINE float tw_read_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, sizeof *p); return 0.0f; }
-TW_INLINE tw_vec tw_load_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0.0f; }
-TW_INLINE tw_vec tw_load_part_@NAME@(const @TYPE@ *p, long n) { tw_touch_bytes(p, n * sizeof *p); return 0.0f; }
-TW_INLINE tw_vec tw_load_strided_@NAME@(const @TYPE@ *p, long stride, long n) {
-  for (long i = 0; i < n; i++)
-    tw_touch_bytes(p + i * stride, sizeof *p);
-  return 0.0f;
-}
-"""
-TOUCHES_OF_STORES = """\
-TW_INLINE void tw_store_@NAME@(@TYPE@ *p, tw_vec v) { (void)v; tw_touch_written(p, TW_LANES * sizeof *p); }
-TW_INLINE void tw_store_part_@NAME@(@TYPE@ *p, tw_vec v, long n) { (void)v; tw_touch_written(p, n * sizeof *p); }
-TW_INLINE void tw_store_strided_@NAME@(@TYPE@ *p, long stride, tw_vec v, long n) {
-  (void)v;
-  for (long i = 0; i < n; i++)
-    tw_touch_written(p + i * stride, sizeof *p);
-}
-"""
-TOUCH_BYTES = Helper(
-    "tw_touch_bytes",
-    """\
-TW_INLINE void tw_touch_bytes(const void *p, long size) {
-  for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
-    tw_touch_line(line, 0);
-}
-TW_INLINE void tw_touch_written(const void *p, long size) {
-  for (tw_word line = (tw_word)p >> TW_LINE_SHIFT; line <= ((tw_word)p + size - 1) >> TW_LINE_SHIFT && size > 0; line++)
-    tw_touch_line(line, 1);
-}
-""",
-)
-"""What traces note of elements of any type."""
+GUARDED = "#ifndef TW_%_@NAME@\n#define TW_%_@NAME@\n@TEXT@#endif\n"
+READS_ONCE, STORES_ONCE = GUARDED.replace("%", "READS"), GUARDED.replace("%", "STORES")
 
 
 def suffix(dtype: str) -> str:
@@ -294,8 +255,7 @@ def whole_numbers(dtype: str) -> Helper:
     those of a mask. The text may be repeated within a translation unit."""
     text = WHOLE_INT32
     if dtype in WIDENS:
-        text = "@BYTES@" + WHOLE.replace("@WIDENS@", WIDENS[dtype]).replace("@NARROWS@", NARROWS[dtype])
-    text = text.replace("@PART@", WHOLE_PART).replace("@MASKED@", WIDENS.get(dtype, "vmovdqu32"))
+        text = "@BYTES@" + WHOLE
     return Helper(f"tw_load_whole_{dtype}", _named(text, dtype))
 
 
@@ -307,7 +267,7 @@ def _reading(dtype: str) -> Helper:
         text, needed = READ_SHORT + LOAD, (conversions_of(dtype),)
     elif dtype in NARROW:
         text, needed = READS + LOAD_NARROW, (whole_numbers(dtype),)
-    return Helper(f"tw_load_{dtype}", _named(_once("READS", text), dtype), needed, _traced(TOUCHES, "load", dtype))
+    return Helper(f"tw_load_{dtype}", _named(READS_ONCE, dtype, text), needed)
 
 
 def _writing(dtype: str) -> Helper:
@@ -317,17 +277,8 @@ def _writing(dtype: str) -> Helper:
     elif dtype in SHORT_TYPES:
         needed = (conversions_of(dtype),)
     elif dtype in NARROW_STORES:
-        text = STORES_NARROW.replace("@NARROWS@", NARROWS.get(dtype, "vmovdqu32"))
-        needed = (WHOLE_NUMBERS, whole_numbers(dtype))
-    return Helper(f"tw_store_{dtype}", _named(_once("STORES", text), dtype), needed, _traced(TOUCHES_OF_STORES, "store", dtype))
-
-
-def _once(access: str, text: str) -> str:
-    return GUARDED.replace("@ACCESS@", access).replace("@TEXT@", text)
-
-
-def _traced(text: str, access: str, dtype: str) -> Helper:
-    return Helper(f"tw_{access}_{dtype}", _named(text, dtype), (TOUCH_BYTES,))
+        text, needed = STORES_NARROW, (WHOLE_NUMBERS, whole_numbers(dtype))
+    return Helper(f"tw_store_{dtype}", _named(STORES_ONCE, dtype, text), needed)
 
 
 def _bits(dtype: str) -> tuple[Helper, ...]:
@@ -338,7 +289,12 @@ def _converted(dtypes: Iterable[str]) -> list[str]:
     return sorted(set(dtypes) - {"float32"})
 
 
-def _named(text: str, dtype: str) -> str:
-    for place, branch in BYTE_BRANCHES.items():
-        text = text.replace(place, branch if ELEMENT_BYTES[dtype] == 1 else "")
-    return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
+def _named(text: str, dtype: str, inner: str = "") -> str:
+    branches = BYTE_BRANCHES if ELEMENT_BYTES[dtype] == 1 else dict.fromkeys(BYTE_BRANCHES, "")
+    instructions = {
+        "WIDENS": WIDENS.get(dtype),
+        "MASKED": WIDENS.get(dtype, "vmovdqu32"),
+        "NARROWS": NARROWS.get(dtype, "vmovdqu32"),
+    }
+    types = {"NAME": dtype, "TYPE": C_TYPES[dtype]}
+    return filled(text, {"TEXT": inner, "PART": WHOLE_PART, **branches, **instructions, **types})

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+DEFINED = re.compile(r"^(?:TW_INLINE|static __attribute__\(\(unused\)\)) [^(]*?(\w+)\(", re.MULTILINE)
+"""A function that a text defines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +18,6 @@ class Helper:
     text: str = field(compare=False, repr=False)
     uses: tuple[Helper, ...] = field(default=(), compare=False, repr=False)
     """The helpers that its text calls."""
-    traced: Helper | None = field(default=None, compare=False, repr=False)
-    """The helper in its place where memory accesses are traced (`tests/oracles/memory_trace.py`), None for itself."""
 
 
 def closure(helpers: Iterable[Helper]) -> tuple[Helper, ...]:
@@ -36,9 +38,31 @@ def texts(helpers: Iterable[Helper]) -> list[str]:
     return [helper.text for helper in closure(helpers)]
 
 
-def traced(helpers: Iterable[Helper]) -> list[Helper]:
-    """The helpers for a trace of memory accesses."""
-    return [helper.traced or helper for helper in helpers]
+def filled(text: str, values: Mapping[str, object]) -> str:
+    """A template with values in the places of their names.
+
+    >>> filled("@T@ tw_@NAME@(@T@ x);", {"T": "double", "NAME": "exp"})
+    'double tw_exp(double x);'
+    """
+    for name, value in values.items():
+        text = text.replace(f"@{name}@", str(value))
+    return text
+
+
+def paragraphs(text: str) -> tuple[Helper, ...]:
+    """The helpers of a text, one a paragraph, by the name of its last function; each uses those before it that it calls.
+
+    >>> text = "TW_INLINE int f(int x) { return x; }\\n\\nTW_INLINE int g(int x) { return f(x); }\\n"
+    >>> [(one.name, [used.name for used in one.uses]) for one in paragraphs(text)]
+    [('f', []), ('g', ['f'])]
+    """
+    found: dict[str, Helper] = {}
+    for paragraph in text.split("\n\n"):
+        uses = tuple(dict.fromkeys(found[word] for word in re.findall(r"\w+", paragraph) if word in found))
+        names = DEFINED.findall(paragraph)
+        helper = Helper(names[-1], paragraph.rstrip("\n") + "\n", uses)
+        found |= dict.fromkeys(names, helper)
+    return tuple(dict.fromkeys(found.values()))
 
 
 def _collect(helper: Helper, found: dict[Helper, None]) -> None:

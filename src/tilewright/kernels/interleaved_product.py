@@ -21,6 +21,7 @@ from tilewright.kernels.contract import (
     KernelSource,
     MicroKernel,
     SourceKind,
+    Variants,
     matrix_abi,
     stored_types,
 )
@@ -30,8 +31,8 @@ from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
 from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding
+from tilewright.kernels.tile_shapes import dispatch_text, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
-from tilewright.kernels.wanted_shapes import wanted_shapes
 
 LANE_BYTES = 4
 WORDS = """\
@@ -116,7 +117,7 @@ def interleaved_product_kernel(
     `peak_share` is measured, as in `MicroKernel.peak_share`.
     """
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+    def emit(name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
         return KernelSource(SourceKind.C, interleaved_product_text(dialect, arithmetic, rows, vectors, name, variants, epilogue))
 
     def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
@@ -163,7 +164,7 @@ def interleaved_product_text(
     rows: int,
     vectors: int,
     name: str,
-    variants: frozenset[tuple[int, int]] | None,
+    variants: Variants,
     epilogue: Epilogue | None = None,
 ) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
@@ -365,14 +366,7 @@ def given(epilogue: Epilogue | None) -> tuple[str, ...]:
 
 
 def _dispatch(name: str, tiles: list[GroupTile], arithmetic: Arithmetic, epilogue: Epilogue | None) -> str:
-    """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole."""
-    lines = [
-        matrix_abi(name, epilogue, element_types=arithmetic.element_types) + " {",
-        "  const long vectors = (n + TW_LANES - 1) / TW_LANES, last = n - (vectors - 1) * TW_LANES;",
-        "  switch ((m * 256 + vectors) * 2 + (last < TW_LANES)) {",
-    ]
-    for tile in tiles:
-        arguments = ", ".join([*given(epilogue), *(["last"] if tile.is_edge else [])])
-        lines += [f"  case ({tile.rows} * 256 + {tile.vectors}) * 2 + {int(tile.is_edge)}:", f"    {tile.function}({arguments});"]
-        lines += ["    return;"]
-    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
+    """The function of the ABI."""
+    arguments = ", ".join(given(epilogue))
+    cases = ((one.rows, one.vectors, one.is_edge, f"{one.function}({arguments}{', last' * one.is_edge})") for one in tiles)
+    return dispatch_text(matrix_abi(name, epilogue, element_types=arithmetic.element_types), cases)

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, reading, suffix
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 
 WORD_BYTES = 4
@@ -86,16 +86,6 @@ TW_INLINE tw_int tw_packed_whole(tw_packed_sums sum) {
 #endif
 #endif
 """
-TOUCHES = """\
-  for (long block = 0; block < blocks; block++) {
-    for (long group = 0; group < @GROUPS@; group++)
-      tw_touch_bytes(numbers + (block * @GROUPS@ + group) * @WORDS@, @COLUMNS@ * 4);
-    tw_touch_bytes(scales + block * @PANEL@, @COLUMNS@ * sizeof *scales);
-@ZEROS@    for (long way = 0; way < @ROWS@; way++)
-      tw_touch_bytes(rows + way * row + block * row_block, @SIZE@ * sizeof *rows);
-  }
-  (void)sums;
-"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,8 +138,7 @@ def packed_product(kind: PackedProduct, lanes: int) -> Helper:
     opening, closing = [f"static __attribute__((noinline, unused)) void {kind.name}({_arguments(kind)}) {{"], ["}", ""]
     vocabulary = Helper("tw_packed", VOCABULARY)
     reads = reading(filter(None, (kind.scale_type, kind.zero_type)))
-    traced = Helper(kind.name, "\n".join([*opening, _touches(kind), *closing]), (TOUCH_BYTES,))
-    return Helper(kind.name, "\n".join([*opening, *text.body(), *closing]), (vocabulary, *reads), traced)
+    return Helper(kind.name, "\n".join([*opening, *text.body(), *closing]), (vocabulary, *reads))
 
 
 def _arguments(kind: PackedProduct) -> str:
@@ -157,15 +146,6 @@ def _arguments(kind: PackedProduct) -> str:
     scales = f"const {C_TYPES[kind.scale_type]} *scales, const {C_TYPES[kind.zero_type or 'float32']} *zeros"
     of_rows = "const float *row_scales, long row_scale, const float *row_shares, long row_share"
     return f"const unsigned char *numbers, {scales}, {rows}, {of_rows}, long blocks, float *sums"
-
-
-def _touches(kind: PackedProduct) -> str:
-    zeros = f"    tw_touch_bytes(zeros + block * {kind.panel}, {kind.columns} * sizeof *zeros);\n" if kind.zero_type else ""
-    text = TOUCHES.replace("@ZEROS@", zeros)
-    words = {"GROUPS": kind.groups, "WORDS": kind.panel * 4, "COLUMNS": kind.columns, "PANEL": kind.panel, "ROWS": kind.rows}
-    for word, value in {**words, "SIZE": kind.block_size}.items():
-        text = text.replace(f"@{word}@", str(value))
-    return text + "  (void)zeros, (void)row_scales, (void)row_scale, (void)row_shares, (void)row_share;"
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,17 +95,12 @@ def by_name() -> KernelsByName:
 
 
 def for_machine(
-    machine: Machine,
-    operation: str = "matmul",
-    element_types: ElementTypes | None = FLOAT32,
-    reduction_loops: int = 1,
-    *,
-    flushing: bool = False,
+    machine: Machine, operation: str = "matmul", element_types: ElementTypes | None = FLOAT32, *, flushing: bool = False
 ) -> tuple[MicroKernel, ...]:
     """The kernels of an operation that the machine can run: widest vectors first, then by peak share, tile area, and name.
 
-    Only those of these element types (None: of any) that take so many nested reduction loops; with `flushing` those, too, that
-    take denormal numbers for zeros (`MicroKernel.flushes`).
+    Only those of these element types (None: of any) and of one reduction loop; with `flushing` those, too, that take denormal
+    numbers for zeros (`MicroKernel.flushes`).
 
     Of kernels of the same tile those that do not prefetch come first; of the same vectors those whose lanes run along the depth
     come last.
@@ -118,7 +113,7 @@ def for_machine(
         for kernel in registered()
         if kernel.operation == operation
         and element_types in (None, kernel.element_types)
-        and kernel.reduction_loops == reduction_loops
+        and kernel.reduction_loops == 1
         and (flushing or not kernel.flushes)
         and kernel.runs_on(machine.architecture, machine.features)
     ]

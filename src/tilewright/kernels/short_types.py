@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from tilewright.kernels.conversions import CONVERSIONS
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,31 +102,28 @@ def conversions_of(name: str) -> Helper:
     'tw_int4_of'
     """
     text = POWERS if name == POWER_TYPE else _of_integers(name) if name in INTEGER_BITS else _of_floats(FLOATS[name])
-    return Helper(f"tw_{name}_of", GUARDED.replace("@TEXT@", text).replace("@NAME@", name), (CONVERSIONS,))
+    return Helper(f"tw_{name}_of", filled(GUARDED, {"TEXT": text, "NAME": name}), (CONVERSIONS,))
 
 
 def _of_integers(name: str) -> str:
-    text = INTEGER.replace("@VALUE@", UNSIGNED_VALUE if name.startswith("u") else SIGNED_VALUE)
-    return text.replace("@BITS@", str(INTEGER_BITS[name]))
+    value = UNSIGNED_VALUE if name.startswith("u") else SIGNED_VALUE
+    return filled(INTEGER, {"VALUE": value, "BITS": INTEGER_BITS[name]})
 
 
 def _of_floats(kind: ShortFloat) -> str:
     has_infinity = kind.beyond == kind.largest + 1 and kind.beyond != kind.not_a_number
     above = f'(size == {kind.beyond} ? __builtin_inff() : __builtin_nanf(""))' if has_infinity else '__builtin_nanf("")'
     values = {
-        "SIGN": str(kind.sign),
-        "BELOW": str(23 - kind.mantissa_bits),
-        "REBIASED": str(127 - kind.bias),
-        "MANTISSA": str(kind.mantissa_bits),
+        "SIGN": kind.sign,
+        "BELOW": 23 - kind.mantissa_bits,
+        "REBIASED": 127 - kind.bias,
+        "MANTISSA": kind.mantissa_bits,
         "LEAST": f"0x1p{1 - kind.bias - kind.mantissa_bits}f",
         "ROUNDER": f"0x1p{24 - kind.bias - kind.mantissa_bits}f",
-        "LARGEST": str(kind.largest),
+        "LARGEST": kind.largest,
         "ABOVE_LARGEST": above,
-        "BEYOND": str(kind.beyond),
-        "NAN": str(kind.not_a_number),
-        "HAS_NEGATIVE_ZERO": str(int(kind.has_negative_zero)),
+        "BEYOND": kind.beyond,
+        "NAN": kind.not_a_number,
+        "HAS_NEGATIVE_ZERO": int(kind.has_negative_zero),
     }
-    text = FLOAT
-    for name, value in values.items():
-        text = text.replace(f"@{name}@", value)
-    return text
+    return filled(FLOAT, values)

@@ -114,7 +114,7 @@ EXPECTED = {
     _windows: {"tw_load_between"},
     _rounding: {"tw_whole_quotient"},
     _long_sum: {"tw_take_in"},
-    _lanes: {"tw_angle_of", "tw_sin_float64", "tw_lanes_sin"},
+    _lanes: {"tw_cosine_of_rest", "tw_sin_float64", "tw_lanes_sin"},
 }
 
 

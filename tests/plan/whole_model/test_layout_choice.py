@@ -12,7 +12,9 @@ from tilewright import compiler
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.whole_model import layout_choice
+from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.images import images_of
+from tilewright.plan.whole_model.known_divisions import known_divisions
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")
@@ -29,7 +31,7 @@ def branches() -> Graph:
 
 
 def choice_of(graph: Graph) -> layout_choice._Choice:
-    prices = compiler.prices_of(graph, MACHINE)
+    prices = compiler.AlgorithmPrices(graph, compiler._simplified, known_divisions(graph, options_for(MACHINE, None)))
     return layout_choice._Choice(
         graph, prices, layout_choice.Precision.FLOAT32, images_of(graph, prices.constants), layout_choice.DataFlow(graph)
     )

@@ -37,10 +37,7 @@ def preparation(file: File) -> list[str]:
     chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
     ways = [_way(f"{file.entry_point}_pack_{number}", file.prepared[chosen.index(number)]) for number in range(len(numbers))]
     table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
-    lines = [
-        f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};",
-        "ways[number](source, packed);",
-    ]
+    lines = [f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};", "ways[number](source, packed);"]
     sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(prepared.constant)) for prepared in file.prepared)}}};"
     return [
         *ways,

@@ -12,20 +12,14 @@ from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.whole_expressions import NATURALS, natural_text
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.exactness import has_integer_lanes, sums_in_integer_lanes
-from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, whole_numbers
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.element_access import C_TYPES, whole_numbers
+from tilewright.kernels.helpers import Helper, filled
 
 Lines = list[str]
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
 TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { tw_store_whole_@NAME@(p, (tw_int)v); }
 """
-TOUCHES = """\
-TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { tw_touch_bytes(p, TW_LANES * sizeof *p); return 0; }
-TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { (void)v; tw_touch_written(p, TW_LANES * sizeof *p); }
-"""
-
-
 FOLD = Helper(
     "tw_fold_naturals",
     """\
@@ -37,9 +31,6 @@ TW_INLINE int tw_fold_naturals(tw_naturals v) {
 }
 """,
     (NATURALS,),
-    Helper(
-        "tw_fold_naturals", "TW_INLINE int tw_fold_naturals(tw_naturals v) { return (int)v; }\n", (NATURALS.traced or NATURALS,)
-    ),
 )
 """The sum of all lanes, which wraps."""
 
@@ -107,12 +98,8 @@ def integer_helpers(loops: VectorLoops) -> list[Helper]:
 
 @cache
 def _access(dtype: str) -> Helper:
-    def named(text: str) -> str:
-        return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
-
-    name = f"tw_naturals_{dtype}"
-    traced = Helper(name, named(TOUCHES), (NATURALS.traced or NATURALS, TOUCH_BYTES))
-    return Helper(name, named(ACCESS), (NATURALS, whole_numbers(dtype)), traced)
+    text = filled(ACCESS, {"NAME": dtype, "TYPE": C_TYPES[dtype]})
+    return Helper(f"tw_naturals_{dtype}", text, (NATURALS, whole_numbers(dtype)))
 
 
 def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:

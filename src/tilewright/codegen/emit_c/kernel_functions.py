@@ -24,7 +24,7 @@ from tilewright.codegen.emit_c.tile_loops import (
 from tilewright.codegen.emit_c.tile_tables import DECLARATIONS, loops_name, loops_signature, loops_source
 from tilewright.codegen.loop_nest import KernelCall
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
-from tilewright.kernels.shape_dispatch import Case, dispatch_text
+from tilewright.kernels.tile_shapes import Case, dispatch_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +95,7 @@ def _linked(kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFu
     is_chosen = any(call.shapes is None for call in calls)
     dispatch = [_dispatch(kernel, name, calls[0], shapes)] if is_chosen else []
     return KernelFunctions(
-        (*declarations, "", *dispatch),
-        tuple(kernel.emit_shape(name, m, n, epilogue, prefetching) for m, n in shapes.values()),
+        (*declarations, "", *dispatch), tuple(kernel.emit_shape(name, m, n, epilogue, prefetching) for m, n in shapes.values())
     )
 
 

@@ -65,10 +65,9 @@ def emit_file(file: File) -> Emitted:
     return _whole(file, *_routines(file))
 
 
-def chains_and_entry(file: File, *, share: bool = True) -> list[str]:
+def chains_and_entry(file: File) -> list[str]:
     """The functions of all chains and the entry points: what follows the prelude and the kernels in a file."""
-    routines, chosen = _routines(file)
-    return _chains_and_entry(file, routines, chosen if share else routines)
+    return _chains_and_entry(file, *_routines(file))
 
 
 def helpers(file: File) -> frozenset[Helper]:

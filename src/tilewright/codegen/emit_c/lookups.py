@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Iterable
 from tilewright.codegen.emit_c.gathers import Position, index_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
-from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, reading, suffix
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
+from tilewright.kernels.helpers import Helper, filled
 
 Pointer = Callable[[View], str]
 """The C text of the address of a view's current element."""
@@ -31,11 +31,9 @@ static __attribute__((noinline, cold)) long tw_out_of_range(const struct tw_cont
 }
 """,
 )
-ARGUMENTS = """\
-TW_INLINE long tw_place_{name}(const {type} *p, const {type} *first, long index, long extent,
-                               const struct tw_context *caller, long lookup) {{
-"""
 PLACE = """\
+TW_INLINE long tw_place_@NAME@(const @TYPE@ *p, const @TYPE@ *first, long index, long extent,
+                               const struct tw_context *caller, long lookup) {
   const long position = (long)*p;
   const unsigned long counted = (unsigned long)position + (position < 0 ? extent : 0) + index;
   if (__builtin_expect(counted < (unsigned long)extent, 1))
@@ -53,12 +51,6 @@ TW_INLINE tw_vec tw_gather_part{of}(const {type} *p, const long *places, long n)
     lanes[i] = tw_read{of}(p + places[i]);
   return tw_load(lanes);
 }}
-"""
-TRACED = """\
-  (void)first, (void)extent, (void)caller, (void)lookup;
-  tw_touch_bytes(p, sizeof *p);
-  return index;
-}
 """
 
 
@@ -82,8 +74,7 @@ def _gather(dtype: str, lanes: int) -> Helper:
 
 
 def _lookup(dtype: str) -> Helper:
-    name, arguments = f"tw_place_{dtype}", ARGUMENTS.format(name=dtype, type=C_TYPES[dtype])
-    return Helper(name, arguments + PLACE, (REPORT,), Helper(name, arguments + TRACED, (TOUCH_BYTES,)))
+    return Helper(f"tw_place_{dtype}", filled(PLACE, {"NAME": dtype, "TYPE": C_TYPES[dtype]}), (REPORT,))
 
 
 def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: Pointer, position: Position) -> dict[int, str]:

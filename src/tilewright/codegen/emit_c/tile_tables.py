@@ -85,10 +85,7 @@ def _tile(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
     """The call of a tile, by the signature of its shape; with the number of columns of the last vector if that is in part."""
     stored = stored_types(kernel.element_types, kernel_epilogue(call))
     product = "k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, accumulate"
-    more, types = (
-        [product],
-        [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")],
-    )
+    more, types = ([product], [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")])
     for i, operand in enumerate(_operands(call)):
         has_rows = operand.row != 0
         more += [f"e{i}{f' + i * e{i}_row' if has_rows else ''}{' + j' if operand.has_columns else ''}"]

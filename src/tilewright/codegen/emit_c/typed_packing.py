@@ -6,7 +6,7 @@ from functools import cache
 
 from tilewright.codegen.loop_nest import Copy
 from tilewright.graph.types import element_bytes
-from tilewright.kernels.element_access import C_TYPES, TOUCH_BYTES, whole_numbers
+from tilewright.kernels.element_access import C_TYPES, whole_numbers
 from tilewright.kernels.helpers import Helper
 
 WORD_BYTES = 4
@@ -72,26 +72,6 @@ static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, cons
       target[p * target_row + j] = source[p * row + j * column];
 }
 """
-TOUCHES = """\
-static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, const @TYPE@ *source, long row, long column,
-                                           long rows, long columns) {
-  for (long p = 0; p < rows; p++)
-    for (long j = 0; j < columns; j++) {
-      tw_touch_bytes(source + p * row + j * column, sizeof *source);
-      tw_touch_written(target + p * target_row + j, sizeof *target);
-    }
-}
-static __attribute__((unused)) void @PANELS@(@TYPE@ *target, long panel_stride, long width, const @TYPE@ *source, long row,
-                                             long column, long rows, long columns) {
-  for (long first = 0; first < columns; first += width)
-    for (long p = 0; p < rows; p++) {
-      for (long j = first; j < tw_min(first + width, columns); j++)
-        tw_touch_bytes(source + p * row + j * column, sizeof *source);
-      if (p % @H@ == 0)
-        tw_touch_written(target + first / width * panel_stride + p * width, width * @H@ * sizeof *target);
-    }
-}
-"""
 
 
 def panels_name(copy: Copy) -> str:
@@ -118,6 +98,5 @@ def typed_packing(dtype: str, interleave: int) -> Helper:
         return text.replace("@ROWS@", f"tw_pack_rows_{dtype}_{interleave}")
 
     name = f"tw_pack_{dtype}_{interleave}"
-    trace = Helper(name, named(TOUCHES), (TOUCH_BYTES,))
     needed = (whole_numbers(lane), whole_numbers(pair)) if has_words else ()
-    return Helper(name, named((WORDS_OF_ROWS if has_words else "") + PANELS + ROWS), needed, trace)
+    return Helper(name, named((WORDS_OF_ROWS if has_words else "") + PANELS + ROWS), needed)

@@ -17,7 +17,6 @@ TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not abov
   return whole - ((float)whole > x);
 }
 """,
-    traced=Helper("tw_whole_below", "TW_INLINE long tw_whole_below(float x) { (void)x; return 1L << 30; }\n"),
 )
 WHOLE_ABOVE = Helper(
     "tw_whole_above",
@@ -27,7 +26,6 @@ TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below 
   return whole + ((float)whole < x);
 }
 """,
-    traced=Helper("tw_whole_above", "TW_INLINE long tw_whole_above(float x) { (void)x; return 1L << 30; }\n"),
 )
 HELPERS: Mapping[str, Helper] = {
     **{helper.name: helper for helper in (FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE)},

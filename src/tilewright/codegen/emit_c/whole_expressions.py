@@ -18,11 +18,6 @@ TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int
 TW_INLINE tw_naturals tw_shift_naturals(tw_naturals x, int bits) { return (tw_naturals)((tw_int)x >> bits); }
 #endif
 """,
-    traced=Helper(
-        "tw_naturals",
-        "typedef unsigned tw_naturals;\nTW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)x; }\n"
-        "TW_INLINE tw_naturals tw_shift_naturals(tw_naturals x, int bits) { return (tw_naturals)((int)x >> bits); }\n",
-    ),
 )
 """Lanes of int32 as they are computed; micro kernels may bring them, too: the text may be repeated within a translation unit."""
 

@@ -12,17 +12,7 @@ from dataclasses import replace
 
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, any_of, equal, unequal
-from tilewright.codegen.loop_nest import (
-    Gather,
-    If,
-    Node,
-    Range,
-    RunningStates,
-    TileEpilogue,
-    TileOperand,
-    VectorLoops,
-    View,
-)
+from tilewright.codegen.loop_nest import Gather, If, Node, Range, RunningStates, TileEpilogue, TileOperand, VectorLoops, View
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.partial_results import extent_value, row_shape, stored_part
 from tilewright.codegen.lower.storage import Stored, dense_strides, elements
@@ -87,11 +77,7 @@ def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[
     older = any_of(*(unequal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     before = _scaled(state, operator, rows, FACTOR, "multiply", scope)
     after = _scaled(state, operator, rows, _weights_of(rows).total, "divide", scope)
-    return (
-        *_if(all_of(fresh, older), before),
-        *body,
-        *(() if scope.split else _if(adds_no_more(state, operator, scope), after)),
-    )
+    return (*_if(all_of(fresh, older), before), *body, *(() if scope.split else _if(adds_no_more(state, operator, scope), after)))
 
 
 def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply
 from tilewright.graph.types import Graph, Operator
@@ -16,11 +15,8 @@ MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
 
 
 @dataclass(frozen=True, slots=True)
-class CanonicalBodies:
+class CanonicalBodies(Rewrite):
     """In float32 operators: literals are rounded to what is computed with, `a > b` is `b < a`, a literal is the second factor."""
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "canonical-bodies"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all bodies spelled alike."""

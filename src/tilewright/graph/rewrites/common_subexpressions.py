@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.types import Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class CommonSubexpressions:
+class CommonSubexpressions(Rewrite):
     """The first of equal operators stays; who reads another one's result reads the first one's. Outputs keep their names."""
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "common-subexpressions"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which no two operators are equal, but for outputs."""

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph
 
 
 @dataclass(frozen=True, slots=True)
-class DeadCode:
+class DeadCode(Rewrite):
     """Walks back from the outputs; inputs stay, used or not."""
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "dead-code"
 
     def run(self, graph: Graph) -> Graph:
         """The graph without what is never read."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from tilewright.graph.exactness import scalar_element_type
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.fusion.lossless import is_condition
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
@@ -17,7 +16,7 @@ from tilewright.graph.types import Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class ElementTypes:
+class ElementTypes(Rewrite):
     """A contraction in float32 reads float32: what has another type is converted by a map before it. What it, or a row-wise
     reduction, writes in another type is converted by a map behind it. The body of a map that writes truth values is a condition.
 
@@ -27,8 +26,6 @@ class ElementTypes:
 
     products: frozenset[tuple[str, str]] = frozenset()
     """The element types of operands that kernels multiply as they are, besides float32."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "element-types"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which only maps convert."""

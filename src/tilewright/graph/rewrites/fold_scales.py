@@ -12,23 +12,22 @@ from math import isinf
 from typing import ClassVar
 
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, subexpressions
 from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
 from tilewright.graph.types import Access, Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class FoldScales:
+class FoldScales(Rewrite):
     """A map that only multiplies is left without a reader. Results are those of exact arithmetic, rounded elsewhere.
 
     Only tensors in float32 that nobody else reads change their values: what is never read at all is removed before.
     """
 
     licence: ClassVar[Licence] = Licence.ROUNDING
-    name: str = "fold-scales"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""

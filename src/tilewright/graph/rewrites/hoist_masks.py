@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from tilewright.graph.conditions import conjuncts, constraint_of
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
@@ -15,14 +14,11 @@ from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class HoistMasks:
+class HoistMasks(Rewrite):
     """`where(row >= column, a * x + b, -inf)` becomes a map `a * x + b`, which can end a product in registers, and the mask.
 
     Only where a reduction reads the mask, which may then be left out of whole blocks.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "hoist-masks"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose masks choose between an element and a constant."""

@@ -19,6 +19,7 @@ import numpy as np
 
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -43,7 +44,7 @@ class Dequantised:
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerProducts:
+class IntegerProducts(Rewrite):
     """Legal where no sum can leave int32 (for filters of one channel: what float32 holds of whole numbers), where scales are
     constants, finite and normal, and where both operands are bytes whose scales and zero points do not change along the sum. Sums
     are then those of exact arithmetic, rounded once more or less than sums of float32. Padding of images (guards that give 0)
@@ -51,7 +52,6 @@ class IntegerProducts:
     """
 
     licence: ClassVar[Licence] = Licence.QUANTISED
-    name: str = "integer-products"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with products of bytes, each with a map that scales behind it."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from tilewright.graph.conditions import compared_ahead
 from tilewright.graph.constant_values import is_mask
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Constant, Graph, Operator
@@ -26,11 +26,8 @@ Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
-class PositionsForMasks:
+class PositionsForMasks(Rewrite):
     """A map that reads a constant of truth values, or of 0 and -inf, computes it from the positions along one or two axes."""
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "positions-for-masks"
 
     def run(self, graph: Graph) -> Graph:
         """The graph that reads fewer constants."""

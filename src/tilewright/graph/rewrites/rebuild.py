@@ -1,7 +1,8 @@
-"""Assembly of the graph that a pass has changed."""
+"""Assembly of the graph that a pass has changed, and which of its tensors are read once: maker and reader may change together."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -56,3 +57,9 @@ def with_scalars(operator: Operator, change: Callable[[Scalar], Scalar]) -> Oper
         states = tuple(replace(state, contribution=change(state.contribution)) for state in reduction.states)
         reduction = replace(reduction, states=states, finish=change(reduction.finish))
     return replace(operator, body=change(operator.body), reduction=reduction)
+
+
+def read_once(graph: Graph) -> set[str]:
+    """Tensors that a single access of a single operator reads, and that are no outputs."""
+    readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
+    return {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)

@@ -11,6 +11,7 @@ import numpy as np
 
 from tilewright.graph.licences import Licence
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
@@ -40,14 +41,13 @@ NAMED = frozenset(("sigmoid", *(composition.function for composition in COMPOSIT
 
 
 @dataclass(frozen=True, slots=True)
-class RecogniseFunctions:
+class RecogniseFunctions(Rewrite):
     """Sums and products that make up a function become that function, in whatever order and brackets they were written.
 
     Results are those of exact arithmetic: named functions are at least as accurate as what they stand for.
     """
 
     licence: ClassVar[Licence] = Licence.ROUNDING
-    name: str = "recognise-functions"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with named functions in the place of their compositions."""

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class SeparateOutputs:
+class SeparateOutputs(Rewrite):
     """An output that is an input, a constant, or an output already is a copy, under another name, in the same place."""
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "separate-outputs"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose outputs all are written, each once."""

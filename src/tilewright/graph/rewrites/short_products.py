@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.rewrites.rename import unused
@@ -17,7 +18,7 @@ SHORT = "bfloat16"
 
 
 @dataclass(frozen=True, slots=True)
-class ShortProducts:
+class ShortProducts(Rewrite):
     """Both operands of a float32 product with a constant operand are rounded to bfloat16 (`docs/correctness.md`).
 
     Constants are folded, so that half as many bytes are read. Products without a constant stay: their operands would have to be
@@ -25,7 +26,6 @@ class ShortProducts:
     """
 
     licence: ClassVar[Licence] = Licence.ROUNDING
-    name: str = "short-products"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with such operands."""

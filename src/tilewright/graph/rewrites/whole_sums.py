@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
 
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Load, apply, rewrite
 from tilewright.graph.types import Access, Graph, Operator
@@ -22,16 +21,13 @@ LARGEST_CENTRED = 255
 
 
 @dataclass(frozen=True, slots=True)
-class WholeSums:
+class WholeSums(Rewrite):
     """Legal where the sums are whole numbers that float32 holds, up to 2^24, in any order of their terms: sums of products of
     bytes less zero points of their types, of 258 taps at most. Such a number is the same in int32 and back in float32.
 
     Readers round what they read, which changes none of it, so that no pass moves a factor of theirs into the filters. Guards and
     lookups of readers keep the int32 tensor, as do readers in other types.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "whole-sums"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose maps in float32 read such sums where they are summed."""

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tilewright.kernels.dialects.vocabulary import vector_dialect
 
 # Builtins where GCC and Clang agree on the name, one instruction of inline assembly where they do not.
-# tw_scale: 2^n in two halves, which are normal, so that only the last product rounds. The low bits of
-# n + 12583166 = 1.5 * 2^23 + 254 + n are n and twice the bias of an exponent.
 INSTRUCTIONS = """\
 typedef tw_int tw_mask;
 #define TW_KEEP(v) __asm__("" : "+x"(v))
@@ -23,44 +21,14 @@ TW_INLINE void tw_fence(void) { __asm__ volatile("sfence" ::: "memory"); }
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){0, 1, 2, 3, 4, 5, 6, 7} < tw_splat_int((int)n); }
 TW_INLINE tw_vec tw_load_part(const float *p, long n) { return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(n)); }
 TW_INLINE void tw_store_part(float *p, tw_vec v, long n) { __builtin_ia32_maskstoreps256((void *)p, tw_prefix(n), v); }
-TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
-TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
-TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
-TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
-TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
-TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
-TW_INLINE int tw_any(tw_mask mask) { return __builtin_ia32_movmskps256((tw_vec)mask) != 0; }
+@COMPARISONS@TW_INLINE int tw_any(tw_mask mask) { return __builtin_ia32_movmskps256((tw_vec)mask) != 0; }
 TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return __builtin_ia32_blendvps256(b, a, (tw_vec)mask); }
-TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
-  tw_vec result;
-  __asm__("vmaxps %2, %1, %0" : "=x"(result) : "x"(a), "x"(b));
-  return result;
-}
-TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
-  tw_vec result;
-  __asm__("vminps %2, %1, %0" : "=x"(result) : "x"(a), "x"(b));
-  return result;
-}
-TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
-TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
-TW_INLINE tw_vec tw_sqrt(tw_vec v) {
-  tw_vec result;
-  __asm__("vsqrtps %1, %0" : "=x"(result) : "x"(v));
-  return result;
-}
+tw_larger(a, b) = vmaxps
+tw_smaller(a, b) = vminps
+@BOUNDS@tw_sqrt(v) = vsqrtps
 TW_INLINE tw_vec tw_floor(tw_vec v) { return __builtin_ia32_roundps256(v, 9); }
 TW_INLINE tw_vec tw_round(tw_vec v) { return __builtin_ia32_roundps256(v, 8); }
-TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
-}
-TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
-}
-TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+@SCALES@TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
   __asm__("vfmsub213ps %2, %1, %0" : "+x"(a) : "x"(b), "x"(ab));
   return a;
 }
@@ -70,10 +38,6 @@ TW_INLINE tw_vec tw_inverse(tw_vec d) {
   tw_vec wrong = tw_multiply_add(-d, guess, tw_splat(1.0f));
   return tw_multiply_add(guess, tw_multiply_add(wrong, wrong, wrong), guess);
 }
-TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
-  tw_int exponent = __builtin_convertvector(n, tw_int);
-  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
-}
-"""
+@SCALE_DOWN@"""
 
 DIALECT = vector_dialect("avx2", 256, 16, frozenset({"avx2", "fma"}), "x86_64", INSTRUCTIONS)

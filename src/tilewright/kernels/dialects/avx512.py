@@ -40,45 +40,17 @@ TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) {
   __asm__("vblendmps %1, %2, %0%{%3%}" : "=v"(result) : "v"(a), "v"(b), "Yk"(mask));
   return result;
 }
-TW_INLINE tw_vec tw_larger(tw_vec a, tw_vec b) {
-  tw_vec result;
-  __asm__("vmaxps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
-  return result;
-}
-TW_INLINE tw_vec tw_smaller(tw_vec a, tw_vec b) {
-  tw_vec result;
-  __asm__("vminps %2, %1, %0" : "=v"(result) : "v"(a), "v"(b));
-  return result;
-}
-TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) {
-  tw_vec result;
-  __asm__("vrangeps $10, %2, %1, %0" : "=v"(result) : "v"(limit), "v"(v));
-  return result;
-}
+tw_larger(a, b) = vmaxps
+tw_smaller(a, b) = vminps
+tw_size_below(limit, v) = vrangeps $10,
 TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) {
   __asm__("vfixupimmps $0, %2, %1, %0" : "+v"(v) : "v"(x), "v"(tw_splat_int(0x30000)));
   return v;
 }
-TW_INLINE tw_vec tw_sqrt(tw_vec v) {
-  tw_vec result;
-  __asm__("vsqrtps %1, %0" : "=v"(result) : "v"(v));
-  return result;
-}
-TW_INLINE tw_vec tw_floor(tw_vec v) {
-  tw_vec result;
-  __asm__("vrndscaleps $9, %1, %0" : "=v"(result) : "v"(v));
-  return result;
-}
-TW_INLINE tw_vec tw_round(tw_vec v) {
-  tw_vec result;
-  __asm__("vrndscaleps $8, %1, %0" : "=v"(result) : "v"(v));
-  return result;
-}
-TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_vec result;
-  __asm__("vscalefps %2, %1, %0" : "=v"(result) : "v"(p), "v"(n));
-  return result;
-}
+tw_sqrt(v) = vsqrtps
+tw_floor(v) = vrndscaleps $9,
+tw_round(v) = vrndscaleps $8,
+tw_scale(p, n) = vscalefps
 TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) { return tw_scale(p, n) + c; }
 TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
   __asm__("vfmsub213ps %2, %1, %0" : "+v"(a) : "v"(b), "v"(ab));
@@ -89,11 +61,7 @@ TW_INLINE tw_vec tw_inverse(tw_vec d) {
   __asm__("vrcp14ps %1, %0" : "=v"(guess) : "v"(d));
   return tw_multiply_add(guess, tw_multiply_add(-d, guess, tw_splat(1.0f)), guess);
 }
-TW_INLINE tw_vec tw_fraction(tw_vec v) {
-  tw_vec result;
-  __asm__("vreduceps $9, %1, %0" : "=v"(result) : "v"(v));
-  return result;
-}
+tw_fraction(v) = vreduceps $9,
 """
 
 # 2^floor(x) * 2^(x - floor(x)), where one instruction gives x - floor(x), 0 for -inf, and tw_scale takes the floor itself: two

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from tilewright.kernels.dialects.vocabulary import VectorDialect, vector_dialect
+from tilewright.kernels.helpers import filled
 
 # Of four lanes: the compiler turns each case into a few scalar loads and stores.
 PARTS_OF_4 = """\
@@ -68,13 +69,7 @@ TW_INLINE double tw_multiply_add_float64(double a, double b, double c) { return 
 TW_INLINE void tw_stream(float *p, tw_vec v) { tw_store(p, v); }
 TW_INLINE void tw_fence(void) {}
 TW_INLINE tw_mask tw_prefix(long n) { return (tw_int){@IOTA@} < tw_splat_int((int)n); }
-@PARTS@TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
-TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
-TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
-TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
-TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
-TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
-TW_INLINE int tw_any(tw_mask mask) {
+@PARTS@@COMPARISONS@TW_INLINE int tw_any(tw_mask mask) {
   int lanes = 0;
   for (long i = 0; i < TW_LANES; i++)
     lanes |= mask[i];
@@ -94,9 +89,7 @@ TW_INLINE tw_vec tw_where(tw_mask mask, tw_vec a, tw_vec b) { return (tw_vec)((m
 TW_EXTREMUM(tw_larger, "maxps", >)
 TW_EXTREMUM(tw_smaller, "minps", <)
 #undef TW_EXTREMUM
-TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
-TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
-TW_INLINE tw_vec tw_sqrt(tw_vec v) {
+@BOUNDS@TW_INLINE tw_vec tw_sqrt(tw_vec v) {
   return (tw_vec){@ROOTS@};
 }
 TW_INLINE tw_vec tw_floor(tw_vec v) {
@@ -108,34 +101,20 @@ TW_INLINE tw_vec tw_floor(tw_vec v) {
   return tw_where(has_fraction, (tw_vec)((tw_int)whole | sign), v);
 }
 TW_INLINE tw_vec tw_round(tw_vec v) { return (v + 12582912.0f) - 12582912.0f; }
-TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
-}
-TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
-}
-TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
+@SCALES@TW_INLINE tw_vec tw_rest(tw_vec a, tw_vec b, tw_vec ab) {
   tw_vec a_high = (tw_vec)((tw_int)a & -4096), b_high = (tw_vec)((tw_int)b & -4096);
   tw_vec a_low = a - a_high, b_low = b - b_high;
   return ((a_high * b_high - ab) + (a_high * b_low + a_low * b_high)) + a_low * b_low;
 }
 TW_INLINE tw_vec tw_inverse(tw_vec d) { return 1.0f / d; }
-TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
-  tw_int exponent = __builtin_convertvector(n, tw_int);
-  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
-}
-"""
+@SCALE_DOWN@"""
 
 
 def portable_dialect(name: str, vector_bits: int, features: frozenset[str], architecture: str, parts: str) -> VectorDialect:
     """The dialect for vectors of that width; `parts` is the C of tw_load_part and tw_store_part."""
     lanes = range(vector_bits // 32)
-    text = INSTRUCTIONS.replace("@IOTA@", ", ".join(str(i) for i in lanes)).replace("@PARTS@", parts)
-    text = text.replace("@ROOTS@", ", ".join(f"__builtin_sqrtf(v[{i}])" for i in lanes))
+    roots = ", ".join(f"__builtin_sqrtf(v[{i}])" for i in lanes)
+    text = filled(INSTRUCTIONS, {"IOTA": ", ".join(map(str, lanes)), "PARTS": parts, "ROOTS": roots})
     return vector_dialect(name, vector_bits, 16, features, architecture, text)
 
 

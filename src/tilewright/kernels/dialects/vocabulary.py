@@ -42,9 +42,50 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from tilewright.kernels.dialects.transposition import transposition_text
 from tilewright.kernels.functions.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
+from tilewright.kernels.helpers import filled
+
+MOST_REGISTERS = 32
+"""Of any ISA: instructions that know so many are encoded in another way, and assembly asks for them by another letter."""
+INSTRUCTION = re.compile(r"^(?P<name>tw_\w+)\((?P<operands>.+)\) = (?P<instruction>.+)$", re.MULTILINE)
+# tw_scale: 2^n in two halves, which are normal, so that only the last product rounds. The low bits of
+# n + 12583166 = 1.5 * 2^23 + 254 + n are n and twice the bias of an exponent.
+OF_INTEGER_MASKS = {
+    "COMPARISONS": """\
+TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
+TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
+TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
+TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
+TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
+TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
+""",
+    "BOUNDS": """\
+TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
+TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
+""",
+    "SCALES": """\
+TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
+}
+TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
+  tw_int twice = (tw_int)(n + 12583166.0f);
+  tw_int half = twice >> 1;
+  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
+}
+""",
+    "SCALE_DOWN": """\
+TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
+  tw_int exponent = __builtin_convertvector(n, tw_int);
+  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
+}
+""",
+}
+"""Parts of dialects whose masks are vectors of integers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,18 +136,36 @@ def vector_dialect(
     < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both
     are), TW_KEEP.
     With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a dialect needs no tw_scale_down.
+
+    A line `tw_sqrt(v) = vsqrtps` defines a function of vectors that is this one instruction. `@COMPARISONS@`, `@BOUNDS@`,
+    `@SCALES@` and `@SCALE_DOWN@` are those of ISAs whose masks are vectors of integers.
     """
     lanes = vector_bits // 32
     guard = f"TW_DIALECT_{name.upper()}"
     functions = {f"tw_{name}": function.steps for name, function in VECTOR_FUNCTIONS.items()}
     shared = _shared(lanes, functions | {"tw_exp2_down": exp2_down or EXP2_DOWN})
-    pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), instructions, shared, "#endif\n")
+    letter = "v" if registers == MOST_REGISTERS else "x"
+    own = INSTRUCTION.sub(partial(_instruction, letter), filled(instructions, OF_INTEGER_MASKS))
+    pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), own, shared, "#endif\n")
     return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
+
+
+def _instruction(registers: str, found: re.Match[str]) -> str:
+    """The function that one instruction is; assembly names the last operand first, and then the result."""
+    operands = found["operands"].split(", ")
+    places = ", ".join(f"%{number}" for number in range(len(operands), -1, -1))
+    inputs = ", ".join(f'"{registers}"({name})' for name in operands)
+    return f"""\
+TW_INLINE tw_vec {found["name"]}({", ".join(f"tw_vec {name}" for name in operands)}) {{
+  tw_vec result;
+  __asm__("{found["instruction"]} {places}" : "={registers}"(result) : {inputs});
+  return result;
+}}"""
 
 
 def _types(vector_bits: int) -> str:
     lanes, size_bytes = vector_bits // 32, vector_bits // 8
-    return row_unroll_text() + lanes_text(lanes) + TYPES.replace("@LANES@", str(lanes)).replace("@BYTES@", str(size_bytes))
+    return row_unroll_text() + lanes_text(lanes) + filled(TYPES, {"LANES": lanes, "BYTES": size_bytes})
 
 
 def row_unroll_text() -> str:
@@ -126,8 +185,8 @@ def _each_text(name: str, macro: str, count: int) -> str:
 
 def _shared(lanes: int, functions: Mapping[str, str]) -> str:
     every = range(lanes)
-    text = MEMORY.replace("@STRIDED@", ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every))
-    text += VALUES.replace("@IOTA@", ", ".join(f"{i}.0f" for i in every))
+    strided = ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every)
+    text = filled(MEMORY + VALUES, {"STRIDED": strided, "IOTA": ", ".join(f"{i}.0f" for i in every)})
     text += "".join(_one(name, steps) + _for_rows(name, steps) for name, steps in functions.items())
     folds = (fold(*reduction, lanes) for reduction in REDUCTIONS for fold in (_reduction, _reduction_of_rows))
     return text + "".join(folds) + transposition_text(lanes)

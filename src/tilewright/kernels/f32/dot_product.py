@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.wanted_shapes import wanted_shapes
+from tilewright.kernels.tile_shapes import wanted_shapes
 
 GROUP = 4
 """Rows at a time."""
@@ -35,7 +35,7 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKer
     'matmul_avx512_f32_16x1_dot'
     """
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
+    def emit(name: str, variants: Variants) -> KernelSource:
         return KernelSource(SourceKind.C, dot_product_text(dialect, name, variants))
 
     return MicroKernel(
@@ -54,7 +54,7 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKer
     )
 
 
-def dot_product_text(dialect: VectorDialect, name: str, variants: frozenset[tuple[int, int]] | None) -> str:
+def dot_product_text(dialect: VectorDialect, name: str, variants: Variants) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: for every number of rows).
 
     A call with another number of rows traps.
@@ -169,11 +169,7 @@ def _in_pairs(terms: list[str]) -> str:
 
 def _dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, and by whether rows of A and the column of B are contiguous."""
-    lines = [
-        matrix_abi(name) + " {",
-        "  (void)n;",
-        "  switch (m * 2 + (a_column != 1 || b_row != 1)) {",
-    ]
+    lines = [matrix_abi(name) + " {", "  (void)n;", "  switch (m * 2 + (a_column != 1 || b_row != 1)) {"]
     for m in rows:
         for strided in (False, True):
             more = ", a_column, b_row" if strided else ""

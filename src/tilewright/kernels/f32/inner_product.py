@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, matrix_abi
+from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.dot_product import fold
+from tilewright.kernels.tile_shapes import wanted_shapes
 from tilewright.kernels.translation_units import VARIANT
-from tilewright.kernels.wanted_shapes import wanted_shapes
 
 LONG_GROUP, SHORT_GROUP = 4, 8
 """Columns at a time. Long ones are streams of their own, which hardware prefetchers follow: more of them meet in few sets of a
@@ -40,7 +40,7 @@ def inner_product_kernel(dialect: VectorDialect, rows: int, *, peak_share: float
     'matmul_avx2_f32_2x8_inner'
     """
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None) -> KernelSource:
+    def emit(name: str, variants: Variants) -> KernelSource:
         return KernelSource(SourceKind.C, inner_product_text(dialect, rows, name, variants, prefetch))
 
     return MicroKernel(
@@ -63,13 +63,7 @@ def inner_product_kernel(dialect: VectorDialect, rows: int, *, peak_share: float
     )
 
 
-def inner_product_text(
-    dialect: VectorDialect,
-    rows: int,
-    name: str,
-    variants: frozenset[tuple[int, int]] | None,
-    prefetch: tuple[str, ...] = (),
-) -> str:
+def inner_product_text(dialect: VectorDialect, rows: int, name: str, variants: Variants, prefetch: tuple[str, ...] = ()) -> str:
     """The C of the function `name`, self-contained, with code for `variants` only (None: for every number of rows).
 
     A call with another number of rows traps.
@@ -189,10 +183,7 @@ def _load(pointer: str, count: str) -> str:
 
 def _dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, by whether there are all columns, and by whether rows of A are contiguous."""
-    lines = [
-        matrix_abi(name) + " {",
-        "  switch (m * 4 + (n < TW_LANES) * 2 + (a_column != 1)) {",
-    ]
+    lines = [matrix_abi(name) + " {", "  switch (m * 4 + (n < TW_LANES) * 2 + (a_column != 1)) {"]
     for m, edge, strided in product(rows, (False, True), (False, True)):
         more = ", n" * edge + ", a_column" * strided
         suffix = f"{m}x1" + "_edge" * edge + "_strided" * strided

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tilewright.kernels.contract import (
     NESTED_LOOPS,
@@ -28,14 +28,14 @@ from tilewright.kernels.contract import (
     Matrix,
     MicroKernel,
     SourceKind,
+    Variants,
     matrix_abi,
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.known_left import KnownLeftTile
 from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, Tile
-from tilewright.kernels.shape_dispatch import dispatch_text
+from tilewright.kernels.tile_shapes import dispatch_text, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
-from tilewright.kernels.wanted_shapes import wanted_shapes
 
 Form: TypeAlias = Callable[..., Tile]
 """Makes the tile of a shape."""
@@ -111,36 +111,22 @@ class _Texts:
     reduction_loops: int
     form: Form
 
-    def emit(self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+    def emit(self, name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
         """Of `MicroKernel.emit` and `MicroKernel.emit_with`."""
-        text = outer_product_text(
-            self.dialect,
-            self.rows,
-            self.vectors,
-            name,
-            variants,
-            self.prefetch,
-            self.unroll,
-            epilogue,
-            reduction_loops=self.reduction_loops,
-            form=self.form,
-        )
-        return KernelSource(SourceKind.C, text)
+        loops, form = self.reduction_loops, self.form
+        return self._source(name, variants, self.prefetch, self.unroll, epilogue, reduction_loops=loops, form=form)
 
-    def emit_prefetching(self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None) -> KernelSource:
+    def emit_prefetching(self, name: str, variants: Variants, epilogue: Epilogue | None) -> KernelSource:
         """Of `MicroKernel.emit_prefetching`."""
-        text = outer_product_text(
-            self.dialect, self.rows, self.vectors, name, variants, (), self.unroll, epilogue, prefetching=True
-        )
-        return KernelSource(SourceKind.C, text)
+        return self._source(name, variants, (), self.unroll, epilogue, prefetching=True)
 
-    def emit_known(
-        self, name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None, known: Matrix
-    ) -> KernelSource:
+    def emit_known(self, name: str, variants: Variants, epilogue: Epilogue | None, known: Matrix) -> KernelSource:
         """Of `MicroKernel.emit_known`."""
-        form = partial(KnownLeftTile, known)
-        text = outer_product_text(self.dialect, self.rows, self.vectors, name, variants, epilogue=epilogue, form=form)
-        return KernelSource(SourceKind.C, text)
+        return self._source(name, variants, epilogue=epilogue, form=partial(KnownLeftTile, known))
+
+    def _source(self, *arguments: Any, **options: Any) -> KernelSource:
+        """Of all shapes that are wanted, by the arguments of `outer_product_text` behind the tile."""
+        return KernelSource(SourceKind.C, outer_product_text(self.dialect, self.rows, self.vectors, *arguments, **options))
 
     def of_shape(self, name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
         """Of `MicroKernel.of_shape`."""
@@ -162,7 +148,7 @@ def outer_product_text(
     rows: int,
     vectors: int,
     name: str,
-    variants: frozenset[tuple[int, int]] | None,
+    variants: Variants,
     prefetch: tuple[str, ...] = (),
     unroll: int = UNROLL,
     epilogue: Epilogue | None = None,

@@ -19,7 +19,6 @@ KERNELS = (
     outer_product_kernel(DIALECT, 6, 2, peak_share=0.69, unroll=1),
     replace(outer_product_kernel(DIALECT, 2, 4, peak_share=0.75), architecture="x86_64"),
     outer_product_kernel(AVX, 6, 2, peak_share=0.86, unroll=2),
-    outer_product_kernel(DIALECT, 6, 2, peak_share=0.69, unroll=1, reduction_loops=2),
     inner_product_kernel(DIALECT, 2, peak_share=0.5),
     inner_product_kernel(AVX, 2, peak_share=0.5),
 )

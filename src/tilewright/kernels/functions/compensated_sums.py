@@ -7,7 +7,7 @@ wrong by 2u of the sum of absolute values, up to terms of n * u^2 (Higham, Accur
 
 from __future__ import annotations
 
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 TAKE_IN = """\
 TW_INLINE void tw_take_in@AS@(@T@ *sum, @T@ *rest, @T@ block) {
@@ -29,7 +29,4 @@ def compensated_sum(of: str) -> Helper:
     >>> compensated_sum("float64").name
     'tw_take_in_float64'
     """
-    text, words = TAKE_IN, TYPES[of]
-    for key, word in words.items():
-        text = text.replace(f"@{key}@", word)
-    return Helper(f"tw_take_in{words['AS']}", text)
+    return Helper(f"tw_take_in{TYPES[of]['AS']}", filled(TAKE_IN, TYPES[of]))

@@ -11,71 +11,23 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from tilewright.kernels.functions.doubles.error_function import ERF, ERFC, GELU
-from tilewright.kernels.functions.doubles.exponentials import (
-    ACOSH,
-    ASINH,
-    ATANH,
-    COSH,
-    EXP,
-    EXPM1,
-    GELU_TANH,
-    LOG,
-    LOG1P,
-    SIGMOID,
-    SILU,
-    SINH,
-    TANH,
+from tilewright.kernels.conversions import CONVERSIONS
+from tilewright.kernels.functions.doubles import exponentials, rounding, trigonometry
+from tilewright.kernels.helpers import Helper, filled, paragraphs
+
+SUFFIX = "_float64"
+AS_STORED = """\
+TW_INLINE double tw_as_float16_float64(double x) { return tw_float_of_float16(tw_float16_of(x)); }
+
+TW_INLINE double tw_as_bfloat16_float64(double x) { return tw_float_of_bfloat16(tw_bfloat16_of(x)); }
+"""
+_TEXT = "\n".join((rounding.TEXT, exponentials.TEXT, trigonometry.TEXT))
+_HELPERS = (
+    *paragraphs(filled(_TEXT, exponentials.SERIES | trigonometry.SERIES)),
+    *(Helper(helper.name, helper.text, (CONVERSIONS,)) for helper in paragraphs(AS_STORED)),
 )
-from tilewright.kernels.functions.doubles.powers import POW
-from tilewright.kernels.functions.doubles.rounding import (
-    AS_BFLOAT16,
-    AS_FLOAT16,
-    CEIL,
-    FLOOR,
-    FLOOR_DIVIDE,
-    FMOD,
-    MOD,
-    ROUND,
-    TRUNC,
-)
-from tilewright.kernels.functions.doubles.trigonometry import ACOS, ASIN, ATAN, COS, SIN, TAN
-from tilewright.kernels.helpers import Helper
 
 DOUBLE_FUNCTIONS: Mapping[str, Helper] = MappingProxyType(
-    {
-        "trunc": TRUNC,
-        "floor": FLOOR,
-        "ceil": CEIL,
-        "round": ROUND,
-        "as_float16": AS_FLOAT16,
-        "as_bfloat16": AS_BFLOAT16,
-        "fmod": FMOD,
-        "mod": MOD,
-        "floor_divide": FLOOR_DIVIDE,
-        "exp": EXP,
-        "expm1": EXPM1,
-        "log": LOG,
-        "log1p": LOG1P,
-        "sin": SIN,
-        "cos": COS,
-        "tan": TAN,
-        "atan": ATAN,
-        "asin": ASIN,
-        "acos": ACOS,
-        "sinh": SINH,
-        "cosh": COSH,
-        "tanh": TANH,
-        "asinh": ASINH,
-        "acosh": ACOSH,
-        "atanh": ATANH,
-        "sigmoid": SIGMOID,
-        "silu": SILU,
-        "erfc": ERFC,
-        "erf": ERF,
-        "gelu": GELU,
-        "gelu_tanh": GELU_TANH,
-        "pow": POW,
-    }
+    {one.name.removeprefix("tw_").removesuffix(SUFFIX): one for one in _HELPERS if one.name.endswith(SUFFIX)}
 )
 """By the names of `graph.scalar_functions`: each is the C function `tw_<name>_float64`."""

@@ -7,23 +7,29 @@ error is below 0.5001 units in the last place, at the speed of scalar code.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 from tilewright.graph.scalar_functions import AS_STORED
 from tilewright.kernels.conversions import BITS
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled, paragraphs
 
 # 2^23 plus a number below it has no fraction. A quotient that was rounded up to a whole number has a rest on the other side of 0
 # than the divisor: one less is right. Where the quotient is below 1 it may have underflowed, and the dividend is the rest; v - v
 # is NaN for infinities.
-LIGHT: Mapping[str, str] = MappingProxyType(
+# tw_rounded_quotient: with r = RN(1/d), two steps q <- RN(q + RN(x - q d) r) from RN(x r): the first gives a neighbour of x/d, of
+# which the second makes RN(x/d) (Markstein 1990, theorem 5; Muller et al., Handbook of Floating-Point Arithmetic, section 4.7).
+# Remainders must not underflow: within these bounds they do not where the quotient is 1/4 or more, and below that it becomes 0,
+# with the sign of RN(x r), whatever its last places are. What is left, NaN included, is divided.
+LIGHT: Mapping[str, Helper] = MappingProxyType(
     {
-        "ceil": "TW_INLINE tw_vec tw_ceil(tw_vec v) { return -tw_floor(-v); }\n",
-        "trunc": """\
+        helper.name.removeprefix("tw_"): helper
+        for helper in paragraphs("""\
+TW_INLINE tw_vec tw_ceil(tw_vec v) { return -tw_floor(-v); }
+
 TW_INLINE tw_vec tw_trunc(tw_vec v) { return tw_where(tw_less(v, tw_splat(0.0f)), -tw_floor(-v), tw_floor(v)); }
-""",
-        "nearest": """\
+
 #ifndef TW_NEAREST
 #define TW_NEAREST
 TW_INLINE tw_vec tw_nearest(tw_vec v) {
@@ -36,12 +42,7 @@ TW_INLINE tw_vec tw_nearest(tw_vec v) {
 #endif
 }
 #endif
-""",
-        # With r = RN(1/d), two steps q <- RN(q + RN(x - q d) r) from RN(x r): the first gives a neighbour of x/d, of which the
-        # second makes RN(x/d) (Markstein 1990, theorem 5; Muller et al., Handbook of Floating-Point Arithmetic, section 4.7).
-        # Remainders must not underflow: within these bounds they do not where the quotient is 1/4 or more, and below that
-        # it becomes 0, with the sign of RN(x r), whatever its last places are. What is left, NaN included, is divided.
-        "rounded_quotient": """\
+
 #ifndef TW_ROUNDED_QUOTIENT
 #define TW_ROUNDED_QUOTIENT
 /* tw_nearest(x / d), bit for bit. A division of 16 lanes takes 16 cycles (Sapphire Rapids), this 5. */
@@ -60,20 +61,16 @@ TW_INLINE tw_vec tw_rounded_quotient(tw_vec x, tw_vec d) {
 #endif
 }
 #endif
-""",
-        "as_float16": """\
+
 TW_INLINE tw_vec tw_as_float16(tw_vec v) { return tw_widen_float16((tw_int)tw_narrow_float16(v)); }
-""",
-        "as_bfloat16": """\
+
 TW_INLINE tw_vec tw_as_bfloat16(tw_vec v) { return tw_widen_bfloat16((tw_int)tw_narrow_bfloat16(v)); }
-""",
-        "sign": """\
+
 TW_INLINE tw_vec tw_sign(tw_vec v) {
   const tw_vec zero = tw_splat(0.0f);
   return tw_where(tw_greater(v, zero), tw_splat(1.0f), tw_where(tw_less(v, zero), tw_splat(-1.0f), v + zero));
 }
-""",
-        "whole_quotient": """\
+
 TW_INLINE tw_mask tw_is_across(tw_vec v, tw_vec w) {
   const tw_vec zero = tw_splat(0.0f);
   return (tw_less(v, zero) ^ tw_less(w, zero)) & (tw_less(v, zero) | tw_greater(v, zero));
@@ -86,9 +83,11 @@ TW_INLINE tw_vec tw_whole_quotient(tw_vec v, tw_vec w) {
   const tw_vec small = tw_where(tw_is_across(v, w), tw_splat(-1.0f), whole);
   return tw_where(tw_less(tw_abs(v), tw_abs(w)), small, large);
 }
-""",
-        "isnan": "TW_INLINE tw_mask tw_isnan(tw_vec v) { return tw_not_equal(v, v); }\n",
-        "isinf": "TW_INLINE tw_mask tw_isinf(tw_vec v) { return tw_equal(tw_abs(v), tw_splat(__builtin_inff())); }\n",
+
+TW_INLINE tw_mask tw_isnan(tw_vec v) { return tw_not_equal(v, v); }
+
+TW_INLINE tw_mask tw_isinf(tw_vec v) { return tw_equal(tw_abs(v), tw_splat(__builtin_inff())); }
+""")
     }
 )
 OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p")
@@ -114,8 +113,6 @@ SECOND = {
     "STORE": "  tw_store(y, w);\n",
     "ARGUMENT": ", y",
 }
-TOUCHES_VALUE = "TW_INLINE tw_vec @PREFIX@@NAME@(tw_vec v@VECTOR@) { return v@SUM@; }\n"
-TOUCHES_MASK = "TW_INLINE tw_mask tw_@NAME@(tw_vec v) { return v < 0; }\n"
 NAMES: Mapping[str, str] = {"round": "nearest", "floor_divide": "whole_quotient"}
 """Of functions whose name the vocabulary has for something else."""
 
@@ -129,15 +126,6 @@ def lane_functions(functions: Iterable[str]) -> list[Helper]:
 
 def _helper(name: str) -> Helper:
     if name in LIGHT:
-        touches = TOUCHES_MASK if name.startswith("is") else TOUCHES_VALUE
-        uses = (_helper("nearest"),) if name == "rounded_quotient" else (BITS,) if name in AS_STORED.values() else ()
-        return Helper(f"tw_{name}", LIGHT[name], uses, traced=Helper(f"tw_{name}", _filled(touches, name)))
-    trace = Helper(f"tw_lanes_{name}", _filled(TOUCHES_VALUE, name))
-    return Helper(f"tw_lanes_{name}", _filled(BY_LANES, name), (DOUBLE_FUNCTIONS[name],), trace)
-
-
-def _filled(text: str, name: str) -> str:
-    for key, value in SECOND.items():
-        text = text.replace(f"@{key}@", value if name in TWO_OPERANDS else "")
-    prefix = "tw_" if name in LIGHT else "tw_lanes_"
-    return text.replace("@SUM@", " + w" if name in TWO_OPERANDS else "").replace("@PREFIX@", prefix).replace("@NAME@", name)
+        return replace(LIGHT[name], uses=(BITS,)) if name in AS_STORED.values() else LIGHT[name]
+    second = SECOND if name in TWO_OPERANDS else dict.fromkeys(SECOND, "")
+    return Helper(f"tw_lanes_{name}", filled(BY_LANES, {**second, "NAME": name}), (DOUBLE_FUNCTIONS[name],))

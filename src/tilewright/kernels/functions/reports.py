@@ -26,7 +26,6 @@ TW_INLINE tw_vec tw_report_not_finite(const struct tw_context *caller, tw_vec v)
 }
 """,
     (REPORT,),
-    Helper("tw_report_not_finite", "#define tw_report_not_finite(caller, v) ((void)(caller), (v))\n"),
 )
 OF_DOUBLES = Helper(
     "tw_report_not_finite_float64",
@@ -38,7 +37,6 @@ TW_INLINE double tw_report_not_finite_float64(const struct tw_context *caller, d
 }
 """,
     (REPORT,),
-    Helper("tw_report_not_finite_float64", "#define tw_report_not_finite_float64(caller, a) ((void)(caller), (a))\n"),
 )
 
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable
 
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.kernels.conversions import CONVERSIONS
-from tilewright.kernels.element_access import C_TYPES, HALVES, TOUCH_BYTES
+from tilewright.kernels.element_access import C_TYPES, HALVES
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
 from tilewright.kernels.functions.reports import OF_DOUBLES, reports
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 WHOLE = """\
 TW_INLINE @T@ tw_add_@A@(@T@ a, @T@ b) { return (@T@)((@U@)a + (@U@)b); }
@@ -96,10 +96,6 @@ MEMORY_HALF = """\
 TW_INLINE float tw_get_@A@(const @T@ *p) { return tw_float_of_@A@(*p); }
 TW_INLINE void tw_put_@A@(@T@ *p, @T@ x) { *p = x; }
 """
-TOUCHES = """\
-TW_INLINE @T@ tw_get_@A@(const @T@ *p) { tw_touch_bytes(p, sizeof *p); return 0; }
-TW_INLINE void tw_put_@A@(@T@ *p, @T@ x) { (void)x; tw_touch_written(p, sizeof *p); }
-"""
 WHOLE_FUNCTIONS = frozenset(part.split("_@A@", 1)[0] for part in (WHOLE + COMPARISONS).split(" tw_")[1:])
 """The functions of integers; all others take a double, which is converted back."""
 REAL_FUNCTIONS = frozenset(part.split("_float64", 1)[0] for part in REAL.split(" tw_")[1:]) | {
@@ -130,16 +126,13 @@ def _arithmetic(name: str) -> Helper:
 
 
 def _memory(name: str) -> Helper:
-    trace = Helper(f"tw_get_{name}", _typed(TOUCHES, name), (TOUCH_BYTES,))
-    if name in HALVES:
-        return Helper(f"tw_get_{name}", _typed(MEMORY_HALF, name), (CONVERSIONS,), trace)
-    return Helper(f"tw_get_{name}", _typed(MEMORY, name), traced=trace)
+    text, needed = (MEMORY_HALF, (CONVERSIONS,)) if name in HALVES else (MEMORY, ())
+    return Helper(f"tw_get_{name}", _typed(text, name), needed)
 
 
 def _typed(text: str, name: str) -> str:
     word = "unsigned long" if name.endswith("64") else "unsigned"
-    text = text.replace("@IS_SIGNED@", "0" if name.startswith("u") else "1")
-    return text.replace("@A@", name).replace("@T@", C_TYPES[name]).replace("@U@", word)
+    return filled(text, {"IS_SIGNED": int(not name.startswith("u")), "A": name, "T": C_TYPES[name], "U": word})
 
 
 REAL_ARITHMETIC = Helper("tw_add_float64", _typed(COMPARISONS, "float64") + REAL)

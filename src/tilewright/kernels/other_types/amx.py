@@ -22,6 +22,7 @@ from tilewright.kernels.contract import (
     KernelSource,
     MicroKernel,
     SourceKind,
+    Variants,
     matrix_abi,
     stored_types,
 )
@@ -174,7 +175,7 @@ class TileArithmetic:
 def tile_kernel(arithmetic: TileArithmetic, *, peak_share: float) -> MicroKernel:
     """Declare the kernel of 128 x 32. `peak_share` is measured, as in `MicroKernel.peak_share`."""
 
-    def emit(name: str, variants: frozenset[tuple[int, int]] | None, epilogue: Epilogue | None = None) -> KernelSource:
+    def emit(name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
         return KernelSource(SourceKind.C, tile_text(arithmetic, name, epilogue))
 
     return MicroKernel(
@@ -279,7 +280,4 @@ BF16 = TileArithmetic("bf16", ("bfloat16", "bfloat16", "float32"), "tdpbf16ps", 
 
 # Measured on one core of an Intel Xeon (Sapphire Rapids), GCC 12: see docs/kernels.md. That of bfloat16 is not: its instruction
 # takes as long, for half as many steps.
-KERNELS = (
-    *(tile_kernel(arithmetic, peak_share=14.0) for arithmetic in (U8S8, S8U8)),
-    tile_kernel(BF16, peak_share=7.0),
-)
+KERNELS = (*(tile_kernel(arithmetic, peak_share=14.0) for arithmetic in (U8S8, S8U8)), tile_kernel(BF16, peak_share=7.0))

@@ -12,7 +12,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
 from tilewright.graph.rewrites.constants.constant_part import evaluated, split
-from tilewright.graph.rewrites.constants.fold_constants import FoldConstants
+from tilewright.graph.rewrites.constants.small_constants import FoldConstants
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Constant, Graph, Operator, Tensor
 from tilewright.graph.verifier import verify

@@ -16,7 +16,7 @@ from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import C_TYPES, NARROW, reading, suffix
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 WINDOWS = """\
 TW_INLINE tw_vec tw_load_every_other(const float *p) {
@@ -86,17 +86,6 @@ TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float ot
 #endif
 """
 """Lanes from `first` to before `last` are read, the others are `otherwise`: 0 <= first, last <= TW_LANES."""
-TRACED = """\
-TW_INLINE tw_vec tw_load_every_other(const float *p) { return tw_load_strided(p, 2, TW_LANES); }
-TW_INLINE tw_vec tw_load_every_other_part(const float *p, long n) { return tw_load_strided(p, 2, n); }
-TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
-  return tw_load_strided(p + first * stride, stride, last - first) + otherwise;
-}
-TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
-  return tw_load_strided_between(p, 1, first, last, otherwise);
-}
-"""
-"""The same for traces of memory accesses."""
 SHORT_WINDOWS = """\
 TW_INLINE tw_vec tw_load_between_@NAME@(const @TYPE@ *p, long first, long last, float otherwise) {
   if (__builtin_expect(last - first == TW_LANES, 1))
@@ -142,14 +131,6 @@ TW_INLINE tw_vec tw_load_every_other_@NAME@(const @TYPE@ *p) { /* two halves, of
 }
 """
 """Bytes as halves of words: shifts give them their signs."""
-SHORT_TRACED = """\
-TW_INLINE tw_vec tw_load_strided_between_@NAME@(const @TYPE@ *p, long stride, long first, long last, float otherwise) {
-  return tw_load_strided_@NAME@(p + first * stride, stride, last - first) + otherwise;
-}
-TW_INLINE tw_vec tw_load_between_@NAME@(const @TYPE@ *p, long first, long last, float otherwise) {
-  return tw_load_strided_between_@NAME@(p, 1, first, last, otherwise);
-}
-"""
 WORDS = {"int8": "short", "uint8": "unsigned short", "bool": "unsigned short"}
 
 
@@ -159,24 +140,24 @@ def short_windows(dtypes: Iterable[str], lanes: int) -> list[Helper]:
 
 
 def _short_windows(dtype: str, lanes: int) -> Helper:
-    def named(text: str) -> str:
-        return text.replace("@NAME@", dtype).replace("@TYPE@", C_TYPES[dtype])
-
-    masked = (MASKED if dtype in NARROW else "") + (SOME_BYTES if dtype in WORDS else "")
-    order = ", ".join(map(str, range(lanes)))
-    every_other = EVERY_OTHER_BYTE.replace("@WORD@", WORDS[dtype]).replace("@IN_ORDER@", order) if dtype in WORDS else ""
-    whole = "stride == 2 ? tw_load_every_other_@NAME@(p) : " if dtype in WORDS else ""
-    text = SHORT_WINDOWS.replace("@MASKED@", masked).replace("@EVERY_OTHER@", every_other).replace("@WHOLE@", whole)
-    name, needed = f"tw_load_between_{dtype}", tuple(reading([dtype]))
-    return Helper(name, named(text), needed, Helper(name, named(SHORT_TRACED), needed))
+    is_byte = dtype in WORDS
+    parts = {
+        "MASKED": (MASKED if dtype in NARROW else "") + SOME_BYTES * is_byte,
+        "EVERY_OTHER": EVERY_OTHER_BYTE * is_byte,
+        "WHOLE": "stride == 2 ? tw_load_every_other_@NAME@(p) : " * is_byte,
+        "WORD": WORDS.get(dtype, ""),
+        "IN_ORDER": ", ".join(map(str, range(lanes))),
+    }
+    text = filled(SHORT_WINDOWS, {**parts, "NAME": dtype, "TYPE": C_TYPES[dtype]})
+    return Helper(f"tw_load_between_{dtype}", text, tuple(reading([dtype])))
 
 
 def windows(lanes: int) -> Helper:
     """The functions that load windows, in vectors of so many lanes."""
     even = [2 * lane for lane in range(lanes)]
-    text = WINDOWS.replace("@EVEN@", ", ".join(map(str, even)))
-    text = text.replace("@EVEN_THEN_ODD@", ", ".join(str(lane + (lane >= lanes)) for lane in even))
-    return Helper("tw_load_between", text, traced=Helper("tw_load_between", TRACED))
+    even_then_odd = ", ".join(str(lane + (lane >= lanes)) for lane in even)
+    text = filled(WINDOWS, {"EVEN": ", ".join(map(str, even)), "EVEN_THEN_ODD": even_then_odd})
+    return Helper("tw_load_between", text)
 
 
 def guarded_lines(read: int, operand: Gather, lanes: str, vector: str | None, position: Callable[[str], str]) -> list[str]:

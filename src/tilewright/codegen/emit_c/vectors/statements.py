@@ -18,18 +18,7 @@ from tilewright.codegen.emit_c.vectors.row_expressions import fall, long_functio
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError
-from tilewright.graph.scalar import (
-    Apply,
-    AxisValue,
-    Literal,
-    Load,
-    Parameter,
-    Point,
-    Previous,
-    Scalar,
-    State,
-    subexpressions,
-)
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.kernels.element_access import suffix
 
 Lines = list[str]

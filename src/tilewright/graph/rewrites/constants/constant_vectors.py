@@ -8,22 +8,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class ConstantVectors:
+class ConstantVectors(Rewrite):
     """Legal for constants that maps alone read, at position 0 of every dimension that is lost: one element is all that there is.
 
     Dimensions of a guard, or of positions that are looked up, are not moved.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "constant-vectors"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose maps read such constants as vectors."""

@@ -16,16 +16,16 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import moderate_constants
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.rewrites.rebuild import read_once, with_operators, with_used_reads
 from tilewright.graph.rewrites.rename import unused
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
 from tilewright.graph.types import Access, Axis, Extent, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class FoldAffineIntoWeights:
+class FoldAffineIntoWeights(Rewrite):
     """A map that alone reads a product is left with an addition; factors that are numbers stay, since they cost nothing there.
 
     Results are those of exact arithmetic, rounded elsewhere. Sums that the product is no part of stay as they are: multiplied
@@ -33,7 +33,6 @@ class FoldAffineIntoWeights:
     """
 
     licence: ClassVar[Licence] = Licence.RANGE
-    name: str = "fold-affine-into-weights"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose products have their factors in their weights."""

@@ -7,10 +7,9 @@ the product alone (`ROUNDED`), as the graph says, and to divide the points of a 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
 from tilewright.graph.numpy_types import is_float
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of, with_all_marks
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known
 from tilewright.graph.rewrites.rebuild import with_operators, with_scalars
@@ -22,14 +21,11 @@ PRODUCTS = ("multiply", "square")
 
 
 @dataclass(frozen=True, slots=True)
-class KeepRoundings:
+class KeepRoundings(Rewrite):
     """Products and divisors in parts that must be exact are `ROUNDED`; how softmax and norms divide belongs to them.
 
     What algorithms have put between marked tensors is marked first.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "keep-roundings"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose exact parts say so in their expressions."""

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import is_
-from typing import ClassVar
 
 from tilewright.errors import InternalError
 from tilewright.graph.discontinuities import exact_parts
 from tilewright.graph.exactness import INTEGERS
-from tilewright.graph.licences import Licence
 from tilewright.graph.numpy_types import is_float
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.continuous_choices import ContinuousChoices
@@ -26,7 +24,7 @@ Parts = frozenset[Scalar]
 
 
 @dataclass(frozen=True, slots=True)
-class MarkExact:
+class MarkExact(Rewrite):
     """Marks results in floating point, from the outputs back: nothing else changes.
 
     Sums, means, products, convolutions, softmax and norms end a path; their own results are marked. Maxima and minima of rows and
@@ -35,8 +33,6 @@ class MarkExact:
 
     everywhere: bool = False
     """Whether every result is marked (`precision="strict"`), and not those alone that a discontinuous function reads."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "mark-exact"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with its marks, those it has included."""

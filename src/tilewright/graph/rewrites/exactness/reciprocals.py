@@ -10,6 +10,7 @@ import numpy as np
 
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import moderate_constants
 from tilewright.graph.rewrites.exactness.mark_exact import exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
@@ -22,14 +23,13 @@ LEAST, MOST = 1e-30, 1e30
 
 
 @dataclass(frozen=True, slots=True)
-class Reciprocals:
+class Reciprocals(Rewrite):
     """Maps in float32 that divide by a number, or by elements of a constant, whose reciprocals are made when kernels are loaded.
 
     Single numbers (scales of quantised tensors) keep their divisions, since nothing is gained for them.
     """
 
     licence: ClassVar[Licence] = Licence.RANGE
-    name: str = "reciprocals"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with products in the place of such divisions."""

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class WholeRows:
+class WholeRows(Rewrite):
     """Takes the rescaling rules away where the result, or that of an operator that sums it, must be exact."""
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "whole-rows"
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose other reductions keep their rules."""

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.stored_parts import StoredParts
 from tilewright.graph.rewrites.fusion.compose import is_invertible
 from tilewright.graph.rewrites.fusion.lossless import inlined_as_read
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.scalar import subexpressions
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class FuseMaps:
+class FuseMaps(Rewrite):
     """A map whose result another map alone reads, once and at every point, is computed inside of that one.
 
     Both must have the same points: what is broadcast is not computed again for each of its readers' points. Outputs stay, and so
@@ -27,8 +25,6 @@ class FuseMaps:
 
     most_nodes: int = 96
     """In a fused body: operands that stand several times in a formula double it."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "fuse-maps"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with maps fused, until none is left that may be: what two maps have read may then be read by one."""

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_tensors
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known, matched_reduction
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -28,7 +29,7 @@ MOST_STEPS_BACK = 2
 
 
 @dataclass(frozen=True, slots=True)
-class FuseRowReductions:
+class FuseRowReductions(Rewrite):
     """A map of a tensor's elements and of reductions of its rows is computed with these reductions, row by row.
 
     Formulas that are known (softmax, layer norm, RMS norm) become those operators. Others are computed as they are written, but
@@ -39,7 +40,6 @@ class FuseRowReductions:
     """Whether other formulas stay as they are."""
     exact: bool = False
     """Whether it fuses the formulas of which a discontinuous function reads a part, as they are written, and these alone."""
-    name: str = "fuse-row-reductions"
 
     @property
     def licence(self) -> Licence:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.stored_parts import StoredParts
 from tilewright.graph.rewrites.fusion.lossless import WHOLE, inlined_as_read
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -15,7 +14,7 @@ from tilewright.graph.types import Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class InlineConditions:
+class InlineConditions(Rewrite):
     """A map that writes truth values or integers, or that reads nothing (positions), is computed again inside each of its
     readers. It stays an operator where it is an output, where a reader would compute something else from it than from what is
     stored (see `lossless`), and where it has become long.
@@ -25,8 +24,6 @@ class InlineConditions:
 
     most_nodes: int = 96
     """In a body that is computed again."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "inline-conditions"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which the readers of conditions compute these themselves."""

@@ -14,10 +14,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import prod
-from typing import ClassVar
 
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rename import rename_tensors, unused
 from tilewright.graph.scalar import AxisValue
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
@@ -29,13 +28,11 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class FlattenTensors:
+class FlattenTensors(Rewrite):
     """Merges dimensions where a reshape would divide otherwise, and the axes of operators over them."""
 
     kept: frozenset[str] | None = None
     """Tensors that keep their shapes; None: inputs and outputs. Those of a part of a graph may be merged there."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "flatten-tensors"
 
     def run(self, graph: Graph) -> Graph:
         """The graph without divisions that merging dimensions avoids."""

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
 
 from tilewright.graph.exactness import BYTES
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import with_operators
@@ -15,7 +14,7 @@ from tilewright.graph.types import Access, Graph, Operator, planned_extent
 
 
 @dataclass(frozen=True, slots=True)
-class FoldIndexMaps:
+class FoldIndexMaps(Rewrite):
     """A consumer of an index change reads the change's source itself, wherever the composed access stays affine and unguarded.
     Two changes in a row always become one.
 
@@ -30,8 +29,6 @@ class FoldIndexMaps:
     """Whether a change that puts constants into another order stays: it is made once, and what reads it is as fast as can be."""
     turns_bytes: bool = False
     """Whether a change stays that puts the steps of a product of bytes side by side: micro kernels read these in groups."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "fold-index-maps"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with every foldable index change read through."""

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from tilewright.graph.index import FloorDiv, Index, Mod
-from tilewright.graph.licences import Licence
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.rewrites.weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.fusion.weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.types import Access, Extent, Graph, Operator
 from tilewright.graph.verifier import covers
 
 
 @dataclass(frozen=True, slots=True)
-class FoldWrites:
+class FoldWrites(Rewrite):
     """A transpose or a merging reshape that alone reads a result disappears into the write: for out[b, m, 64 * h + n] the product
     runs over b, h, m and n.
 
@@ -26,8 +24,6 @@ class FoldWrites:
     keeps_columns: bool = False
     """Whether the last dimension that a contraction or a weighted sum writes stays its last: planning reads the roles of axes
     from it, and the lanes of sums run along it."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "fold-writes"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which producers write what index changes made of their results."""

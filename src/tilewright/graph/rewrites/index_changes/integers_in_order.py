@@ -9,20 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from math import prod
-from typing import ClassVar
 
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
 from tilewright.graph.types import Access, Graph, Operator, planned_extent
 
 
 @dataclass(frozen=True, slots=True)
-class IntegersInOrder:
+class IntegersInOrder(Rewrite):
     """Legal for every tensor that the graph's operators alone see: not for `ends`, inputs and outputs. All accesses follow."""
 
     ends: Collection[str] = ()
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "integers-in-order"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which no map in int32 moves elements from one order into another, if it may do otherwise."""

@@ -29,9 +29,7 @@ def with_orders(graph: Graph, orders: Mapping[str, Order]) -> Graph:
         return graph
     operators = tuple(
         replace(
-            operator,
-            reads=tuple(_reordered(read, orders) for read in operator.reads),
-            write=_reordered(operator.write, orders),
+            operator, reads=tuple(_reordered(read, orders) for read in operator.reads), write=_reordered(operator.write, orders)
         )
         for operator in graph.operators
     )

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from tilewright.graph.index import Index, floordiv, mod
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.index_changes.split_axes import with_digits
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue
@@ -29,7 +28,7 @@ class _Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class ShareBlocks:
+class ShareBlocks(Rewrite):
     """Gives a tensor a dimension of blocks from the product that writes it to the product that reads it, and to maps around.
 
     Legal where the tensor has one reader, which sees a block after the other: elements of a block are all values of the rest of
@@ -38,8 +37,6 @@ class ShareBlocks:
 
     least_elements: int = 64
     """Of a block. Results of Winograd's tiles are blocks of 2 or 4, for which a reader would give up long rows of pixels."""
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "share-blocks"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with the blocks of every such product shared."""

@@ -8,21 +8,17 @@ types than float32 stay as they are: their micro kernels store columns of the la
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from tilewright.graph.index import constant
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, subexpressions
 from tilewright.graph.types import Access, Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class SingleColumns:
+class SingleColumns(Rewrite):
     """Legal for axes whose extent is known to be 1: their only position is 0. Tensors keep their shapes."""
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "single-columns"
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which no contraction writes an axis of one point last, nor a map of what such a contraction wrote."""

@@ -4,26 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.licences import Licence
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, subexpressions
 from tilewright.graph.types import Axis, Graph, Operator
 
 
 @dataclass(frozen=True, slots=True)
-class SplitAxes:
+class SplitAxes(Rewrite):
     """An axis of a map becomes two wherever fewer divisions are left then.
 
     The divisor divides the extent, so that quotient and remainder together take every value of the axis once; the body does not
     compute with the position along it, and no read is guarded.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "split-axes"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with the axes of all maps split that can be."""

@@ -1,173 +1,191 @@
-"""Exponentials and logarithms of doubles, and what is made of them: hyperbolic functions and sigmoids."""
-
-from __future__ import annotations
+"""Exponentials, logarithms and powers of doubles, hyperbolic functions and sigmoids, and the error function."""
 
 from fractions import Fraction
 from math import factorial
 
-from tilewright.kernels.functions.doubles.rounding import ROUND
 from tilewright.kernels.functions.doubles.series import series
-from tilewright.kernels.helpers import Helper
 
-# x = n ln(2) + r, |r| <= ln(2)/2; ln(2) is split in two so that n times the upper part is exact (Cody and Waite, "Software Manual
-# for the Elementary Functions", 1980, chapter 6).
-EXP = Helper(
-    "tw_exp_float64",
-    f"""\
-TW_INLINE double tw_power_of_two(long n) {{
-  const union {{ long bits; double value; }} power = {{(n + 1023) << 52}};
+# tw_exp_float64: x = n ln(2) + r, |r| <= ln(2)/2; ln(2) is split in two so that n times the upper part is exact (Cody and Waite,
+# "Software Manual for the Elementary Functions", 1980, chapter 6).
+# tw_log_float64: x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), where
+# R = 2 s^2/3 + 2 s^4/5 + ...
+# tw_log1p_float64: Kahan's correction. 1 + x is rounded, and what it lost changes log(1 + x) in proportion.
+# tw_erfc_float64: erfc(a) = e^(-a^2) / (sqrt(pi) (a + (1/2) / (a + 1 / (a + (3/2) / (a + ...))))), Abramowitz and Stegun, 7.1.14,
+# and erf(a) = 2 / sqrt(pi) e^(-a^2) (a + 2 a^3 / 3 + 4 a^5 / 15 + ...), 7.1.6. a^2 is taken in two parts, the larger one exact.
+# tw_pow_float64: x^y = e^(y log(x)), where log(x) is a sum of two doubles; powers of whole numbers that a double holds are
+# products. Products of two doubles are taken in halves (Dekker, "A Floating-Point Technique for Extending the Available
+# Precision", 1971).
+TEXT = """\
+TW_INLINE double tw_power_of_two(long n) {
+  const union { long bits; double value; } power = {(n + 1023) << 52};
   return power.value;
-}}
-static __attribute__((unused)) double tw_exp_float64(double x) {{
+}
+static __attribute__((unused)) double tw_exp_float64(double x) {
   if (!(x > -746))
     return x != x ? x : 0;
   if (x > 710)
     return __builtin_inf();
   const double n = tw_round_float64(x * 0x1.71547652b82fep0), r = (x - n * 0x1.62e42feep-1) - n * 0x1.a39ef35793c76p-33;
-  const double power = 1 + (r + r * r * {series([Fraction(1, factorial(k)) for k in range(2, 15)], "r")});
+  const double power = 1 + (r + r * r * @EXP@);
   const long half = (long)n / 2;
   return power * tw_power_of_two(half) * tw_power_of_two((long)n - half);
-}}
-""",
-    uses=(ROUND,),
-)
-EXPM1 = Helper(
-    "tw_expm1_float64",
-    f"""\
-static __attribute__((unused)) double tw_expm1_float64(double x) {{
+}
+
+static __attribute__((unused)) double tw_expm1_float64(double x) {
   if (!(__builtin_fabs(x) < 0.5))
     return tw_exp_float64(x) - 1;
-  return x == 0 ? x : x + x * x * {series([Fraction(1, factorial(k)) for k in range(2, 18)], "x")};
-}}
-""",
-    uses=(EXP,),
-)
-# x = 2^n (1 + f), sqrt(1/2) <= 1 + f < sqrt(2), s = f / (2 + f): log(1 + f) = f - (f^2/2 - s (f^2/2 + R)), where
-# R = 2 s^2/3 + 2 s^4/5 + ...
-LOG = Helper(
-    "tw_log_float64",
-    f"""\
-static __attribute__((unused)) double tw_log_float64(double x) {{
+  return x == 0 ? x : x + x * x * @EXPM1@;
+}
+
+static __attribute__((unused)) double tw_log_float64(double x) {
   if (!(x > 0 && x < __builtin_inf()))
     return x == 0 ? -__builtin_inf() : x > 0 || x != x ? x : __builtin_nan("");
-  union {{ double value; long bits; }} one = {{x < 0x1p-1022 ? x * 0x1p54 : x}};
+  union { double value; long bits; } one = {x < 0x1p-1022 ? x * 0x1p54 : x};
   const long shifted = one.bits - 0x3fe6a09e667f3bcdL;
   const double n = (double)((shifted >> 52) - (x < 0x1p-1022 ? 54 : 0));
   one.bits = (shifted & 0xfffffffffffffL) + 0x3fe6a09e667f3bcdL;
   const double f = one.value - 1, s = f / (2 + f), z = s * s, half = f * f / 2;
-  const double rest = z * {series([Fraction(2, 2 * k + 1) for k in range(1, 13)], "z")};
+  const double rest = z * @LOG@;
   return n * 0x1.62e42feep-1 - ((half - (s * (half + rest) + n * 0x1.a39ef35793c76p-33)) - f);
-}}
-""",
-)
-# Kahan's correction: 1 + x is rounded, and what it lost changes log(1 + x) in proportion.
-LOG1P = Helper(
-    "tw_log1p_float64",
-    """\
+}
+
 static __attribute__((unused)) double tw_log1p_float64(double x) {
   const double one = 1 + x;
   return one == 1 ? x : one - one != 0 || one <= 0 ? tw_log_float64(one) : tw_log_float64(one) * (x / (one - 1));
 }
-""",
-    uses=(LOG,),
-)
-SINH = Helper(
-    "tw_sinh_float64",
-    """\
+
 static __attribute__((unused)) double tw_sinh_float64(double x) {
   const double a = __builtin_fabs(x), half = tw_exp_float64(a / 2), t = tw_expm1_float64(a);
   return __builtin_copysign(a > 700 ? half / 2 * half : (t + t / (t + 1)) / 2, x);
 }
-""",
-    uses=(
-        EXP,
-        EXPM1,
-    ),
-)
-COSH = Helper(
-    "tw_cosh_float64",
-    """\
+
 static __attribute__((unused)) double tw_cosh_float64(double x) {
   const double a = __builtin_fabs(x), half = tw_exp_float64(a / 2), e = tw_exp_float64(a);
   return a > 700 ? half / 2 * half : (e + 1 / e) / 2;
 }
-""",
-    uses=(EXP,),
-)
-TANH = Helper(
-    "tw_tanh_float64",
-    """\
+
 static __attribute__((unused)) double tw_tanh_float64(double x) {
   const double a = __builtin_fabs(x), t = tw_expm1_float64(2 * (a < 30 ? a : 30));
   return x != x ? x : __builtin_copysign(t / (t + 2), x);
 }
-""",
-    uses=(EXPM1,),
-)
-ASINH = Helper(
-    "tw_asinh_float64",
-    """\
+
 static __attribute__((unused)) double tw_asinh_float64(double x) {
   const double a = __builtin_fabs(x), root = __builtin_sqrt(a * a + 1);
   const double size = a > 0x1p28 ? tw_log_float64(a) + 0.6931471805599453 : tw_log1p_float64(a + a * a / (1 + root));
   return __builtin_copysign(size, x);
 }
-""",
-    uses=(
-        LOG,
-        LOG1P,
-    ),
-)
-ACOSH = Helper(
-    "tw_acosh_float64",
-    """\
+
 static __attribute__((unused)) double tw_acosh_float64(double x) {
   const double above = x - 1;
   if (x > 0x1p28)
     return tw_log_float64(x) + 0.6931471805599453;
   return tw_log1p_float64(above + __builtin_sqrt(above < 0 ? __builtin_nan("") : 2 * above + above * above));
 }
-""",
-    uses=(
-        LOG,
-        LOG1P,
-    ),
-)
-ATANH = Helper(
-    "tw_atanh_float64",
-    """\
+
 static __attribute__((unused)) double tw_atanh_float64(double x) {
   const double a = __builtin_fabs(x);
   return __builtin_copysign(tw_log1p_float64(2 * a / (1 - a)) / 2, x);
 }
-""",
-    uses=(LOG1P,),
-)
-SIGMOID = Helper(
-    "tw_sigmoid_float64",
-    """\
+
 static __attribute__((unused)) double tw_sigmoid_float64(double x) {
   const double power = tw_exp_float64(-__builtin_fabs(x));
   return (x < 0 ? power : 1) / (1 + power);
 }
-""",
-    uses=(EXP,),
-)
-SILU = Helper(
-    "tw_silu_float64",
-    """\
+
 static __attribute__((unused)) double tw_silu_float64(double x) {
   return x * tw_sigmoid_float64(x);
 }
-""",
-    uses=(SIGMOID,),
-)
-GELU_TANH = Helper(
-    "tw_gelu_tanh_float64",
-    """\
+
 static __attribute__((unused)) double tw_gelu_tanh_float64(double x) {
   return x * tw_sigmoid_float64(1.5957691216057308 * (x + 0.044715 * x * x * x));
 }
-""",
-    uses=(SIGMOID,),
-)
+
+TW_INLINE double tw_gaussian(double a) {
+  union { double value; unsigned long bits; } high = {a};
+  high.bits &= ~0x7ffffffUL;
+  return tw_exp_float64(-high.value * high.value) * tw_exp_float64(-(a - high.value) * (a + high.value));
+}
+static __attribute__((unused)) double tw_erf_near_0(double a) {
+  double term = a, sum = a;
+  for (int k = 1; k < 100 && term > sum * 0x1p-60; k++)
+    sum += term *= 2 * a * a / (2 * k + 1);
+  return 1.1283791670955126 * tw_gaussian(a) * sum;
+}
+static __attribute__((unused)) double tw_erfc_far(double a) {
+  double below = a;
+  for (int k = 120; k > 0; k--)
+    below = a + 0.5 * k / below;
+  return a > 28 ? 0 : tw_gaussian(a) / (1.772453850905516 * below);
+}
+static __attribute__((unused)) double tw_erfc_float64(double x) {
+  const double a = __builtin_fabs(x), size = a < 2 ? 1 - tw_erf_near_0(a) : tw_erfc_far(a);
+  return x != x ? x : x < 0 ? 2 - size : size;
+}
+
+static __attribute__((unused)) double tw_erf_float64(double x) {
+  const double a = __builtin_fabs(x);
+  return x != x ? x : __builtin_copysign(a < 2 ? tw_erf_near_0(a) : 1 - tw_erfc_far(a), x);
+}
+
+static __attribute__((unused)) double tw_gelu_float64(double x) {
+  return x * tw_erfc_float64(x * -0.7071067811865476) / 2;
+}
+
+TW_INLINE double tw_product_rest(double a, double b, double product) {
+  union { double value; unsigned long bits; } u = {a}, v = {b};
+  u.bits &= ~0x7ffffffUL, v.bits &= ~0x7ffffffUL;
+  const double a_low = a - u.value, b_low = b - v.value;
+  return ((u.value * v.value - product) + u.value * b_low + a_low * v.value) + a_low * b_low;
+}
+/* a^y for 0 < a < inf: log(a) = n ln(2) + 2 (s + s^3 / 3 + ...), s = (m - 1) / (m + 1), with what s and the sums have lost. */
+static __attribute__((unused)) double tw_positive_pow(double a, double y) {
+  union { double value; long bits; } m = {a < 0x1p-1022 ? a * 0x1p54 : a};
+  const long shifted = m.bits - 0x3fe6a09e667f3bcdL;
+  const double n = (double)((shifted >> 52) - (a < 0x1p-1022 ? 54 : 0));
+  m.bits = (shifted & 0xfffffffffffffL) + 0x3fe6a09e667f3bcdL;
+  const double f = m.value - 1, below = m.value + 1, below_rest = m.value - (below - 1), s = f / below;
+  const double s_product = s * below;
+  const double s_rest = (((f - s_product) - tw_product_rest(s, below, s_product)) - s * below_rest) / below;
+  const double z = s * s;
+  const double tail = s * (z * @POW@);
+  const double head = n * 0x1.62e42feep-1, lead = head + 2 * s;
+  const double lead_rest = (head - (lead - (lead - head))) + (2 * s - (lead - head));
+  const double rest = lead_rest + (2 * (s_rest + tail) + n * 0x1.a39ef35793c76p-33);
+  const double log = lead + rest, log_rest = rest - (log - lead);
+  const double power = y * log, power_rest = tw_product_rest(y, log, power) + y * log_rest;
+  if (!(power < 710 && power > -746))
+    return tw_exp_float64(power);
+  const double whole = tw_exp_float64(power);
+  return whole + (whole < __builtin_inf() ? whole * power_rest : 0);
+}
+static __attribute__((unused)) double tw_pow_float64(double x, double y) {
+  const double a = __builtin_fabs(x), size = __builtin_fabs(y);
+  if (y == 0 || x == 1)
+    return 1;
+  if (x != x || y != y)
+    return x + y;
+  const int is_whole = tw_trunc_float64(y) == y, is_odd = is_whole && size < 0x1p53 && ((long)size & 1);
+  if (a == 1 && size == __builtin_inf())
+    return 1;
+  if (a == 0 || a == __builtin_inf() || size == __builtin_inf())
+    return ((a > 1) == (y > 0) ? __builtin_inf() : 0) * (x < 0 || 1 / x < 0 ? is_odd ? -1.0 : 1.0 : 1.0);
+  if (x < 0 && !is_whole)
+    return __builtin_nan("");
+  if (is_whole && size <= 53 && (size <= 2 || tw_trunc_float64(x) == x)) {
+    double power = 1, factor = x;
+    for (long rest = (long)size; rest; rest >>= 1, factor *= factor)
+      power = rest & 1 ? power * factor : power;
+    if (__builtin_fabs(power) <= 0x1p53 && __builtin_fabs(power) > 0x1p-1000)
+      return y < 0 ? 1 / power : power;
+  }
+  const double power = tw_positive_pow(a, y);
+  return x < 0 && is_odd ? -power : power;
+}
+"""
+SERIES = {
+    "EXP": series([Fraction(1, factorial(k)) for k in range(2, 15)], "r"),
+    "EXPM1": series([Fraction(1, factorial(k)) for k in range(2, 18)], "x"),
+    "LOG": series([Fraction(2, 2 * k + 1) for k in range(1, 13)], "z"),
+    "POW": series([Fraction(1, 2 * k + 1) for k in range(1, 14)], "z"),
+}
+"""What stands in the places of these names."""

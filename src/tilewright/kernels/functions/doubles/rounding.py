@@ -1,52 +1,27 @@
 """Rounding and remainders of doubles, exact."""
 
-from __future__ import annotations
-
-from tilewright.kernels.conversions import CONVERSIONS
-from tilewright.kernels.helpers import Helper
-
-TRUNC = Helper(
-    "tw_trunc_float64",
-    """\
+# tw_round_float64: to the nearest, ties to even, where adding 2^52 rounds.
+# tw_fmod_float64: long division of the significands, bit by bit.
+TEXT = """\
 TW_INLINE double tw_trunc_float64(double x) {
   return __builtin_fabs(x) < 0x1p52 ? __builtin_copysign((double)(long)x, x) : x;
 }
-""",
-)
-FLOOR = Helper(
-    "tw_floor_float64",
-    """\
+
 TW_INLINE double tw_floor_float64(double x) {
   const double whole = tw_trunc_float64(x);
   return whole > x ? whole - 1 : whole;
 }
-""",
-    uses=(TRUNC,),
-)
-CEIL = Helper(
-    "tw_ceil_float64",
-    """\
+
 TW_INLINE double tw_ceil_float64(double x) {
   const double whole = tw_trunc_float64(x);
   return whole < x ? whole + 1 : whole;
 }
-""",
-    uses=(TRUNC,),
-)
-# To the nearest, ties to even: where adding 2^52 rounds.
-ROUND = Helper(
-    "tw_round_float64",
-    """\
+
 TW_INLINE double tw_round_float64(double x) {
   const double size = __builtin_fabs(x);
   return size < 0x1p52 ? __builtin_copysign((size + 0x1p52) - 0x1p52, x) : x;
 }
-""",
-)
-# Long division of the significands, bit by bit: exact.
-FMOD = Helper(
-    "tw_fmod_float64",
-    """\
+
 static __attribute__((unused)) double tw_fmod_float64(double x, double y) {
   union { double value; unsigned long bits; } a = {__builtin_fabs(x)}, b = {__builtin_fabs(y)};
   if (!(a.value < __builtin_inf()) || !(b.value > 0))
@@ -66,21 +41,12 @@ static __attribute__((unused)) double tw_fmod_float64(double x, double y) {
   a.bits = rest >> 52 ? (rest & 0xfffffffffffffUL) | (unsigned long)b_exponent << 52 : rest;
   return __builtin_copysign(a.value, x);
 }
-""",
-)
-MOD = Helper(
-    "tw_mod_float64",
-    """\
+
 TW_INLINE double tw_mod_float64(double a, double b) {
   const double rest = tw_fmod_float64(a, b);
   return rest == 0 ? __builtin_copysign(0.0, b) : (rest < 0) != (b < 0) ? rest + b : rest;
 }
-""",
-    uses=(FMOD,),
-)
-FLOOR_DIVIDE = Helper(
-    "tw_floor_divide_float64",
-    """\
+
 TW_INLINE double tw_floor_divide_float64(double a, double b) {
   if (b == 0)
     return a / b;
@@ -88,19 +54,8 @@ TW_INLINE double tw_floor_divide_float64(double a, double b) {
   const double low = tw_floor_float64(whole);
   return whole == 0 ? __builtin_copysign(0.0, a / b) : low + (whole - low > 0.5);
 }
-""",
-    uses=(
-        FMOD,
-        FLOOR,
-    ),
-)
-AS_FLOAT16 = Helper(
-    "tw_as_float16_float64",
-    "TW_INLINE double tw_as_float16_float64(double x) { return tw_float_of_float16(tw_float16_of(x)); }\n",
-    uses=(CONVERSIONS,),
-)
-AS_BFLOAT16 = Helper(
-    "tw_as_bfloat16_float64",
-    "TW_INLINE double tw_as_bfloat16_float64(double x) { return tw_float_of_bfloat16(tw_bfloat16_of(x)); }\n",
-    uses=(CONVERSIONS,),
-)
+
+TW_INLINE double tw_as_float16_float64(double x) { return tw_float_of_float16(tw_float16_of(x)); }
+
+TW_INLINE double tw_as_bfloat16_float64(double x) { return tw_float_of_bfloat16(tw_bfloat16_of(x)); }
+"""

