@@ -1,5 +1,8 @@
 """What all tests share: one Hypothesis profile, one private kernel cache per run, and visible skips for missing instructions.
 
+`pytest` alone proves what may differ between machines, within ten minutes on two cores: every operator, micro kernel and front end
+computes what it should, sessions, faults, documentation. `.ci/run` proves the rest, too: what is marked `ci` or in `ONLY_IN_CI`.
+
 A tenth of the tests that draw no examples runs with semantic verification; all tests do under `TILEWRIGHT_VERIFY=1 pytest`.
 """
 
@@ -24,6 +27,20 @@ from tilewright.machine import Machine, fit_files  # noqa: E402
 from tilewright.plan.planner import forget_plans  # noqa: E402
 from tilewright.runtime import calibration  # noqa: E402
 
+HERE = Path(__file__).parent
+ALONE = "not sweep and not ci"
+"""The choice of markers of pyproject.toml."""
+ONLY_IN_CI = {
+    "bench": "the benchmark is a distribution of its own; `tilewright bench` itself fails where a result is wrong",
+    "benchmarks": "studies and reproductions serve development",
+    "kernels/test_disassembly.py": "machine code of every tile: it depends on the compiler's version, and costs time only",
+    "plan": "plans are computed in Python, for named machines: they are the same everywhere",
+    "replay": "texts and plans, for named machines",
+    "trials": "the how-to pages of development",
+    "tune": "rankers, searches and the pipeline of tuning; `tests/runtime/tuning` is about results",
+}
+"""Files and folders in this one, and why a newcomer's machine need not run them."""
+
 settings.register_profile(
     "tilewright",
     deadline=None,
@@ -33,6 +50,19 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("tilewright")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Who names files gets all of their tests but the sweeps. Workers are told by the process that starts them."""
+    is_named = config.args_source is pytest.Config.ArgsSource.ARGS and not hasattr(config, "workerinput")
+    if is_named and config.option.markexpr == ALONE:
+        config.option.markexpr = "not sweep"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out `ONLY_IN_CI`, whose imports take seconds, where tests marked `ci` are left out."""
+    is_left_out = config.option.markexpr == ALONE and str(collection_path).removeprefix(f"{HERE}{os.sep}") in ONLY_IN_CI
+    return True if is_left_out else None
 
 
 @pytest.fixture(scope="session", autouse=True)
