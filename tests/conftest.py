@@ -1,7 +1,7 @@
 """What all tests share: one Hypothesis profile, one private kernel cache per run, and visible skips for missing instructions.
 
-`pytest` alone proves what may differ between machines, within ten minutes on two cores: every operator, micro kernel and front end
-computes what it should, sessions, faults, documentation. `.ci/run` proves the rest, too: what is marked `ci` or in `ONLY_IN_CI`.
+`pytest` alone proves what may differ between machines, in ten minutes on two cores: that every operator, micro kernel and front
+end computes what it should, sessions, faults, documentation. `.ci/run` proves the rest, too: marked `ci`, or in `ONLY_IN_CI`.
 
 A tenth of the tests that draw no examples runs with semantic verification; all tests do under `TILEWRIGHT_VERIFY=1 pytest`.
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gc
 import os
 import zlib
+from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -40,6 +41,23 @@ ONLY_IN_CI = {
     "tune": "rankers, searches and the pipeline of tuning; `tests/runtime/tuning` is about results",
 }
 """Files and folders in this one, and why a newcomer's machine need not run them."""
+SAMPLED = (
+    "api/convolutions",
+    "api/test_table_iv.py",
+    "api/test_rows_alone.py",
+    "codegen",
+    "frontend/onnx/operators/quantization",
+    "kernels/test_epilogues.py",
+    "kernels/test_external_kernels.py",
+    "kernels/test_interleaved_epilogues.py",
+    "kernels/test_packed_products.py",
+    "models",
+)
+"""Where cases are products of shapes, element types, machines and layouts: alone, `pytest` takes a part of those of each test."""
+WHOLE_COUNT = 3
+"""Cases of a test that are always taken."""
+SAMPLE = 4
+"""Of the others, one of so many is taken, by its name."""
 
 settings.register_profile(
     "tilewright",
@@ -125,11 +143,26 @@ def pytest_collection() -> Generator[None, object, object]:
     return found
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what this CPU cannot execute; the reasons are counted in the summary."""
+    """Mark what only `.ci/run` runs, and skip what this CPU cannot execute; the reasons are counted in the summary."""
+    for item in _beyond_samples(items):
+        item.add_marker(pytest.mark.ci)
     flags = executable_features()
     for item in items:
         for marker in item.iter_markers("needs"):
             missing = sorted(set(marker.args) - flags)
             if missing:
                 item.add_marker(pytest.mark.skip(reason=f"this CPU lacks {', '.join(missing)}"))
+
+
+def _beyond_samples(items: list[pytest.Item]) -> Iterator[pytest.Item]:
+    """The cases of `SAMPLED` that are not drawn."""
+    folders = tuple(f"{HERE / name}" for name in SAMPLED)
+    counts: Counter[str] = Counter()
+    for item in items:
+        if str(item.path).startswith(folders):
+            test = item.nodeid.partition("[")[0]
+            counts[test] += 1
+            if counts[test] > WHOLE_COUNT and zlib.crc32(item.nodeid.encode()) % SAMPLE:
+                yield item

@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
+
 import pytest
 
 from tests.conformance.cases import Case, cases
@@ -12,10 +15,18 @@ from tests.conformance.expected import IN_PARTS, NOT_SUPPORTED
 from tests.conformance.outcome import COMPILED, UNSUPPORTED, WRONG, outcome
 from tests.conformance.report import reference_only
 
-EVERYDAY = [case for case in cases() if case.is_everyday()]
+
+def everyday() -> Iterator[pytest.ParameterSet]:
+    """What runs at every change. `pytest` alone takes two cases of each operator, and of what else is drawn."""
+    counts: Counter[str] = Counter()
+    for case in filter(Case.is_everyday, cases()):
+        operators = {node.op_type for node in case.model().graph.node} if case.kind == "node" else set()
+        is_rare = any(counts[name] < 2 for name in operators)
+        counts.update(operators)
+        yield pytest.param(case, marks=() if is_rare or case.is_drawn() else pytest.mark.ci, id=f"{case.kind}-{case.name}")
 
 
-@pytest.mark.parametrize("case", EVERYDAY, ids=lambda case: f"{case.kind}-{case.name}")
+@pytest.mark.parametrize("case", list(everyday()))
 def test_case(case: Case) -> None:
     found = outcome(case)
     assert found.result != WRONG, found.reason
