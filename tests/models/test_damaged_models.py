@@ -15,5 +15,6 @@ def tried(start: int, stop: int) -> list[str]:
     return [line.partition(" ")[2] for line in lines]
 
 
+@pytest.mark.ci
 def test_a_few_damaged_models():
     assert len(tried(0, 24)) == 24

@@ -17,7 +17,7 @@ MODELS = (
     ("gpt2", "dynamo"),
     ("gpt2_cached", "torchscript"),
     ("mobilenet_v2", "old"),
-    ("unet", "torchscript"),
+    pytest.param("unet", "torchscript", marks=pytest.mark.ci),
     pytest.param("detector", "torchscript", marks=pytest.mark.sweep),  # of all sizes in test_dynamic_models.py
     ("shufflenet", "torchscript"),
 )
