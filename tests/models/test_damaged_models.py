@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 
 def tried(start: int, stop: int) -> list[str]:
     """The outcome of every file of the range, in a process with limits."""
