@@ -46,21 +46,30 @@ ONLY_IN_CI = {
 """Files and folders in this one, and why a newcomer's machine need not run them."""
 SAMPLED = (
     "api/convolutions",
-    "api/test_table_iv.py",
     "api/test_rows_alone.py",
-    "codegen",
+    "api/test_table_iv.py",
+    "codegen/emit_c/test_packing.py",
+    "codegen/emit_c/test_routines.py",
+    "codegen/emit_c/vectors",
+    "codegen/lower",
+    "codegen/test_",
     "frontend/onnx/operators/quantization",
+    "kernels/test_disassembly.py",
     "kernels/test_epilogues.py",
     "kernels/test_external_kernels.py",
     "kernels/test_interleaved_epilogues.py",
     "kernels/test_packed_products.py",
-    "models",
+    "models/test_quantised_models.py",
+    "models/test_random_",
+    "plan/algorithms/test_winograd.py",
+    "tune/working_sets",
 )
-"""Where cases are products of shapes, element types, machines and layouts: alone, `pytest` takes a part of those of each test."""
+"""Where cases are products of shapes, element types, machines and layouts, of which a part is taken of each test."""
 WHOLE_COUNT = 2
 """Cases of a test that are always taken."""
-SAMPLE = 4
-"""Of the others, one of so many is taken, by its name."""
+SAMPLE, CI_SAMPLE = 6, 3
+"""Of the others, `pytest` alone and `.ci/run` take one of so many, by their names; the first is a multiple
+of the second, so that CI takes whatever `pytest` takes. Who names the file gets all of them."""
 
 settings.register_profile(
     "tilewright",
@@ -149,8 +158,11 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what only `.ci/run` runs, and skip what this CPU cannot execute; the reasons are counted in the summary."""
-    for item in _beyond_samples(items):
-        item.add_marker(pytest.mark.ci)
+    for item, number in _drawn(items):
+        if number % SAMPLE:
+            item.add_marker(pytest.mark.ci)
+        if number % CI_SAMPLE:
+            item.add_marker(pytest.mark.rest)
     flags = executable_features()
     for item in items:
         for marker in item.iter_markers("needs"):
@@ -159,13 +171,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(pytest.mark.skip(reason=f"this CPU lacks {', '.join(missing)}"))
 
 
-def _beyond_samples(items: list[pytest.Item]) -> Iterator[pytest.Item]:
-    """The cases of `SAMPLED` that are not drawn."""
+def _drawn(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
+    """The cases of `SAMPLED` but the first of each test, with a number that their names decide."""
     folders = tuple(f"{HERE / name}" for name in SAMPLED)
     counts: Counter[str] = Counter()
     for item in items:
         if str(item.path).startswith(folders):
             test = item.nodeid.partition("[")[0]
             counts[test] += 1
-            if counts[test] > WHOLE_COUNT and zlib.crc32(item.nodeid.encode()) % SAMPLE:
-                yield item
+            if counts[test] > WHOLE_COUNT:
+                yield item, zlib.crc32(item.nodeid.encode())
