@@ -130,7 +130,7 @@ def test_searches_keep_to_their_budget_and_the_register_file(search):
 def test_searches_are_repeatable_and_differ_by_seed(search):
     traces = []
     for seed in (1, 1, 2):
-        trace = Trace(synthetic, 30)
+        trace = Trace(synthetic, 60)
         search(trace, AVX512, seed)
         traces.append(list(trace.found))
     assert traces[0] == traces[1] != traces[2]
