@@ -1,7 +1,7 @@
 """What all tests share: one Hypothesis profile, one private kernel cache per run, and visible skips for missing instructions.
 
 `pytest` alone proves what may differ between machines, in ten minutes on two cores: that every operator, micro kernel and front
-end computes what it should, sessions, faults, documentation. `.ci/run` proves the rest, too: marked `ci`, or in `ONLY_IN_CI`.
+end computes what it should, sessions, faults, documentation. `.ci/run` proves more: `tests/support/samples.py`, and the marker `ci`.
 
 A tenth of the tests that draw no examples runs with semantic verification; all tests do under `TILEWRIGHT_VERIFY=1 pytest`.
 """
@@ -11,7 +11,6 @@ from __future__ import annotations
 import gc
 import os
 import zlib
-from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
@@ -23,54 +22,14 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         name, "1"
     )  # before NumPy and torch start threads: those of two workers would wait for each other, spinning
 
+from tests.support import samples  # noqa: E402
 from tests.support.targets import executable_features  # noqa: E402
 from tilewright.machine import Machine, fit_files  # noqa: E402
 from tilewright.plan.planner import forget_plans  # noqa: E402
 from tilewright.runtime import calibration  # noqa: E402
 
-HERE = Path(__file__).parent
 ALONE = "not sweep and not ci"
 """The choice of markers of pyproject.toml."""
-ONLY_IN_CI = {
-    "bench": "the benchmark is a distribution of its own; `tilewright bench` itself fails where a result is wrong",
-    "benchmarks": "studies and reproductions serve development",
-    "codegen/emit_c/test_generated_text.py": "text, for named machines",
-    "codegen/test_same_bits.py": "a second compiler",
-    "kernels/test_disassembly.py": "machine code of every tile: it depends on the compiler's version, and costs time only",
-    "models/test_exporters_forms.py": "plans, for named machines",
-    "plan": "plans are computed in Python, for named machines: they are the same everywhere",
-    "replay": "texts and plans, for named machines",
-    "trials": "the how-to pages of development",
-    "tune": "rankers, searches and the pipeline of tuning; `tests/runtime/tuning` is about results",
-}
-"""Files and folders in this one, and why a newcomer's machine need not run them."""
-SAMPLED = (
-    "api/convolutions",
-    "api/test_rows_alone.py",
-    "api/test_table_iv.py",
-    "codegen/emit_c/test_packing.py",
-    "codegen/emit_c/test_routines.py",
-    "codegen/emit_c/vectors",
-    "codegen/lower",
-    "codegen/test_",
-    "frontend/onnx/operators/quantization",
-    "kernels/test_disassembly.py",
-    "kernels/test_epilogues.py",
-    "kernels/test_external_kernels.py",
-    "kernels/test_interleaved_epilogues.py",
-    "kernels/test_packed_products.py",
-    "models/test_quantised_models.py",
-    "models/test_random_",
-    "plan/algorithms/test_winograd.py",
-    "tune/working_sets",
-)
-"""Where cases are products of shapes, element types, machines and layouts, of which a part is taken of each test."""
-WHOLE_COUNT = 2
-"""Cases of a test that are always taken."""
-SAMPLE, CI_SAMPLE = 6, 3
-"""Of the others, `pytest` alone and `.ci/run` take one of so many, by their names; the first is a multiple
-of the second, so that CI takes whatever `pytest` takes. Who names the file gets all of them."""
-
 settings.register_profile(
     "tilewright",
     deadline=None,
@@ -90,9 +49,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out `ONLY_IN_CI`, whose imports take seconds, where tests marked `ci` are left out."""
-    is_left_out = config.option.markexpr == ALONE and str(collection_path).removeprefix(f"{HERE}{os.sep}") in ONLY_IN_CI
-    return True if is_left_out else None
+    """Leave out what only `.ci/run` runs, whose imports take seconds, where tests marked `ci` are left out."""
+    return True if config.option.markexpr == ALONE and samples.is_only_in_ci(collection_path) else None
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -158,26 +116,11 @@ def pytest_collection() -> Generator[None, object, object]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what only `.ci/run` runs, and skip what this CPU cannot execute; the reasons are counted in the summary."""
-    for item, number in _drawn(items):
-        if number % SAMPLE:
-            item.add_marker(pytest.mark.ci)
-        if number % CI_SAMPLE:
-            item.add_marker(pytest.mark.rest)
+    for item, marker in samples.left_out(items):
+        item.add_marker(marker)
     flags = executable_features()
     for item in items:
         for marker in item.iter_markers("needs"):
             missing = sorted(set(marker.args) - flags)
             if missing:
                 item.add_marker(pytest.mark.skip(reason=f"this CPU lacks {', '.join(missing)}"))
-
-
-def _drawn(items: list[pytest.Item]) -> Iterator[tuple[pytest.Item, int]]:
-    """The cases of `SAMPLED` but the first of each test, with a number that their names decide."""
-    folders = tuple(f"{HERE / name}" for name in SAMPLED)
-    counts: Counter[str] = Counter()
-    for item in items:
-        if str(item.path).startswith(folders):
-            test = item.nodeid.partition("[")[0]
-            counts[test] += 1
-            if counts[test] > WHOLE_COUNT:
-                yield item, zlib.crc32(item.nodeid.encode())

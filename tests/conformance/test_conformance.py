@@ -17,13 +17,17 @@ from tests.conformance.outcome import COMPILED, UNSUPPORTED, WRONG, outcome
 from tests.conformance.report import reference_only
 
 
+def operators(case: Case) -> set[str]:
+    """What a test of a node is of; none of other models."""
+    return {node.op_type for node in case.model().graph.node} if case.kind == "node" else set()
+
+
 def everyday() -> Iterator[pytest.ParameterSet]:
     """What runs at every change. `pytest` alone takes two cases of each operator, and half of the others."""
     counts: Counter[str] = Counter()
     for case in filter(Case.is_everyday, cases()):
-        operators = {node.op_type for node in case.model().graph.node} if case.kind == "node" else set()
-        is_rare = any(counts[name] < 2 for name in operators)
-        counts.update(operators)
+        is_rare = any(counts[name] < 2 for name in operators(case))
+        counts.update(operators(case))
         marks = () if is_rare or zlib.crc32(case.name.encode()) % 2 else pytest.mark.ci
         yield pytest.param(case, marks=marks, id=f"{case.kind}-{case.name}")
 
