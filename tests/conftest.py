@@ -1,5 +1,8 @@
 """What all tests share: one Hypothesis profile, one private kernel cache per run, and visible skips for missing instructions.
 
+`pytest` alone proves what may differ between machines, in ten minutes on two cores: that every operator, micro kernel and front
+end computes what it should, sessions, faults, documentation. `.ci/run` proves more: `tests/support/samples.py`, and the marker `ci`.
+
 A tenth of the tests that draw no examples runs with semantic verification; all tests do under `TILEWRIGHT_VERIFY=1 pytest`.
 """
 
@@ -19,11 +22,14 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
         name, "1"
     )  # before NumPy and torch start threads: those of two workers would wait for each other, spinning
 
+from tests.support import samples  # noqa: E402
 from tests.support.targets import executable_features  # noqa: E402
 from tilewright.machine import Machine, fit_files  # noqa: E402
 from tilewright.plan.planner import forget_plans  # noqa: E402
 from tilewright.runtime import calibration  # noqa: E402
 
+ALONE = "not sweep and not ci"
+"""The choice of markers of pyproject.toml."""
 settings.register_profile(
     "tilewright",
     deadline=None,
@@ -33,6 +39,18 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 settings.load_profile("tilewright")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Who names files gets all of their tests but the sweeps. Workers are told by the process that starts them."""
+    is_named = config.args_source is pytest.Config.ArgsSource.ARGS and not hasattr(config, "workerinput")
+    if is_named and config.option.markexpr == ALONE:
+        config.option.markexpr = "not sweep"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what only `.ci/run` runs, whose imports take seconds, where tests marked `ci` are left out."""
+    return True if config.option.markexpr == ALONE and samples.is_only_in_ci(collection_path) else None
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -95,8 +113,11 @@ def pytest_collection() -> Generator[None, object, object]:
     return found
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip what this CPU cannot execute; the reasons are counted in the summary."""
+    """Mark what only `.ci/run` runs, and skip what this CPU cannot execute; the reasons are counted in the summary."""
+    for item, marker in samples.left_out(items):
+        item.add_marker(marker)
     flags = executable_features()
     for item in items:
         for marker in item.iter_markers("needs"):

@@ -61,6 +61,7 @@ def test_layouts_keep_elements(layout: str, shape: tuple[int, ...]) -> None:
     np.testing.assert_array_equal(in_layout(array, layout), array)
 
 
+@pytest.mark.ci
 def test_failing_programs_are_shrunk_to_what_fails() -> None:
     """A compiler that cannot reverse what was reshaped."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 
 def tried(start: int, stop: int) -> list[str]:
     """The outcome of every file of the range, in a process with limits."""
@@ -15,5 +17,6 @@ def tried(start: int, stop: int) -> list[str]:
     return [line.partition(" ")[2] for line in lines]
 
 
+@pytest.mark.ci
 def test_a_few_damaged_models():
     assert len(tried(0, 24)) == 24

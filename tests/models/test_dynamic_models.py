@@ -27,7 +27,7 @@ def _session(octets: bytes, threads: int) -> InferenceSession:
 @pytest.mark.needs("avx2", "fma")
 @pytest.mark.parametrize(
     ("name", "dynamo"),
-    [("decoder", False), ("decoder", True), ("convolutions", False)],
+    [("decoder", False), ("decoder", True), pytest.param("convolutions", False, marks=pytest.mark.ci)],
 )
 def test_random_values_have_one_library_and_the_bits_of_a_fresh_session(name: str, *, dynamo: bool) -> None:
     model = MODELS[name](dynamo=dynamo)
@@ -42,6 +42,7 @@ def test_random_values_have_one_library_and_the_bits_of_a_fresh_session(name: st
     assert not session.numpy_operators
 
 
+@pytest.mark.ci
 @pytest.mark.needs("avx2", "fma")
 def test_a_detector_of_all_sizes_has_one_library_for_multiples_of_its_steps(caplog: pytest.LogCaptureFixture) -> None:
     """What goes up by 2 and meets what came down fits for multiples of 32 only: the log says so once."""

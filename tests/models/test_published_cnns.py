@@ -12,11 +12,10 @@ from tests.support.whole_models import distance, exported, feeds, onnxruntime_re
 
 ALIKE = ("resnet152", "vgg19", "shufflenet_v2")
 """Their small forms are those of other networks."""
-SLOW = ("yolov8n", "inception_v2", "efficientnet_b0", "squeezenet")
-"""Many kinds of chains even if small: a small detector is among MODELS; GoogLeNet and MobileNetV3 have the other blocks."""
-SMALL = [
-    pytest.param(name, marks=[pytest.mark.sweep] if name in SLOW else []) for name in NETWORKS if name not in (*MODELS, *ALIKE)
-]
+SLOW = ("yolov8n", "inception_v2", "efficientnet_b0", "squeezenet", "densenet_121", "regnety_8gf")
+"""Many kinds of chains even if small: a small detector is among MODELS; GoogLeNet, MobileNetV3 and others have their blocks."""
+MARKS = {**dict.fromkeys(SLOW, pytest.mark.sweep), "resnet18": pytest.mark.ci}
+SMALL = [pytest.param(name, marks=MARKS.get(name, ())) for name in NETWORKS if name not in (*MODELS, *ALIKE)]
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -16,10 +16,10 @@ MODELS = (
     ("vit", "expanded"),
     ("gpt2", "dynamo"),
     ("gpt2_cached", "torchscript"),
-    ("mobilenet_v2", "old"),
-    ("unet", "torchscript"),
+    pytest.param("mobilenet_v2", "old", marks=pytest.mark.ci),
+    pytest.param("unet", "torchscript", marks=pytest.mark.sweep),  # as test_published_cnns.py, with transposed convolutions
     pytest.param("detector", "torchscript", marks=pytest.mark.sweep),  # of all sizes in test_dynamic_models.py
-    ("shufflenet", "torchscript"),
+    pytest.param("shufflenet", "torchscript", marks=pytest.mark.ci),
 )
 
 pytestmark = pytest.mark.needs("ssse3", "sse4_1")

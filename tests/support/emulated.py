@@ -20,7 +20,7 @@ import numpy as np
 from tests.contract.operands import Operand
 from tests.support.kernel_build import CROSS, FLAGS, linked, parameters, shapes
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind
-from tilewright.runtime.flags import for_features
+from tilewright.runtime.flags import BY_FAMILY, for_features
 
 EMULATORS = {"ppc64le": ("qemu-ppc64le", "-cpu", "power10")}
 OPERANDS = ("a", "b", "c")
@@ -115,7 +115,13 @@ def _program(kernel: MicroKernel) -> Path:
     text = DRIVER.replace("@DECLARATION@", kernel.declaration("kernel_under_test")).replace("@ARGUMENTS@", ", ".join(arguments))
     driver = KernelSource(SourceKind.C, text.replace("@COUNT@", str(len(parameters(kernel)) - len(OPERANDS))))
     machine = for_features("gcc", kernel.architecture, kernel.features)
-    words = [CROSS[kernel.architecture], "-static", *(flag for flag in FLAGS if flag not in LIBRARY_FLAGS), *machine]
+    words = [
+        CROSS[kernel.architecture],
+        "-static",
+        *BY_FAMILY["gcc"],
+        *(flag for flag in FLAGS if flag not in LIBRARY_FLAGS),
+        *machine,
+    ]
     return linked(words, [kernel.emit("kernel_under_test", frozenset(shapes(kernel))), driver])
 
 

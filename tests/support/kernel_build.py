@@ -18,14 +18,10 @@ import filelock
 from tilewright import settings
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
 from tilewright.kernels.contract import matrix_parameters
-from tilewright.runtime.flags import X86_64
+from tilewright.runtime.flags import BY_FAMILY, COMMON, X86_64
 
-FLAGS = [
-    *("-O2", "-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-fPIC", "-shared", "-nostdlib", "-ffreestanding"),
-    *("-fno-stack-protector", "-fvisibility=hidden", "-Wall", "-Wextra", "-Werror"),
-]
-GCC_FLAGS = ["-mtune=generic", "-fno-tree-loop-distribute-patterns"]
-CLANG_FLAGS = ["-Wno-unused-command-line-argument"]  # assembly needs none of the C flags
+FLAGS = [*COMMON, "-Wall", "-Wextra", "-Werror"]
+"""Those of the runtime, so that what is checked is what users run; warnings are errors."""
 EXPORT = '__attribute__((visibility("default")))'
 SANITIZER = ("-fsanitize=undefined", "-fsanitize-undefined-trap-on-error")
 """Undefined behaviour ends the process, without a library that would report it."""
@@ -40,9 +36,9 @@ def command(compiler: str) -> tuple[str, ...] | None:
     """How to start a compiler, or None where it is missing."""
     if compiler == "gcc":
         path = shutil.which("gcc")
-        return (path, *GCC_FLAGS) if path else None
+        return (path, *BY_FAMILY["gcc"]) if path else None
     spec = find_spec("ziglang")
-    return (str(Path(str(spec.origin)).parent / "zig"), "cc", *CLANG_FLAGS) if spec else None
+    return (str(Path(str(spec.origin)).parent / "zig"), "cc", *BY_FAMILY["zig"]) if spec else None
 
 
 def build(sources: Sequence[KernelSource], features: frozenset[str], compiler: str, extra: Sequence[str] = ()) -> Path:

@@ -74,7 +74,9 @@ def test_any_network_in_any_layout(data: st.DataObject, graph: Graph) -> None:
     in_child(check_layouts, graph, [layouts], data.draw(st.sampled_from([None, False])))
 
 
-@pytest.mark.parametrize("kind", ["dense", "inverted residual", "excitation", "split"])
+@pytest.mark.parametrize(
+    "kind", ["dense", "split", *(pytest.param(kind, marks=pytest.mark.rest) for kind in ("inverted residual", "excitation"))]
+)
 def test_every_assignment_of_a_block(kind: str) -> None:
     """A block of a published network between two convolutions, in all layouts of its images, one after the other."""
     net = Network(3, (9, 11))

@@ -1,0 +1,70 @@
+"""Which tests `pytest` leaves to `.ci/run`, and both to those who name a file: whole folders, and cases of long products."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+ONLY_IN_CI = {
+    "bench": "the benchmark is a distribution of its own; `tilewright bench` itself fails where a result is wrong",
+    "benchmarks": "studies and reproductions serve development",
+    "codegen/emit_c/test_generated_text.py": "text, for named machines",
+    "codegen/test_same_bits.py": "a second compiler",
+    "kernels/test_disassembly.py": "machine code of every tile: it depends on the compiler's version, and costs time only",
+    "models/test_exporters_forms.py": "plans, for named machines",
+    "plan": "plans are computed in Python, for named machines: they are the same everywhere",
+    "replay": "texts and plans, for named machines",
+    "trials": "the how-to pages of development",
+    "tune": "rankers, searches and the pipeline of tuning; `tests/runtime/tuning` is about results",
+}
+"""Files and folders in this one, and why a newcomer's machine need not run them."""
+SAMPLED = (
+    "api/convolutions",
+    "api/test_rows_alone.py",
+    "api/test_table_iv.py",
+    "codegen/emit_c/test_packing.py",
+    "codegen/emit_c/test_routines.py",
+    "codegen/emit_c/vectors",
+    "codegen/lower",
+    "codegen/test_",
+    "frontend/onnx/operators/quantization",
+    "kernels/test_disassembly.py",
+    "kernels/test_epilogues.py",
+    "kernels/test_external_kernels.py",
+    "kernels/test_interleaved_epilogues.py",
+    "kernels/test_packed_products.py",
+    "models/test_quantised_models.py",
+    "models/test_random_",
+    "plan/algorithms/test_winograd.py",
+    "tune/working_sets",
+)
+"""Where cases are products of shapes, element types, machines and layouts, of which a part is taken of each test."""
+WHOLE_COUNT = 2
+"""Cases of a test that are always taken."""
+SAMPLE, CI_SAMPLE = 6, 3
+"""Of the others, `pytest` alone and `.ci/run` take one of so many, by their names; the first is a multiple
+of the second, so that CI takes whatever `pytest` takes. Who names the file gets all of them."""
+
+
+def is_only_in_ci(path: Path) -> bool:
+    """Whether a file or folder is one of `ONLY_IN_CI`."""
+    return path.is_relative_to(TESTS) and path.relative_to(TESTS).as_posix() in ONLY_IN_CI
+
+
+def left_out(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.MarkDecorator]]:
+    """The cases of `SAMPLED` that `pytest` alone leaves out, and those that `.ci/run` leaves out, too, with their markers."""
+    counts: Counter[str] = Counter()
+    for item in items:
+        if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).as_posix().startswith(SAMPLED):
+            test = item.nodeid.partition("[")[0]
+            counts[test] += 1
+            number = zlib.crc32(item.nodeid.encode()) if counts[test] > WHOLE_COUNT else 0
+            if number % SAMPLE:
+                yield item, pytest.mark.ci
+            if number % CI_SAMPLE:
+                yield item, pytest.mark.rest
