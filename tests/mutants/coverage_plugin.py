@@ -14,7 +14,6 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-import coverage
 import pytest
 
 from tests.mutants.reached import TESTS, results
@@ -34,12 +33,14 @@ class _Reached:
     """Writes at the end of every test."""
 
     def __init__(self, directory: Path) -> None:
+        from coverage import Coverage  # tests are collected without it, too
+
         directory.mkdir(parents=True, exist_ok=True)
         name = f"{os.environ.get('PYTEST_XDIST_WORKER', 'main')}-{os.getpid()}"
         self._known = frozenset(results(directory))
         self._results = (directory / TESTS.replace("*", name)).open("a", buffering=1)
         data_file = str(directory / f"lines.{name}")
-        self._coverage = coverage.Coverage(data_file=data_file, include=["*/src/tilewright/*"], config_file=False)
+        self._coverage = Coverage(data_file=data_file, include=["*/src/tilewright/*"], config_file=False)
         self._seconds, self._passes = 0.0, True
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:

@@ -20,7 +20,6 @@ that does other work needs a larger `--budget-s`. The package `coverage` is need
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import subprocess
 import sys
@@ -139,7 +138,7 @@ def report(tried: Sequence[Tried]) -> None:
     """Print the counts, and the survivors with what was changed."""
     for one in (one for one in tried if one.status not in (*NOTICED, GONE)):
         print(f"\n{one.mutant.path}:{one.mutant.line} {one.status}; tests that reach the line, the file: {one.reached}")
-        print(*difflib.ndiff([one.mutant.before], [one.mutant.after]), sep="\n")
+        print(f"- {one.mutant.before}\n+ {one.mutant.after}")
     counts = Counter(one.status for one in tried)
     killed, there = sum(counts[status] for status in NOTICED), len(tried) - counts[GONE]
     print(f"\n{killed} of {there} killed; " + ", ".join(f"{count} {status}" for status, count in sorted(counts.items())))
