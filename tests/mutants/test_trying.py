@@ -94,6 +94,6 @@ def test_known_killers_come_first_and_every_file_has_its_turn():
 def test_processes_run_every_test_once_and_file_by_file():
     tests = [f"{file}::{number}" for number in range(300) for file in "abc"]
     found = list(batches(tests))
-    assert [len(batch) for batch in found] == [40, 400, 460]
+    assert [len(batch) for batch in found] == [10, 60, 400, 430]
     assert Counter(test for batch in found for test in batch) == Counter(tests)
     assert all(len(list(groupby(batch, key=lambda test: test[0]))) == 3 for batch in found)

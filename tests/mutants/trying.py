@@ -12,15 +12,15 @@ import time
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.mutants.drawing import Mutant, mutated
 
 ROOT = Path(__file__).parents[2]
-FIRST_TESTS, NEXT_TESTS = 40, 400
-"""Run by the first processes: collecting all tests of many files takes longer than the first failure."""
+BATCHES = (10, 60, 400)
+"""Tests of the first processes, and one has the rest: collecting those of many files takes longer than most first failures."""
 HANG_S, HANG_FACTOR = 60.0, 10
 """A test that takes longer than both, the factor times as long as in the unchanged tree, hangs."""
 COLLECTING_S = 100.0
@@ -142,8 +142,7 @@ def in_order(
 
 def batches(tests: Sequence[str]) -> Iterator[Sequence[str]]:
     """The tests of each process, file by file: fixtures of a module are made once."""
-    bounds = [0, FIRST_TESTS, FIRST_TESTS + NEXT_TESTS, len(tests)]
-    for first, last in pairwise(bounds):
+    for first, last in pairwise([*accumulate(BATCHES, initial=0), len(tests)]):
         chosen = tests[first:last]
         files = list(dict.fromkeys(_file(test) for test in chosen))
         if chosen:

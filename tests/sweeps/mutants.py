@@ -32,7 +32,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
 
-from tests.mutants.drawing import Mutant, candidates, draw, found_in
+from tests.mutants.drawing import PACKAGE, Mutant, candidates, draw, found_in
 from tests.mutants.reached import Reached
 from tests.mutants.trying import NOTICED, ROOT, Copy, copied, in_order
 
@@ -61,6 +61,7 @@ def main() -> None:
     parser.add_argument("--reached", type=Path, metavar="DIRECTORY", help="what --collect has stored")
     parser.add_argument("--seed", type=lambda text: int(text, 0), default=0)
     parser.add_argument("--count", type=int, default=100, help="mutants to draw; default: %(default)s")
+    parser.add_argument("--only", default="", metavar="PREFIX", help="draw among files whose path in the package begins so")
     parser.add_argument("--mutants", type=Path, metavar="FILE", help="mutants of these results, instead of drawn ones")
     parser.add_argument("--first-results", type=Path, metavar="FILE", help="results whose tests are tried first")
     parser.add_argument("--budget-s", type=float, default=BUDGET_S, help="for each mutant; default: %(default)s")
@@ -71,7 +72,8 @@ def main() -> None:
     if not chosen.reached or not chosen.out:
         parser.error("--reached and --out are needed")
     there = candidates(chosen.tree)
-    wanted = [one.mutant for one in read(chosen.mutants)] if chosen.mutants else draw(there, chosen.seed, chosen.count)
+    drawn = draw([one for one in there if one.path.startswith(f"{PACKAGE}/{chosen.only}")], chosen.seed, chosen.count)
+    wanted = [one.mutant for one in read(chosen.mutants)] if chosen.mutants else drawn
     tried = read(chosen.out) if chosen.out.exists() else []
     known = {one.mutant for one in tried}
     killers = {one.test for one in (*tried, *(read(chosen.first_results) if chosen.first_results else ())) if one.test}
