@@ -31,6 +31,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from tests.mutants.drawing import PACKAGE, Mutant, candidates, draw, found_in
 from tests.mutants.reached import Reached
@@ -158,9 +159,8 @@ def write(path: Path, tried: Sequence[Tried]) -> None:
     new.replace(path)
 
 
-def _tried(fields: Mapping[str, object]) -> Tried:
-    mutant, reached = Mutant(**fields["mutant"]), tuple(fields["reached"])  # type: ignore[arg-type, call-overload]
-    return Tried(**{**fields, "mutant": mutant, "reached": reached})  # type: ignore[arg-type]
+def _tried(fields: Mapping[str, Any]) -> Tried:
+    return Tried(**{**fields, "mutant": Mutant(**fields["mutant"]), "reached": tuple(fields["reached"])})
 
 
 if __name__ == "__main__":
