@@ -1,7 +1,7 @@
 """What all tests share: one Hypothesis profile, one private kernel cache per run, and visible skips for missing instructions.
 
 `pytest` alone proves what may differ between machines, in ten minutes on two cores: that every operator, micro kernel and front
-end computes what it should, sessions, faults, documentation. `.ci/run` proves more: `tests/support/samples.py`, and the marker `ci`.
+end computes what it should, sessions, faults, documentation. `.ci/run` proves more: `tests/support/samples.py`, the marker `ci`.
 
 A tenth of the tests that draw no examples runs with semantic verification; all tests do under `TILEWRIGHT_VERIFY=1 pytest`.
 """
