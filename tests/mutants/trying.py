@@ -126,6 +126,13 @@ def copied(tree: Path, directory: Path) -> Copy:
     return Copy(directory / "tree", directory / "scratch")
 
 
+def environment(tree: Path) -> dict[str, str]:
+    """Of processes that test a tree, and of their children: no knob of this process, and of its tree only the plugins."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TILEWRIGHT_", "PYTEST_"))}
+    paths = [*(str(tree.resolve() / name) for name in ("src", "bench/src", ".")), str(ROOT), os.environ.get("PYTHONPATH", "")]
+    return kept | {"PYTHONPATH": os.pathsep.join(paths), "TILEWRIGHT_CALIBRATE": "0"}
+
+
 def in_order(
     line: Collection[str], file: Collection[str], seconds: Mapping[str, float], killers: Collection[str] = ()
 ) -> list[str]:
@@ -164,11 +171,9 @@ def _file(test: str) -> str:
 
 def _ended(command: Sequence[str], tree: Path, directory: Path, budget_s: float) -> int | None:
     """The exit status of a process, or None where it was ended, with all of its children."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TILEWRIGHT_", "PYTEST_"))}
-    paths = [str(tree / "src"), str(tree / "bench/src"), str(tree), str(ROOT), os.environ.get("PYTHONPATH", "")]
-    own = {"PYTHONPATH": os.pathsep.join(paths), "TILEWRIGHT_CALIBRATE": "0", "TILEWRIGHT_CACHE_DIR": str(directory / "cache")}
+    own = environment(tree) | {"TILEWRIGHT_CACHE_DIR": str(directory / "cache")}
     process = subprocess.Popen(
-        command, cwd=tree, env=kept | own, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, cwd=tree, env=own, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         return process.wait(budget_s)

@@ -35,7 +35,7 @@ from typing import Any
 
 from tests.mutants.drawing import PACKAGE, Mutant, candidates, draw, found_in
 from tests.mutants.reached import Reached
-from tests.mutants.trying import NOTICED, ROOT, Copy, copied, in_order
+from tests.mutants.trying import NOTICED, ROOT, Copy, copied, environment, in_order
 
 GONE, NOT_REACHED = "gone", "not reached"
 BUDGET_S = 180.0
@@ -134,7 +134,8 @@ class Session:
 def collect(tree: Path, directory: Path, jobs: int) -> int:
     """Run all tests of a tree, which goes on where it was ended; pytest's exit status."""
     plugin = ["-p", "tests.mutants.coverage_plugin", f"--reached={directory.resolve()}"]
-    return subprocess.run([sys.executable, "-m", "pytest", "-q", "-n", str(jobs), *plugin], cwd=tree, check=False).returncode
+    command = [sys.executable, "-m", "pytest", "-q", "-n", str(jobs), *plugin]
+    return subprocess.run(command, cwd=tree, env=environment(tree), check=False).returncode
 
 
 def report(tried: Sequence[Tried]) -> None:
