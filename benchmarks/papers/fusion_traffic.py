@@ -23,14 +23,14 @@ from itertools import pairwise
 from pathlib import Path
 
 import tilewright as tw
+from tests.oracles.cache_simulator import CacheLevel
+from tests.oracles.trace_replay import simulate
 from tilewright.codegen.program import lower_program
 from tilewright.graph.types import element_bytes
 from tilewright.machine import Machine
 from tilewright.report import units
 from tilewright.report.layout import columns
 from tilewright.tune import chain_functions
-from tilewright.tune.cache_simulator import CacheLevel
-from tilewright.tune.replay import simulate
 from tilewright.tune.shapes import TABLE_IV, ChainShape, chain_shape
 from tilewright_bench.tables.means import geometric_mean
 

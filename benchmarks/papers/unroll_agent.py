@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from statistics import fmean
 
+from benchmarks.papers.unrolled_product import GeneratedProduct
 from benchmarks.studies.schedules.results import default_path
 from tilewright.kernels import registry
 from tilewright.kernels.f32.unrolled import is_outer_product
@@ -25,7 +26,6 @@ from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
 from tilewright.tune.unroll.agent import agent_search, moves_on
 from tilewright.tune.unroll.factors import Factors, Registers
-from tilewright.tune.unroll.measuring import GeneratedProduct
 from tilewright.tune.unroll.searches import Searcher, Trace, at_random, hill_climbing
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance

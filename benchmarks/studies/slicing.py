@@ -34,7 +34,7 @@ from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
-from tilewright.plan.papers.slicing import ConvolutionSizes, SlicingMachine, Stationary, slicing_choice
+from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary, slicing_choice
 from tilewright.plan.stationary import Stays, with_stationary_orders
 from tilewright.plan.types import ModelPlan
 from tilewright.report.layout import columns

@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.oracles.memory_trace import emit_trace
 from tests.support.chains import artifact_of, hand_plan, random_inputs
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
-from tilewright.codegen.memory_trace import emit_trace
 from tilewright.codegen.program import lower_program
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph

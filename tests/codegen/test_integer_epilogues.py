@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.oracles.trace_replay import record
 from tests.support.chains import artifact_of, chain, hand_plan
 from tests.support.exact_kernels import exact_kernels
 from tests.support.operators import contraction, mapping
@@ -23,7 +24,6 @@ from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.executable import load
-from tilewright.tune.replay import record
 
 Array = np.ndarray[Any, Any]
 TARGETS = [

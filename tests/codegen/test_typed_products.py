@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tests.oracles.trace_replay import record
 from tests.support.chains import artifact_of, chain, decided, hand_plan
 from tests.support.exact_kernels import exact_kernels
 from tests.support.operators import contraction
@@ -22,7 +23,6 @@ from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.arrays import dtype_named
 from tilewright.runtime.executable import load
-from tilewright.tune.replay import record
 
 U8_S8: ElementTypes = ("uint8", "int8", "int32")
 BFLOAT16: ElementTypes = ("bfloat16", "bfloat16", "float32")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from benchmarks.papers.example_chains import gemm_chain, matrix_product
 from tests.support.algorithms import forced
 from tilewright import compiler
 from tilewright.backends import loading
@@ -17,7 +18,6 @@ from tilewright.errors import PlanningError
 from tilewright.graph.interpreter import evaluate
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
-from tilewright.plan.papers.example_chains import gemm_chain, matrix_product
 from tilewright.plan.schedule import Loop, Pack
 from tilewright.plan.stationary import Stays, stationary_plan, with_stationary_orders
 from tilewright.plan.types import ModelPlan, Plan

@@ -23,7 +23,6 @@ USER = """
 import doctest, sys
 import numpy as np, tilewright, tilewright.onnx as ort
 from onnx import parser
-from tilewright import package_files
 from tilewright.backends import registry as backends
 from tilewright.frontend.onnx.definition import definitions
 from tilewright.kernels import registry as kernels
@@ -31,7 +30,6 @@ from tilewright.machine import fit_files, targets
 from tilewright.plan.algorithms.registry import registered
 from tilewright.plan.model.coefficients import family_fits
 from tilewright.runtime import measurement
-from tilewright.tune import cache_simulator
 
 model = parser.parse_model(
     '<ir_version: 8, opset_import: ["": 17]> g (float[2, 3] x) => (float[2, 3] y) { y = Softmax(x) }'
@@ -42,7 +40,7 @@ print(tilewright.__file__)
 own = [known for known in definitions() if known.domain != "tests"]
 print(len(backends.registered()), len(kernels.registered()), len(kernels.dialects()), len(registered()), len(own))
 print(len(targets.names()), len(family_fits()))
-print(len(measurement.text()), len(package_files.read_text(cache_simulator.SOURCE)))
+print(len(measurement.text()))
 print(all(fit_files.read(fit_files.DIRECTORY / name) for name in sys.argv[2:]))
 print(fit_files.read(fit_files.DIRECTORY / "none.toml"))
 tour = doctest.DocTestParser().get_doctest(open(sys.argv[1]).read(), {}, "README.md", sys.argv[1], 0)

@@ -15,7 +15,7 @@ class Helper:
     uses: tuple[Helper, ...] = field(default=(), compare=False, repr=False)
     """The helpers that its text calls."""
     traced: Helper | None = field(default=None, compare=False, repr=False)
-    """The helper in its place where memory accesses are traced (`codegen/memory_trace.py`), None for itself."""
+    """The helper in its place where memory accesses are traced (`tests/oracles/memory_trace.py`), None for itself."""
 
 
 def closure(helpers: Iterable[Helper]) -> tuple[Helper, ...]:

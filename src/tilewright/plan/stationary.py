@@ -2,7 +2,7 @@
 
 V. Ferrari et al., "Advancing Direct Convolution using Convolution Slicing Optimization and ISA Extensions", 2023, section 4.2.
 Five loops: depth (channel sets), sets of stationary tiles, sets of streamed tiles, stationary tiles, streamed tiles; the last is
-the loop over tiles that every contraction has. Their tiles are those of Convolution Slicing Analysis (`papers.slicing`) for the
+the loop over tiles that every contraction has. Their tiles are those of Convolution Slicing Analysis (`plan.slicing`) for the
 micro kernel's tile. A right operand that is packed at all is packed on demand: one tile at a time where it stays, a set at a time
 where it streams. The planner's search has both orders in its space and takes the cheapest plan; these plans are for comparison.
 
@@ -32,11 +32,11 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_pack_ahead, may_stay
 from tilewright.plan.model.pricing import price_blocking
-from tilewright.plan.papers.slicing import ConvolutionSizes, SlicingMachine, Stationary, exact_slicing
 from tilewright.plan.planner import Searched
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When
 from tilewright.plan.search.planning_problem import planning_problem
+from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary, exact_slicing
 from tilewright.plan.types import ModelPlan, Plan
 
 

@@ -1,6 +1,6 @@
 """Convolution Slicing Analysis of a graph, for a person: tile sets and accesses of every convolution, in both orders.
 
-A reading of the SConv paper (`plan.papers.slicing`) that no plan depends on, for the two tiles that micro kernels have: pixels
+A reading of the SConv paper (`plan.slicing`) that no plan depends on, for the two tiles that micro kernels have: pixels
 along lanes (many windows, few filters) and filters along lanes (the reverse).
 """
 
@@ -12,8 +12,8 @@ from tilewright.graph.convolution_form import ConvolutionForm
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
-from tilewright.plan.papers.slicing import ConvolutionSizes, Slicing, SlicingMachine, exact_slicing, halved_slicing
-from tilewright.plan.papers.slicing import Stationary as Order
+from tilewright.plan.slicing import ConvolutionSizes, Slicing, SlicingMachine, exact_slicing, halved_slicing
+from tilewright.plan.slicing import Stationary as Order
 from tilewright.report import units
 from tilewright.report.layout import columns, section
 

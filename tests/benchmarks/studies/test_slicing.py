@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.studies.slicing import POWER10, X86, all_layers, share_of
-from tilewright.plan.papers.slicing import Stationary
+from tilewright.plan.slicing import Stationary
 
 
 def test_the_papers_signs() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import tilewright as tw
+from tests.oracles.formulas import formula
 from tests.tune.working_sets import literal
 from tests.tune.working_sets.random_nests import random_nest
 from tilewright.errors import UnsupportedOperation
@@ -13,9 +14,7 @@ from tilewright.graph.types import Access
 from tilewright.tune.working_sets.counting import boxes_between, touched_elements
 from tilewright.tune.working_sets.dependences import Kind, dependences
 from tilewright.tune.working_sets.features import level_sums, nest_features, working_sets
-from tilewright.tune.working_sets.figure import matrix_product
-from tilewright.tune.working_sets.formulas import formula
-from tilewright.tune.working_sets.nests import Nest, TileLoop, nest_of
+from tilewright.tune.working_sets.nests import Nest, TileLoop, matrix_product, nest_of
 
 
 @pytest.mark.parametrize("seed", range(200))

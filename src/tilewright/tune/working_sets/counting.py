@@ -23,7 +23,7 @@ Box = tuple[Range, ...]
 def touched_elements(nest: Nest, first: Iteration, last: Iteration) -> dict[str, int]:
     """The number of elements touched by array.
 
-    >>> from tilewright.tune.working_sets.figure import matrix_product
+    >>> from tilewright.tune.working_sets.nests import matrix_product
     >>> touched_elements(matrix_product(6, 7, 8), (0, 0, 0), (0, 1, 0))
     {'A': 8, 'B': 9, 'C': 2}
     """

@@ -22,7 +22,7 @@ class WorkingSet:
 def working_sets(nest: Nest) -> list[WorkingSet]:
     """The working sets of all reuses of a nest.
 
-    >>> from tilewright.tune.working_sets.figure import matrix_product
+    >>> from tilewright.tune.working_sets.nests import matrix_product
     >>> of_a, of_b, of_c = working_sets(matrix_product(10, 20, 30))
     >>> sum(of_a.least.values()), sum(of_a.most.values())  # 2K + 3 and NK + N + 1
     (63, 621)

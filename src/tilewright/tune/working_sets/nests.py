@@ -12,6 +12,7 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.extents import planned_extent
 from tilewright.graph.index import Index
+from tilewright.graph.index import axis as index_of
 from tilewright.graph.types import Access, Chain, Graph, Operator
 
 Values: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
@@ -124,14 +125,13 @@ def _check_product_form(access: Access) -> None:
         raise UnsupportedOperation(
             f"working sets of {access.tensor}[{', '.join(map(str, access.indices))}]",
             why="they are counted dimension by dimension: indices must be affine, and no axis may be in two of them",
-            hint="use the simulator of caches (tilewright.tune.cache_simulator) for such accesses",
+            hint="rank such chains by their price",
         )
 
 
 def nest_of(graph: Graph | Chain, operator: Operator, loops: Sequence[TileLoop]) -> Nest:
     """An operator under some loops; inside them, its axes run one by one in the operator's order.
 
-    >>> from tilewright.tune.working_sets.figure import matrix_product
     >>> matrix_product(3, 4, 5).counts
     (3, 4, 5)
     """
@@ -141,6 +141,19 @@ def nest_of(graph: Graph | Chain, operator: Operator, loops: Sequence[TileLoop])
     shapes = {access.tensor: tuple(map(planned_extent, graph.tensor(access.tensor).shape)) for access in accesses}
     updated = (operator.write,) if operator.reduction is not None else ()
     return Nest(extents, (*loops, *inner), (*operator.reads, *updated), (operator.write,), shapes)
+
+
+def matrix_product(m: int, n: int, k: int, loops: tuple[TileLoop, ...] | None = None) -> Nest:
+    """C[i][j] += A[i][k] B[k][j], loops i, j, k unless others are given: the running example of PolyDL (Figure 2).
+
+    >>> from tilewright.tune.working_sets.dependences import dependences
+    >>> [f"{found.array} by {nest.loops[found.loop].axis}" for nest in [matrix_product(3, 4, 5)] for found in dependences(nest)]
+    ['A by j', 'B by i', 'C by k']
+    """
+    i, j, l = map(index_of, "ijk")  # noqa: E741 the third index is k
+    a, b, c = Access("A", (i, l)), Access("B", (l, j)), Access("C", (i, j))
+    chosen = loops or (TileLoop("i", 1), TileLoop("j", 1), TileLoop("k", 1))
+    return Nest({"i": m, "j": n, "k": k}, chosen, (a, b, c), (c,), {"A": (m, k), "B": (k, n), "C": (m, n)})
 
 
 def index_values(index: Index, values: Mapping[str, Values], size: int) -> Values:

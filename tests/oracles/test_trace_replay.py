@@ -8,12 +8,14 @@ from math import prod
 import numpy as np
 import pytest
 
+from tests.oracles.cache_simulator import CacheLevel, Touches, simulate_touches
+from tests.oracles.literal_walk import Touch, Walker, fused_chain
+from tests.oracles.lru import counted, slow_counts
+from tests.oracles.programs import KERNEL, fused, nest, program
+from tests.oracles.trace_replay import Placement, record, simulate
 from tests.support.algorithms import forced
 from tests.support.chains import chain, gemm_chain
 from tests.support.operators import mapping
-from tests.tune.literal_walk import Touch, Walker, fused_chain
-from tests.tune.lru import counted, slow_counts
-from tests.tune.programs import KERNEL, fused, nest, program
 from tilewright import compiler
 from tilewright.codegen.program import lower_program
 from tilewright.errors import TilewrightError
@@ -28,8 +30,6 @@ from tilewright.plan.layout import panels
 from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.memory.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Pack, Schedule, Storage
-from tilewright.tune.cache_simulator import CacheLevel, Touches, simulate_touches
-from tilewright.tune.replay import Placement, record, simulate
 
 RAGGED = {"m": 15, "n": 80, "k": 21, "l": 70}
 RAGGED_TILES = {"m": 8, "n": 64, "k": 16, "l": 32}

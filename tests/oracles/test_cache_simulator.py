@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.tune.lru import counted, slow_counts
+from tests.oracles.cache_simulator import CacheLevel, Touches, simulate_touches
+from tests.oracles.lru import counted, slow_counts
 from tilewright.errors import TilewrightError
-from tilewright.tune.cache_simulator import CacheLevel, Touches, simulate_touches
 
 BUFFERS = ("x", "y", "z")
 

@@ -1,7 +1,7 @@
 """Replay the memory accesses of a lowered program: into simulated caches, or into a list.
 
 Nothing is computed and no tensor is allocated: tensors, workspace and scratch are places in an address space that only the trace
-knows (see `codegen.emit_trace`).
+knows (see `memory_trace.emit_trace`).
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
+from tests.oracles.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
+from tests.oracles.memory_trace import TAG_SHIFT, Trace, emit_trace, tag
 from tilewright.codegen.artifact import TensorSlot
 from tilewright.codegen.lower.storage import dense_strides
-from tilewright.codegen.memory_trace import TAG_SHIFT, Trace, emit_trace, tag
 from tilewright.codegen.program import Program
 from tilewright.errors import TilewrightError
 from tilewright.graph.types import element_bytes
 from tilewright.runtime import libraries, toolchain
 from tilewright.runtime.launcher import longs
-from tilewright.tune.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
 
 SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
 _one_at_a_time = threading.Lock()
@@ -65,7 +65,7 @@ def simulate(
     """What crosses between the levels when a program runs once, on one thread, with caches that are empty at first.
 
     `sizes` gives values to symbolic extents. With `flush`, what is dirty at the end is written back. `every_step`: see
-    `codegen.emit_trace`. Buffers are named as in `Trace.buffers`. Raises `ToolchainError` without a working C compiler.
+    `memory_trace.emit_trace`. Buffers are named as in `Trace.buffers`. Raises `ToolchainError` without a working C compiler.
     """
     replay = Replay(program, levels[0].line_bytes, sizes or {}, placement or Placement(), every_step)
     simulation = Simulation(levels, replay.trace.buffers, replay.trace.buffer_shift, first_buffer=1)

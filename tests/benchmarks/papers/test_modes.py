@@ -10,13 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plan.walk import walked_movements, walked_working_set
-from tilewright.errors import PlanningError
-from tilewright.graph.types import Chain
-from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.memory.working_set import working_set, working_set_elements
-from tilewright.plan.papers.example_chains import gemm_chain, matrix_product
-from tilewright.plan.papers.lagrange import (
+from benchmarks.papers.example_chains import gemm_chain, matrix_product
+from benchmarks.papers.lagrange import (
     ORDERS,
     claimed_movement,
     integer_candidates,
@@ -25,9 +20,8 @@ from tilewright.plan.papers.lagrange import (
     rounding_bound,
     volume_terms,
 )
-from tilewright.plan.papers.modes import halved_tiles, literal_algorithm_1, text_recompute
-from tilewright.plan.papers.permutations import least_movement, permutation_movements, view_permutation
-from tilewright.plan.papers.two_level import (
+from benchmarks.papers.modes import halved_tiles, literal_algorithm_1, text_recompute
+from benchmarks.papers.two_level import (
     BLOG,
     PRINTED,
     Level,
@@ -37,6 +31,12 @@ from tilewright.plan.papers.two_level import (
     solve_two_levels,
     two_level_cost,
 )
+from tests.oracles.permutations import least_movement, permutation_movements, view_permutation
+from tests.plan.walk import walked_movements, walked_working_set
+from tilewright.errors import PlanningError
+from tilewright.graph.types import Chain
+from tilewright.plan.loop_orders import permuted
+from tilewright.plan.model.memory.working_set import working_set, working_set_elements
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage
 
 G1 = {"m": 512, "n": 64, "k": 64, "l": 512}

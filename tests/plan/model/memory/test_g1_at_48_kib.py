@@ -12,23 +12,23 @@ from functools import lru_cache
 
 import pytest
 
+from benchmarks.papers.example_chains import gemm_chain
+from tests.oracles.cache_simulator import CacheLevel, LevelTraffic, Touches, simulate_touches
+from tests.oracles.ideal import ideal_traffic
+from tests.oracles.lru_working_set import lru_working_set
+from tests.oracles.permutations import TileChoice, least_movement
+from tests.oracles.programs import nest
+from tests.oracles.trace_replay import record
 from tests.support.chains import hand_plan
-from tests.tune.ideal import ideal_traffic
-from tests.tune.programs import nest
 from tilewright.codegen.program import lower_program
 from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.arrays import Count
 from tilewright.plan.layout import panels
-from tilewright.plan.papers.example_chains import gemm_chain
-from tilewright.plan.papers.lru_working_set import lru_working_set
-from tilewright.plan.papers.permutations import TileChoice, least_movement
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Compute, Pack, Schedule
 from tilewright.plan.types import ModelPlan
-from tilewright.tune.cache_simulator import CacheLevel, LevelTraffic, Touches, simulate_touches
-from tilewright.tune.replay import record
 
 SIZE = 48 << 10
 LINE_ELEMENTS = 16

@@ -15,13 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tests.oracles.permutations import TileChoice, view_permutation
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
 from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.memory.movement import EXACT, LITERAL, movements
 from tilewright.plan.model.memory.working_set import literal_memory_use, working_set
-from tilewright.plan.papers.permutations import TileChoice, view_permutation
 from tilewright.plan.regions.loop_views import ChainView
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage
@@ -47,7 +47,7 @@ def literal_algorithm_1(chain: Chain, order: Sequence[str], tiles: Mapping[str, 
     Known to be wrong about: extents that tiles do not divide (whole tiles are counted), loops with one trip (they end reuse),
     partial sums of the output (their read-backs are missing), and MU of most orders (live intermediates are missing).
 
-    >>> from tilewright.plan.papers.example_chains import gemm_chain
+    >>> from benchmarks.papers.example_chains import gemm_chain
     >>> reading = literal_algorithm_1(gemm_chain(96, 40, 56, 128), "mlkn", {"m": 32, "l": 16, "k": 8, "n": 8})
     >>> reading.moved == {"A": 96 * 56 * 8, "B": 56 * 128 * 3, "D": 40 * 128 * 3, "E": 96 * 40 * 8}  # Table III
     True
@@ -65,7 +65,7 @@ def text_recompute(chain: Chain, order: Sequence[str], tiles: Mapping[str, int])
     operator has no n; Algorithm 1, line 11, would skip it. Order mlnk of Figure 8e is counted so. Extents are exact, and
     read-backs and what is alive are counted. Raises `PlanningError` where the producer would sum twice (k outside n).
 
-    >>> from tilewright.plan.papers.example_chains import gemm_chain
+    >>> from benchmarks.papers.example_chains import gemm_chain
     >>> chain, tiles = gemm_chain(64, 64, 64, 64), {"m": 16, "l": 16, "k": 16, "n": 16}
     >>> text_recompute(chain, "mnlk", tiles).moved["A"] == 64 * 64 * 4 * 4  # M K ceil(L / T_L) ceil(N / T_N)
     True
@@ -94,7 +94,7 @@ def halved_tiles(
     exact ones, so that a comparison with `permutations.least_movement` shows the search alone. Raises `PlanningError` if not
     even the smallest tiles fit.
 
-    >>> from tilewright.plan.papers.example_chains import gemm_chain
+    >>> from benchmarks.papers.example_chains import gemm_chain
     >>> choice = halved_tiles(gemm_chain(512, 64, 64, 512), "mlkn", 12288)
     >>> choice.tiles == {"m": 32, "l": 64, "k": 64, "n": 64}, choice.moved
     (True, 1114112)

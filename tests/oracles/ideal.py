@@ -7,7 +7,7 @@ from heapq import heappop, heappush
 
 import numpy as np
 
-from tilewright.tune.cache_simulator import Touches
+from tests.oracles.cache_simulator import Touches
 
 NEVER = np.iinfo(np.int64).max
 

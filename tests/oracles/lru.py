@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
-from tilewright.tune.cache_simulator import CacheLevel, SimulationResult, Touches
+from tests.oracles.cache_simulator import CacheLevel, SimulationResult, Touches
 
 Counts = Counter[tuple[int, str, str]]
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.papers.unrolled_text import generated
 from tilewright.errors import InternalError
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.registry import dialect_for
@@ -18,7 +19,6 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime import toolchain
 from tilewright.tune.timing.turns import seconds_per_call
 from tilewright.tune.unroll.factors import Factors, Registers
-from tilewright.tune.unroll.generator import generated
 
 EXPORT = '#define EXPORT __attribute__((visibility("default")))\n'
 REPEATED = """

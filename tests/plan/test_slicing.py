@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tilewright.errors import PlanningError
 from tilewright.machine import Machine
-from tilewright.plan.papers.slicing import (
+from tilewright.plan.slicing import (
     ConvolutionSizes,
     Slicing,
     SlicingMachine,

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright import package_files
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain
 
-SOURCE = Path(__file__).parent / "native" / "cache_simulator.c"
+SOURCE = Path(__file__).with_suffix(".c")
 COUNTERS = 3
 LINE_BITS = 40
 """Of a line number in recorded touches; all ones stands for no line."""
@@ -221,9 +220,7 @@ class Simulation:
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
     """The compiled simulator. Raises `ToolchainError` or `CacheError`."""
-    artifact = Artifact(
-        "tw_simulate", package_files.read_text(SOURCE), (), platform.machine(), frozenset(), Signature((), (), ())
-    )
+    artifact = Artifact("tw_simulate", SOURCE.read_text(), (), platform.machine(), frozenset(), Signature((), (), ()))
     exported = ("tw_simulate", "tw_simulate_flush")
     _, loaded = libraries.opened(artifact, toolchain.find(), kernel_cache.default(), exported, ctypes.CDLL)
     loaded.tw_simulate.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.codegen.test_typed_products import BFLOAT16, U8_S8, plan_of
+from tests.oracles.cache_simulator import CacheLevel
+from tests.oracles.trace_replay import simulate
 from tests.support.chains import decided
 from tilewright.codegen.program import lower_program
 from tilewright.graph.types import Graph, element_bytes
@@ -15,8 +17,6 @@ from tilewright.plan.layout import panels
 from tilewright.plan.model.memory.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Loop, Pack, Schedule
 from tilewright.plan.types import ModelPlan
-from tilewright.tune.cache_simulator import CacheLevel
-from tilewright.tune.replay import simulate
 
 EXTENTS = {"b": 1, "m": 64, "n": 256, "k": 512}
 ROWS, CACHE_BYTES, LINE_BYTES = 16, 48 << 10, 64

@@ -1,1 +1,0 @@
-"""Readings of the papers, reproduced for study and comparison. No plan depends on them."""
