@@ -27,14 +27,14 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.plan.algorithms.definition import Algorithm
 from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.winograd import winograd_f2, winograd_f4
+from tilewright.plan.algorithms.winograd.tiles import F2, F4
 from tilewright.precision import Precision
 from tilewright.runtime import calibration
 from tilewright.tune.timing.turns import seconds_per_call
 
 LAYERS = "64x56,128x28,256x14,512x7,64x224,256x56,512x14"
 """Of ResNets, then of VGG-16."""
-FORCED = {"F2": winograd_f2.ALGORITHM, "F4": winograd_f4.ALGORITHM}
+FORCED = {"F2": F2, "F4": F4}
 Array = np.ndarray[Any, Any]
 Call = Callable[[], Array]
 

@@ -26,14 +26,14 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.winograd import winograd_f2, winograd_f2_rows, winograd_f4
+from tilewright.plan.algorithms.winograd.tiles import F2, F2_ROWS, F4
 from tilewright.plan.algorithms.winograd.toom_cook import toom_cook
 from tilewright.plan.decisions.long_sums import additions
 from tilewright.plan.planner import forget_plans
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.precision import Precision
 
-ALGORITHMS = {winograd_f2.ALGORITHM: 2, winograd_f2_rows.ALGORITHM: 2, winograd_f4.ALGORITHM: 4}
+ALGORITHMS = {F2: 2, F2_ROWS: 2, F4: 4}
 """With the side of their tiles."""
 NAMES = [algorithm.name for algorithm in ALGORITHMS]
 APPLIES = {"padded", "one point", "groups", "an empty batch"}

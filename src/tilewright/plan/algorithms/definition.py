@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Operator, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
+
+Found = TypeVar("Found")
+
+
+def expected(found: Found | None) -> Found:
+    """What an algorithm that applies has found of its problem, and so is there when it expands it."""
+    assert found is not None
+    return found
 
 
 @dataclass(frozen=True, slots=True)

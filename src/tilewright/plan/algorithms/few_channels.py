@@ -12,18 +12,20 @@ from dataclasses import replace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Guard, Operator, Tensor
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Tensor
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.pixels_of_bytes import MANY_CHANNELS, is_of_bytes
 from tilewright.plan.algorithms.product_roles import (
     Build,
     Change,
     digits,
-    extents,
-    moved,
+    each,
+    in_place,
+    move,
     plain,
     points,
+    product,
     unchanged,
 )
 
@@ -34,15 +36,11 @@ GROUP = 4
 def applies(problem: Problem) -> bool:
     """Whether constant filters of several neighbouring taps in a row meet a few channels of an image of bytes, all of them."""
     sliding = sliding_product(problem)
-    if sliding is None or not is_of_bytes(problem) or not _is_constant(problem, sliding):
+    if sliding is None or not is_of_bytes(problem) or not sliding.roles.has_constant_filters:
         return False
     roles, last = sliding.roles, sliding.slides[-1]
     is_row = last.tap is not None and last.dilation == 1 and points((last.tap,)) > 1
     return is_row and not roles.group and len(roles.filters) == len(sliding.channels) == 1 and _channels(sliding) < MANY_CHANNELS
-
-
-def _is_constant(problem: Problem, sliding: SlidingProduct) -> bool:
-    return problem.is_constant(problem.operator.reads.index(sliding.roles.weights))
 
 
 def _channels(sliding: SlidingProduct) -> int:
@@ -56,18 +54,23 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
 
 def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
     """As `expand`, of elements that are changed where they are copied; weights of 0 have to stay 0."""
-    sliding = sliding_product(problem)
-    assert sliding is not None
-    roles, run = sliding.roles, _run(sliding)
+    sliding = expected(sliding_product(problem))
+    roles, run, last = sliding.roles, _run(sliding), sliding.slides[-1]
     pixels = -(-points((run,)) // _channels(sliding))
     more = pixels - points(sliding.taps[-1:])
     lengths = (*sliding.seen[:-1], sliding.seen[-1] + more)
     image = padded_for_tiles(builder, sliding, lengths, lambda build: _in_rows(of_image(build)))
-    filters = builder.record(of_filters(_filters), sliding, run, kind="filters")
-    sums = builder.record(_product, sliding, run, image, filters, kind="conv")
-    read = Access(sums.name, plain((*roles.batch, *roles.outputs, *roles.filters)))
-    axes = (*roles.batch, *roles.filters, *roles.outputs)
-    return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
+    place = axis_index(last.output.name) * (last.stride * _channels(sliding)) + axis_index(run.name)
+    depths = (*sliding.taps[:-1], run)
+    by_depth = (*depths, *roles.filters)
+    filters = move(builder, roles, each(by_depth), _by_runs(sliding, run), "filters", of_filters)
+    reads = (
+        Access(image.name, (*plain(roles.batch), *sliding.positions[:-1], place)),
+        Access(filters.name, plain(by_depth)),
+    )
+    kept = (*roles.batch, *roles.outputs, *roles.filters)
+    sums = product(builder, roles, reads, each(kept), depths)
+    return in_place(builder, roles, Access(sums.name, plain(kept)), "fold")
 
 
 def _run(sliding: SlidingProduct) -> Axis:
@@ -91,30 +94,12 @@ def _in_rows(build: Build) -> Build:
     return built
 
 
-def _filters(sliding: SlidingProduct, run: Axis, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters as [taps of other rows, run, filter], with zeros behind the taps of a row."""
-    roles, last, step = sliding.roles, sliding.taps[-1], axis_index(run.name)
-    places = digits(step, (last, *sliding.channels))
-    limits = {run.name: points((run,))}
-    read = roles.weights.mapped(lambda index: index.substitute(places, limits))
-    if (real := points((last, *sliding.channels))) < points((run,)):
-        read = replace(read, guard=Guard((step * -1 + (real - 1),), 0.0))
-    axes = tuple(Axis(axis.name, axis.extent) for axis in (*sliding.taps[:-1], run, *roles.filters))
-    return moved(roles, axes, read, plain(axes), extents(axes), "filters", name=name, result=result)
-
-
-def _product(
-    sliding: SlidingProduct, run: Axis, image: Tensor, filters: Tensor, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    """Sums of products as [batch, outputs, filter]."""
-    roles, last = sliding.roles, sliding.slides[-1]
-    depths, kept = (*sliding.taps[:-1], run), (*roles.batch, *roles.outputs, *roles.filters)
-    place = axis_index(last.output.name) * (last.stride * _channels(sliding)) + axis_index(run.name)
-    read = Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides[:-1]), place))
-    weights = Access(filters.name, plain((*depths, *roles.filters)))
-    accumulator = roles.problem.operator.accumulator
-    operator = Operator(name, "conv", (*kept, *depths), (read, weights), Access(result, plain(kept)), PRODUCT, SUM, accumulator)
-    return operator, Tensor(result, extents(kept), roles.problem.result.dtype)
+def _by_runs(sliding: SlidingProduct, run: Axis) -> Access:
+    """The filters, read at taps of other rows, at steps of a run, and with zeros behind the taps of a row."""
+    step, taps = axis_index(run.name), (sliding.taps[-1], *sliding.channels)
+    places, limits = digits(step, taps), {run.name: points((run,))}
+    read = sliding.roles.weights.mapped(lambda index: index.substitute(places, limits))
+    return replace(read, guard=Guard((step * -1 + (points(taps) - 1),), 0.0)) if points(taps) < points((run,)) else read
 
 
 ALGORITHM = Algorithm("few channels", Licence.EXACT, applies, expand)

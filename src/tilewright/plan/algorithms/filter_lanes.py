@@ -9,14 +9,13 @@ are copied by columns, or as a whole where their rows do not move by one; an ima
 from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms import im2col, pointwise, windows_by_columns
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import sliding_product
 from tilewright.plan.algorithms.pixels_of_bytes import is_of_bytes
-from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, number, parallel, plain, points, roles_of
+from tilewright.plan.algorithms.product_roles import ProductRoles, each, in_place, move, number, plain, points, product, roles_of
 
 Depths = tuple[tuple[Axis, tuple[Axis, ...]], ...]
 """Every reduction axis of the product, with the axes of the operator that it walks."""
@@ -25,27 +24,23 @@ Depths = tuple[tuple[Axis, tuple[Axis, ...]], ...]
 def applies(problem: Problem) -> bool:
     """Whether filters lie along lanes in one number, and pixels can be walked as one."""
     roles = roles_of(problem)
-    if roles is None or not roles.filters or not roles.outputs or not problem.is_constant(_weights(roles)):
+    if roles is None or not roles.filters or not roles.outputs or not roles.has_constant_filters:
         return False
     return (im2col.applies(problem) or pointwise.applies(problem)) and not is_of_bytes(problem)
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The image by pixels, filters as matrices, the product, and every sum in its place."""
-    roles = roles_of(problem)
-    assert roles is not None
+    roles = expected(roles_of(problem))
     p = roles.column()
     image, depths = _image(problem, builder, roles, p)
-    filters = builder.record(_filters, roles, depths, kind="filters")
-    sums = builder.record(_product, roles, image, filters, p, tuple(axis for axis, _ in depths), kind="conv")
-    read = Access(sums.name, (*plain(roles.batch), number(roles.outputs), roles.channels))
-    axes = (*roles.batch, *roles.group, *roles.filters, *roles.outputs)
-    return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
-
-
-def _weights(roles: ProductRoles) -> int:
-    """The read of the filters."""
-    return roles.problem.operator.reads.index(roles.weights)
+    summed = tuple(axis for axis, _ in depths)
+    by_depth = (roles.group, *(axes for _, axes in depths), roles.filters)
+    filters = move(builder, roles, by_depth, roles.weights, "filters")
+    weights = Access(filters.name, (number(roles.group), *plain(summed), number(roles.filters)))
+    axes = (*roles.batch, *roles.group, p, *roles.filters)
+    sums = product(builder, roles, (image, weights), (*each(roles.batch), (p,), roles.result_channels), summed, axes)
+    return in_place(builder, roles, Access(sums.name, (*plain(roles.batch), number(roles.outputs), roles.channels)), "fold")
 
 
 def _image(problem: Problem, builder: Builder, roles: ProductRoles, p: Axis) -> tuple[Access, Depths]:
@@ -59,26 +54,6 @@ def _image(problem: Problem, builder: Builder, roles: ProductRoles, p: Axis) -> 
         return image, ((tap, (tap,)), (q, windows_by_columns.depth_axes(sliding)))
     q = roles.axis("q", points(roles.reduced), AxisKind.REDUCTION)
     return im2col.windows_in_columns(builder, roles, p, q), ((q, roles.reduced),)
-
-
-def _filters(roles: ProductRoles, depths: Depths, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters as [group, reduction axes of the product, filter]."""
-    dimensions = (roles.group, *(parallel(axes) for _, axes in depths), roles.filters)
-    axes = tuple(axis for dimension in dimensions for axis in dimension)
-    shape = tuple(points(dimension) for dimension in dimensions)
-    return moved(roles, axes, roles.weights, tuple(map(number, dimensions)), shape, "filters", name=name, result=result)
-
-
-def _product(
-    roles: ProductRoles, image: Access, filters: Tensor, p: Axis, reduced: tuple[Axis, ...], *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    """Sums of products as [batch, pixel, (group, filter)]."""
-    problem, channels = roles.problem, (*roles.group, *roles.filters)
-    weights = Access(filters.name, (number(roles.group), *plain(reduced), number(roles.filters)))
-    write = Access(result, (*plain(roles.batch), axis_index(p.name), number(channels)))
-    axes = (*roles.batch, *roles.group, p, *roles.filters, *reduced)
-    operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, problem.operator.accumulator)
-    return operator, Tensor(result, (*extents(roles.batch), points((p,)), points(channels)), problem.result.dtype)
 
 
 ALGORITHM = Algorithm("filter lanes", Licence.EXACT, applies, expand)

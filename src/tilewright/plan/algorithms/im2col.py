@@ -8,17 +8,16 @@ from __future__ import annotations
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms import pixels_of_bytes
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.product_roles import (
     ProductRoles,
     digits,
-    extents,
+    each,
     is_moving,
-    moved,
+    move,
     number,
-    parallel,
     plain,
     points,
     product_in_place,
@@ -34,38 +33,27 @@ def applies(problem: Problem) -> bool:
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """Columns and filters as matrices, their product, and every sum in its place."""
-    roles = roles_of(problem)
-    assert roles is not None
+    roles = expected(roles_of(problem))
     q, p = roles.axis("q", points(roles.reduced), AxisKind.REDUCTION), roles.column()
-    rows = builder.record(filters_in_rows, roles, kind="filters")
+    weights = filters_in_rows(builder, roles, q)
     image = windows_in_columns(builder, roles, p, q)
-    weights = Access(rows.name, (roles.channels, axis_index(q.name)))
-    return product_in_place(builder, roles, image, weights, (p,), (q,), number(roles.outputs), "fold")
+    return product_in_place(builder, roles, (image, weights), (p,), (q,), number(roles.outputs), "fold")
 
 
 def windows_in_columns(builder: Builder, roles: ProductRoles, p: Axis, q: Axis) -> Access:
-    """The copy, read at an output by its number, and at all that is summed."""
-    columns = builder.record(_unfolded, roles, kind="unfold")
+    """A copy [batch, (group, reduced), output], read at an output by its number, and at all that is summed."""
+    rows = (*roles.group, *roles.reduced)
+    columns = move(builder, roles, (*each(roles.batch), rows, roles.outputs), roles.image, "unfold")
     depth = number(roles.group) * points((q,)) + axis_index(q.name)
     return Access(columns.name, (*plain(roles.batch), depth, axis_index(p.name)))
 
 
-def _unfolded(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """One column for every window: t[batch, (group, reduced), output]."""
-    rows = (*roles.group, *parallel(roles.reduced))
-    axes = (*roles.batch, *rows, *roles.outputs)
-    written = (*plain(roles.batch), number(rows), number(roles.outputs))
-    shape = (*extents(roles.batch), points(rows), points(roles.outputs))
-    return moved(roles, axes, roles.image, written, shape, "unfold", name=name, result=result)
-
-
-def filters_in_rows(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters as [channel, depth]: an index change."""
-    channels = (*roles.group, *roles.filters)
-    m, q = Axis("m", points(channels)), Axis("q", points(roles.reduced))
-    places = digits(axis_index("m"), channels) | digits(axis_index("q"), roles.reduced)
-    read = roles.weights.mapped(lambda index: index.substitute(places, {"m": points((m,)), "q": points((q,))}))
-    return moved(roles, (m, q), read, plain((m, q)), extents((m, q)), "filters", name=name, result=result)
+def filters_in_rows(builder: Builder, roles: ProductRoles, q: Axis) -> Access:
+    """The filters as [channel, depth], an index change, read at a channel and at all that is summed."""
+    m, depth = Axis("m", points(roles.result_channels)), Axis("q", points(roles.reduced))
+    places = digits(axis_index("m"), roles.result_channels) | digits(axis_index("q"), roles.reduced)
+    read = roles.weights.mapped(lambda index: index.substitute(places, {"m": points((m,)), "q": points((depth,))}))
+    return Access(move(builder, roles, each((m, depth)), read, "filters").name, (roles.channels, axis_index(q.name)))
 
 
 ALGORITHM = Algorithm("im2col", Licence.EXACT, applies, expand)

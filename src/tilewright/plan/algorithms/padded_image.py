@@ -8,16 +8,15 @@ from dataclasses import dataclass, replace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.types import Access, Axis, Guard, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Guard, Tensor
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.product_roles import (
     Change,
     ProductRoles,
-    extents,
+    each,
     is_moving,
-    moved,
+    move,
     number,
-    parallel,
     plain,
     points,
     roles_of,
@@ -87,6 +86,11 @@ class SlidingProduct:
         """An axis for each dimension along which windows move."""
         return tuple(self.roles.axis(f"s{d}", slide.seen) for d, slide in enumerate(self.slides))
 
+    @property
+    def positions(self) -> tuple[Index, ...]:
+        """What an output and a tap look at, along every dimension in which windows move."""
+        return tuple(slide.position() for slide in self.slides)
+
     def image_dimensions(self) -> tuple[Index, ...]:
         """The dimensions of a padded image before those along which windows move, by the axes of the operator."""
         return (*plain(self.roles.batch), number(self.channels))
@@ -149,28 +153,19 @@ def _position(product: SlidingProduct, index: Index) -> Index | None:
     return None
 
 
-def filters_by(sliding: SlidingProduct, axes: Sequence[Axis], *, name: str, result: str) -> tuple[Operator, Tensor]:
+def filters_by(builder: Builder, sliding: SlidingProduct, axes: Sequence[Axis]) -> Access:
     """The filters with one dimension for each of these axes: an index change."""
-    axes = parallel(tuple(axes))
-    return moved(sliding.roles, axes, sliding.roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
+    return Access(move(builder, sliding.roles, each(axes), sliding.roles.weights, "filters").name, plain(axes))
 
 
 def padded(builder: Builder, product: SlidingProduct) -> Tensor:
     """What all windows see, as [batch, channel, positions]."""
-    return builder.record(_padded, product, kind="pad")
-
-
-def _padded(product: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
     axes = (*product.roles.batch, _channel(product), *product.seen_axes())
-    return moved(product.roles, axes, _by_positions(product), plain(axes), extents(axes), "pad", name=name, result=result)
+    return move(builder, product.roles, each(axes), _by_positions(product), "pad")
 
 
 def padded_for_tiles(builder: Builder, product: SlidingProduct, lengths: Sequence[int], change: Change = unchanged) -> Tensor:
     """What all windows see, and points beyond it up to these lengths, as [batch, positions, channel], changed as it is copied."""
-    return builder.record(change(_padded_for_tiles), product, lengths, kind="pad")
-
-
-def _padded_for_tiles(product: SlidingProduct, lengths: Sequence[int], *, name: str, result: str) -> tuple[Operator, Tensor]:
     seen, read = product.seen_axes(), _by_positions(product)
     pairs = list(zip(seen, lengths, strict=True))
     beyond = tuple(axis_index(axis.name) * -1 + (points((axis,)) - 1) for axis, length in pairs if length > points((axis,)))
@@ -178,7 +173,7 @@ def _padded_for_tiles(product: SlidingProduct, lengths: Sequence[int], *, name: 
     limits = tuple(dict.fromkeys((*guard.constraints, *beyond)))
     read = replace(read, guard=replace(guard, constraints=limits) if limits else None)
     axes = (*product.roles.batch, *(replace(axis, extent=length) for axis, length in pairs), _channel(product))
-    return moved(product.roles, axes, read, plain(axes), extents(axes), "pad", name=name, result=result)
+    return move(builder, product.roles, each(axes), read, "pad", change)
 
 
 def _by_positions(product: SlidingProduct) -> Access:

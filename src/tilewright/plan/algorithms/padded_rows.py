@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor, element_bytes
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.graph.types import Access, Tensor, element_bytes
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, filters_by, padded, sliding_product
-from tilewright.plan.algorithms.product_roles import extents, moved, parallel, plain, points
+from tilewright.plan.algorithms.product_roles import each, move, plain, points, sums
 
 LEAST_COLUMNS = 64
 """Of a row of outputs: columns of a tile of micro kernels."""
@@ -34,45 +34,26 @@ def applies(problem: Problem) -> bool:
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The image, the filters with their taps first, and the product in the place of the result."""
-    sliding = sliding_product(problem)
-    assert sliding is not None
+    sliding = expected(sliding_product(problem))
+    roles, operator, result = sliding.roles, problem.operator, problem.result
     image = _windows(builder, sliding) if sliding.slides[-1].stride > 1 else _padded(builder, sliding)
-    filters = builder.record(filters_by, sliding, sliding.weight_axes, kind="filters")
-    return builder.record(_product, sliding, image, Access(filters.name, plain(sliding.weight_axes)), kind="conv")
+    reads = image, filters_by(builder, sliding, sliding.weight_axes)
+    axes = (*roles.batch, *roles.result_channels, *roles.outputs, *roles.reduced)
+    return sums(builder, axes, reads, operator.write.indices, result.shape, operator.accumulator, result.dtype)
 
 
 def _padded(builder: Builder, sliding: SlidingProduct) -> Access:
     """The padded image, read at windows."""
-    image = padded(builder, sliding)
-    return Access(image.name, (*sliding.image_dimensions(), *(slide.position() for slide in sliding.slides)))
+    return Access(padded(builder, sliding).name, (*sliding.image_dimensions(), *sliding.positions))
 
 
 def _windows(builder: Builder, sliding: SlidingProduct) -> Access:
     """A copy of the padded image for every tap along columns, of the columns that it sees; rows are read at windows."""
-    copy = builder.record(_copied, sliding, kind="unfold")
-    rows = (slide.position() for slide in sliding.slides[:-1])
-    return Access(copy.name, (*plain(_copied_axes(sliding)), *rows, *plain((sliding.slides[-1].output,))))
-
-
-def _copied_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:
-    """What the copy has an element for beside positions of rows and outputs along columns."""
-    tap = sliding.slides[-1].tap
-    return (*sliding.roles.batch, *sliding.channels, *((tap,) if tap is not None else ()))
-
-
-def _copied(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    by_row = replace(sliding, slides=sliding.slides[:-1])
-    axes = (*parallel(_copied_axes(sliding)), *by_row.seen_axes(), sliding.slides[-1].output)
-    read = at_positions(by_row, sliding.roles.image)
-    return moved(sliding.roles, axes, read, plain(axes), extents(axes), "unfold", name=name, result=result)
-
-
-def _product(sliding: SlidingProduct, image: Access, weights: Access, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    problem, roles = sliding.roles.problem, sliding.roles
-    axes = (*roles.batch, *roles.group, *roles.filters, *roles.outputs, *roles.reduced)
-    write = Access(result, problem.operator.write.indices)
-    operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, problem.operator.accumulator)
-    return operator, Tensor(result, problem.result.shape, problem.result.dtype)
+    by_row, last = replace(sliding, slides=sliding.slides[:-1]), sliding.slides[-1]
+    outer = (*sliding.roles.batch, *sliding.channels, *((last.tap,) if last.tap is not None else ()))
+    axes = (*outer, *by_row.seen_axes(), last.output)
+    copy = move(builder, sliding.roles, each(axes), at_positions(by_row, sliding.roles.image), "unfold")
+    return Access(copy.name, (*plain(outer), *by_row.positions, *plain((last.output,))))
 
 
 ALGORITHM = Algorithm("padded rows", Licence.EXACT, applies, expand)

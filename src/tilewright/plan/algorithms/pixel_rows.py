@@ -8,12 +8,11 @@ a copy of the image itself. Constant filters are packed into panels when a kerne
 from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import Index
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.graph.types import Access, Axis, Tensor
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import ProductRoles, extents, moved, number, plain, points
+from tilewright.plan.algorithms.product_roles import each, in_place, number, plain, product
 
 
 def applies(problem: Problem) -> bool:
@@ -23,19 +22,18 @@ def applies(problem: Problem) -> bool:
         return False
     roles = sliding.roles
     is_last = roles.image.indices[-1].axes() == {axis.name for axis in sliding.channels}
-    return is_last and problem.is_constant(problem.operator.reads.index(roles.weights))
+    return is_last and roles.has_constant_filters
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The padded image if there is padding, filters by taps, the product, and every sum in its place."""
-    sliding = sliding_product(problem)
-    assert sliding is not None
-    roles = sliding.roles
-    filters = builder.record(filters_by, sliding, _filter_axes(sliding), kind="filters")
-    sums = builder.record(_product, sliding, _image(builder, sliding), filters, kind="conv")
-    axes = (*roles.batch, *roles.group, *roles.filters, *roles.outputs)
-    read = Access(sums.name, _sum(roles))
-    return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
+    sliding = expected(sliding_product(problem))
+    roles, depths = sliding.roles, (*sliding.taps, *_summed(sliding))
+    filters = filters_by(builder, sliding, (*roles.group, *depths, *roles.filters))
+    axes = (*roles.batch, *roles.group, *roles.outputs, *roles.filters)
+    dimensions = (*each((*roles.batch, *roles.outputs)), roles.result_channels)
+    sums = product(builder, roles, (_image(builder, sliding), filters), dimensions, depths, axes)
+    return in_place(builder, roles, Access(sums.name, (*plain((*roles.batch, *roles.outputs)), roles.channels)), "fold")
 
 
 def _image(builder: Builder, sliding: SlidingProduct) -> Access:
@@ -44,37 +42,12 @@ def _image(builder: Builder, sliding: SlidingProduct) -> Access:
     if roles.image.guard is None:
         return roles.image
     image = padded_for_tiles(builder, sliding, sliding.seen)
-    return Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides), number(sliding.channels)))
+    return Access(image.name, (*plain(roles.batch), *sliding.positions, number(sliding.channels)))
 
 
 def _summed(sliding: SlidingProduct) -> tuple[Axis, ...]:
     """The channels that are summed: all, or those of a group."""
     return sliding.channels[len(sliding.roles.group) :]
-
-
-def _depths(sliding: SlidingProduct) -> tuple[Axis, ...]:
-    """What is summed: taps, and channels inside."""
-    return (*sliding.taps, *_summed(sliding))
-
-
-def _filter_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:
-    """The dimensions of the filters: a matrix of what is summed by filters, for every group."""
-    return (*sliding.roles.group, *_depths(sliding), *sliding.roles.filters)
-
-
-def _sum(roles: ProductRoles) -> tuple[Index, ...]:
-    """Where a sum is: [batch, outputs, (group, filter)]."""
-    return (*plain((*roles.batch, *roles.outputs)), roles.channels)
-
-
-def _product(sliding: SlidingProduct, image: Access, filters: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    roles = sliding.roles
-    weights = Access(filters.name, plain(_filter_axes(sliding)))
-    axes = (*roles.batch, *roles.group, *roles.outputs, *roles.filters, *_depths(sliding))
-    write = Access(result, _sum(roles))
-    operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, roles.problem.operator.accumulator)
-    shape = (*extents((*roles.batch, *roles.outputs)), points((*roles.group, *roles.filters)))
-    return operator, Tensor(result, shape, roles.problem.result.dtype)
 
 
 ALGORITHM = Algorithm("pixel rows", Licence.EXACT, applies, expand)

@@ -11,19 +11,21 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Tensor
 from tilewright.plan.algorithms import pointwise
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.product_roles import (
     Change,
     ProductRoles,
-    extents,
+    each,
+    in_place,
     is_moving,
-    moved,
+    move,
     number,
     plain,
     points,
+    product,
     roles_of,
     unchanged,
 )
@@ -39,7 +41,7 @@ Places = tuple[Access, tuple[Axis, ...], tuple[Axis, ...]]
 def applies(problem: Problem) -> bool:
     """Whether constant filters of bytes meet several channels of an image of bytes, all of them."""
     roles = _roles(problem)
-    if roles is None or roles.group or len(roles.filters) != 1 or not problem.is_constant(_weights(roles)):
+    if roles is None or roles.group or len(roles.filters) != 1 or not roles.has_constant_filters:
         return False
     if not is_of_bytes(problem) or points(roles.outputs[-1:]) < LEAST_COLUMNS:
         return False
@@ -80,10 +82,6 @@ def _channels(problem: Problem, roles: ProductRoles) -> tuple[Axis, ...]:
     return roles.reduced if sliding is None else sliding.channels
 
 
-def _weights(roles: ProductRoles) -> int:
-    return roles.problem.operator.reads.index(roles.weights)
-
-
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The image with channels last, filters by taps, the product, and every sum in its place."""
     return expand_changed(problem, builder, unchanged, unchanged)
@@ -91,15 +89,14 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
 
 def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
     """As `expand`, of elements that are changed where they are copied."""
-    roles = _roles(problem)
-    assert roles is not None
+    roles = expected(_roles(problem))
     image, rows, depths = _windows(problem, builder, of_image) or _points(builder, roles, of_image)
-    filters = builder.record(of_filters(_filters), roles, (*depths, *roles.filters), kind="filters")
-    sums = builder.record(_product, roles, image, filters, rows, depths, kind="conv")
+    by_depth = (*depths, *roles.filters)
+    filters = move(builder, roles, each(by_depth), roles.weights, "filters", of_filters)
+    reads = image, Access(filters.name, plain(by_depth))
+    sums = product(builder, roles, reads, each((*roles.batch, *rows, *roles.filters)), depths)
     place = plain(rows) if rows == roles.outputs else (number(roles.outputs),)
-    read = Access(sums.name, (*plain(roles.batch), *place, *plain(roles.filters)))
-    axes = (*roles.batch, *roles.filters, *roles.outputs)
-    return builder.record(moved, roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", kind="fold")
+    return in_place(builder, roles, Access(sums.name, (*plain(roles.batch), *place, *plain(roles.filters))), "fold")
 
 
 def _windows(problem: Problem, builder: Builder, change: Change) -> Places | None:
@@ -109,7 +106,7 @@ def _windows(problem: Problem, builder: Builder, change: Change) -> Places | Non
         return None
     roles = sliding.roles
     image = padded_for_tiles(builder, sliding, sliding.seen, change)
-    read = Access(image.name, (*plain(roles.batch), *(slide.position() for slide in sliding.slides), *plain(sliding.channels)))
+    read = Access(image.name, (*plain(roles.batch), *sliding.positions, *plain(sliding.channels)))
     return read, roles.outputs, (*sliding.taps, *sliding.channels)
 
 
@@ -117,37 +114,8 @@ def _points(builder: Builder, roles: ProductRoles, change: Change) -> Places:
     """All points of the image, as [batch, point, channel]."""
     p = roles.outputs[0] if _is_in_a_row(roles) else roles.column()
     line = roles.image if _is_in_a_row(roles) else pointwise.image_in_a_row(builder, roles, p)
-    image = builder.record(change(_by_points), roles, line, p, kind="turn")
+    image = move(builder, roles, each((*roles.batch, p, *roles.reduced)), line, "turn", change)
     return Access(image.name, (*plain(roles.batch), axis_index(p.name), *plain(roles.reduced))), (p,), roles.reduced
-
-
-def _by_points(roles: ProductRoles, line: Access, p: Axis, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    axes = (*roles.batch, p, *(Axis(axis.name, axis.extent) for axis in roles.reduced))
-    return moved(roles, axes, line, plain(axes), extents(axes), "turn", name=name, result=result)
-
-
-def _filters(roles: ProductRoles, axes: tuple[Axis, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters with a dimension for each of these axes."""
-    axes = tuple(Axis(axis.name, axis.extent) for axis in axes)
-    return moved(roles, axes, roles.weights, plain(axes), extents(axes), "filters", name=name, result=result)
-
-
-def _product(
-    roles: ProductRoles,
-    image: Access,
-    filters: Tensor,
-    rows: tuple[Axis, ...],
-    depths: tuple[Axis, ...],
-    *,
-    name: str,
-    result: str,
-) -> tuple[Operator, Tensor]:
-    """Sums of products as [batch, rows, filter]."""
-    kept = (*roles.batch, *rows, *roles.filters)
-    weights = Access(filters.name, plain((*depths, *roles.filters)))
-    accumulator = roles.problem.operator.accumulator
-    operator = Operator(name, "conv", (*kept, *depths), (image, weights), Access(result, plain(kept)), PRODUCT, SUM, accumulator)
-    return operator, Tensor(result, extents(kept), roles.problem.result.dtype)
 
 
 ALGORITHM = Algorithm("pixels of bytes", Licence.EXACT, applies, expand)

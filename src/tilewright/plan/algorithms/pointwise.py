@@ -5,14 +5,15 @@ from __future__ import annotations
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import Access, Axis, Operator, Tensor
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.graph.types import Access, Axis, Tensor
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.product_roles import (
     ProductRoles,
     digits,
+    each,
     extents,
     is_moving,
-    moved,
+    move,
     number,
     plain,
     points,
@@ -34,30 +35,23 @@ def applies(problem: Problem) -> bool:
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The points of the image in a row, the product, and every sum in its place."""
-    roles = roles_of(problem)
-    assert roles is not None
+    roles = expected(roles_of(problem))
     p = roles.column()
-    image = image_in_a_row(builder, roles, p)
-    return product_in_place(builder, roles, image, roles.weights, (p,), roles.reduced, number(roles.outputs), "reshape")
+    reads = image_in_a_row(builder, roles, p), roles.weights
+    return product_in_place(builder, roles, reads, (p,), roles.reduced, number(roles.outputs), "reshape")
 
 
 def image_in_a_row(builder: Builder, roles: ProductRoles, p: Axis) -> Access:
-    """The image, read at an output by its number."""
-    line = builder.record(_in_a_row, roles, kind="reshape")
-    indices = [index for index in roles.image.indices if index not in plain(roles.outputs)]
-    place = roles.image.indices.index(plain(roles.outputs)[0])
-    return Access(line.name, (*indices[:place], axis_index(p.name), *indices[place:]))
-
-
-def _in_a_row(roles: ProductRoles, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The image with its output dimensions as one: the same memory."""
+    """The image with its output dimensions as one, which is the same memory, read at an output by its number."""
     tensor, outputs = roles.problem.tensors[roles.image.tensor], plain(roles.outputs)
     place = roles.image.indices.index(outputs[0])
     shape = (*tensor.shape[:place], points(roles.outputs), *tensor.shape[place + len(outputs) :])
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     split = digits(axis_index(f"d{place}"), roles.outputs)
     read = (*plain(axes[:place]), *(split[axis.name] for axis in roles.outputs), *plain(axes[place + 1 :]))
-    return moved(roles, axes, Access(tensor.name, read), plain(axes), shape, "reshape", name=name, result=result)
+    line = move(builder, roles, each(axes), Access(tensor.name, read), "reshape")
+    indices = [index for index in roles.image.indices if index not in outputs]
+    return Access(line.name, (*indices[:place], axis_index(p.name), *indices[place:]))
 
 
 ALGORITHM = Algorithm("pointwise", Licence.EXACT, applies, expand)

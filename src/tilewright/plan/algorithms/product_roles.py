@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 from tilewright.graph.builders.builder import Builder
@@ -16,6 +17,8 @@ from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent,
 from tilewright.plan.algorithms.definition import Problem
 
 Axes = tuple[Axis, ...]
+Reads = tuple[Access, Access]
+"""Of the image and of the filters."""
 Build = Callable[..., tuple[Operator, Tensor]]
 """What `Builder.record` runs."""
 Change = Callable[[Build], Build]
@@ -45,9 +48,19 @@ class ProductRoles:
     reduced: Axes
 
     @property
+    def result_channels(self) -> Axes:
+        """The axes of the result's channels."""
+        return (*self.group, *self.filters)
+
+    @property
     def channels(self) -> Index:
         """The channel of the result as one number."""
-        return number((*self.group, *self.filters))
+        return number(self.result_channels)
+
+    @property
+    def has_constant_filters(self) -> bool:
+        """Whether filters do not change between calls: they are packed into panels when a kernel is loaded."""
+        return self.weights.tensor in self.problem.constants
 
     def axis(self, name: str, extent: int, kind: AxisKind = AxisKind.PARALLEL) -> Axis:
         """An axis that the operator does not have."""
@@ -130,9 +143,14 @@ def digits(place: Index, axes: Sequence[Axis]) -> dict[str, Index]:
     return found
 
 
-def parallel(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+def parallel(axes: Iterable[Axis]) -> Axes:
     """Axes as those of a map."""
     return tuple(Axis(axis.name, axis.extent) for axis in axes)
+
+
+def each(axes: Iterable[Axis]) -> tuple[Axes, ...]:
+    """A dimension for each axis."""
+    return tuple((axis,) for axis in axes)
 
 
 def plain(axes: Sequence[Axis]) -> tuple[Index, ...]:
@@ -143,6 +161,11 @@ def plain(axes: Sequence[Axis]) -> tuple[Index, ...]:
 def extents(axes: Sequence[Axis]) -> tuple[Extent, ...]:
     """Of tensors with one dimension for each axis."""
     return tuple(axis.extent for axis in axes)
+
+
+def shape_of(dimensions: Sequence[Axes]) -> tuple[Extent, ...]:
+    """Of a tensor whose dimensions number some axes each; several axes of one dimension have known extents."""
+    return tuple(axes[0].extent if len(axes) == 1 else points(axes) for axes in dimensions)
 
 
 def moved(
@@ -178,33 +201,55 @@ def unchanged(build: Build) -> Build:
     return build
 
 
+def move(
+    builder: Builder, roles: ProductRoles, dimensions: Sequence[Axes], read: Access, kind: str, change: Change = unchanged
+) -> Tensor:
+    """What is read, as a new tensor with one dimension for each number of axes, changed as it is copied."""
+    axes, written = parallel(chain.from_iterable(dimensions)), tuple(map(number, dimensions))
+    return builder.record(change(moved), roles, axes, read, written, shape_of(dimensions), kind, kind=kind)
+
+
+def in_place(builder: Builder, roles: ProductRoles, read: Access, kind: str, body: Scalar = MOVED) -> Tensor:
+    """The result of the operator out of its sums, which are read at batches, channels and outputs."""
+    problem, axes = roles.problem, (*roles.batch, *roles.result_channels, *roles.outputs)
+    written, shape = problem.operator.write.indices, problem.result.shape
+    return builder.record(moved, roles, axes, read, written, shape, kind, kind=kind, body=body)
+
+
 def product(
-    roles: ProductRoles, image: Access, weights: Access, columns: Axes, reduced: Axes, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    """Sums of products of the image and the filters, as [batch, channel, column]."""
-    problem = roles.problem
-    axes = (*roles.batch, *roles.group, *roles.filters, *columns, *reduced)
-    write = Access(result, (*plain(roles.batch), roles.channels, *plain(columns)))
-    shape = (*extents(roles.batch), points((*roles.group, *roles.filters)), *extents(columns))
-    operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, problem.operator.accumulator)
-    return operator, Tensor(result, shape, problem.result.dtype)
+    builder: Builder, roles: ProductRoles, reads: Reads, dimensions: Sequence[Axes], reduced: Axes, axes: Axes = ()
+) -> Tensor:
+    """Sums of products of the image and the filters, with one dimension for each number of axes.
+
+    `axes` is the order of the loops, that of the dimensions by default.
+    """
+    operator, kept = roles.problem.operator, axes or tuple(chain.from_iterable(dimensions))
+    written, shape = tuple(map(number, dimensions)), shape_of(dimensions)
+    return sums(builder, (*kept, *reduced), reads, written, shape, operator.accumulator, roles.problem.result.dtype)
+
+
+def sums(
+    builder: Builder, axes: Axes, reads: Reads, written: Sequence[Index], shape: Sequence[Extent], accumulator: str, dtype: str
+) -> Tensor:
+    """Sums of products of two reads, as a new tensor of these dimensions."""
+
+    def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
+        write = Access(result, tuple(written))
+        return Operator(name, "conv", axes, reads, write, PRODUCT, SUM, accumulator), Tensor(result, tuple(shape), dtype)
+
+    return builder.record(build, kind="conv")
 
 
 def product_in_place(
-    builder: Builder, roles: ProductRoles, image: Access, weights: Access, columns: Axes, reduced: Axes, column: Index, kind: str
+    builder: Builder, roles: ProductRoles, reads: Reads, columns: Axes, reduced: Axes, column: Index, kind: str
 ) -> Tensor:
-    """The result of the operator by one product: its sums, each of them put where `column` says."""
-    sums = builder.record(product, roles, image, weights, columns, reduced, kind="conv")
-    return placed(builder, roles, sums, column, kind)
-
-
-def placed(builder: Builder, roles: ProductRoles, sums: Tensor, column: Index, kind: str) -> Tensor:
-    """The result of the operator out of sums [batch, channel, column], where `column` says where an output is."""
-    write, channels = roles.problem.operator.write, (*roles.group, *roles.filters)
+    """The result of the operator by one product [batch, channel, column]: its sums, each of them put where `column` says."""
+    found = product(builder, roles, reads, (*each(roles.batch), roles.result_channels, *each(columns)), reduced)
+    write, channels = roles.problem.operator.write, roles.result_channels
     if len(channels) > 1 and roles.channels in write.indices:
         whole = Axis(channels[-1].name, points(channels))
         indices = tuple(axis_index(whole.name) if index == roles.channels else index for index in write.indices)
         write, channels = Access(write.tensor, indices), (whole,)
-    read = Access(sums.name, (*plain(roles.batch), number(channels), column))
+    read = Access(found.name, (*plain(roles.batch), number(channels), column))
     axes = (*roles.batch, *channels, *roles.outputs)
     return builder.record(moved, roles, axes, read, write.indices, roles.problem.result.shape, kind, kind=kind)

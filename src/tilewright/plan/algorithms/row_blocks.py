@@ -15,11 +15,11 @@ from tilewright.graph.index import Index, floordiv, mod
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.shapes import divisors_of
-from tilewright.graph.types import PRODUCT, SUM, Access, Axis, Operator, Tensor, element_bytes
+from tilewright.graph.types import Access, Axis, Tensor, element_bytes
 from tilewright.plan.algorithms import im2col, windows_by_columns
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
-from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points
+from tilewright.plan.algorithms.product_roles import Axes, each, in_place, move, number, plain, points, product
 from tilewright.plan.algorithms.windows_by_columns import depth_axes, filters_by_row, row_tap, summed_at_once
 
 COPY_SHARE = 0.5
@@ -89,38 +89,39 @@ def _window_bytes(sliding: SlidingProduct, block_rows: int) -> int:
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
-    """The copies, the filters, the product, and every sum in its place."""
-    blocks = _blocks(problem)
-    assert blocks is not None
+    """The copies, the filters, the product as [batch, channel, block, pixel], and every sum in its place."""
+    blocks = expected(_blocks(problem))
+    roles, rows, columns = blocks.sliding.roles, points((blocks.row,)), blocks.sliding.roles.outputs[1:]
     by_offsets = windows_by_columns.applies(problem)
     image, weights, reduced = _by_offsets(builder, blocks) if by_offsets else _by_windows(builder, blocks)
-    sums = builder.record(_product, blocks, image, weights, reduced, kind="conv")
-    return builder.record(_placed, blocks, sums, kind="fold")
+    dimensions = (*each(roles.batch), roles.result_channels, (blocks.block,), (blocks.pixel,))
+    axes = (*roles.batch, blocks.block, *roles.result_channels, blocks.pixel)
+    sums = product(builder, roles, (image, weights), dimensions, reduced, axes)
+    output = axis_index(roles.outputs[0].name)
+    pixel = mod(output, rows) * points(columns) + number(columns)
+    place = (*plain(roles.batch), roles.channels, floordiv(output, rows), pixel)
+    return in_place(builder, roles, Access(sums.name, place), "fold")
 
 
-def _by_offsets(builder: Builder, blocks: _Blocks) -> tuple[Access, Access, tuple[Axis, ...]]:
+def _by_offsets(builder: Builder, blocks: _Blocks) -> tuple[Access, Access, Axes]:
     """The image and the filters as the product reads them, and what it sums over, with rows of taps as offsets."""
     sliding, tap, q = blocks.sliding, row_tap(blocks.sliding), summed_at_once(blocks.sliding)
-    filters = builder.record(filters_by_row, sliding, kind="filters")
-    weights = Access(filters.name, (axis_index(tap.name), sliding.roles.channels, axis_index(q.name)))
+    weights = filters_by_row(builder, sliding, q)
     seen = replace(blocks.row, extent=points((blocks.row,)) + sliding.slides[0].seen - points(sliding.roles.outputs[:1]))
     by_row = replace(sliding, slides=sliding.slides[:1])
     (position,) = by_row.seen_axes()
     image = _moved_to(at_positions(by_row, sliding.roles.image), position, blocks.place(seen))
-    copy = builder.record(_copied, blocks, image, depth_axes(sliding), seen, kind="unfold")
     pixel = axis_index(blocks.pixel.name) + sliding.slides[0].tap_position() * points(sliding.roles.outputs[1:])
-    return _read(blocks, copy, q, pixel), weights, (tap, q)
+    return _copied(builder, blocks, image, depth_axes(sliding), seen, q, pixel), weights, (tap, q)
 
 
-def _by_windows(builder: Builder, blocks: _Blocks) -> tuple[Access, Access, tuple[Axis, ...]]:
+def _by_windows(builder: Builder, blocks: _Blocks) -> tuple[Access, Access, Axes]:
     """The same with whole windows in the copy."""
     roles = blocks.sliding.roles
     q = roles.axis("q", points(roles.reduced), roles.reduced[0].kind)
-    rows = builder.record(im2col.filters_in_rows, roles, kind="filters")
-    weights = Access(rows.name, (roles.channels, axis_index(q.name)))
+    weights = im2col.filters_in_rows(builder, roles, q)
     image = _moved_to(roles.image, roles.outputs[0], blocks.place(blocks.row))
-    copy = builder.record(_copied, blocks, image, roles.reduced, blocks.row, kind="unfold")
-    return _read(blocks, copy, q, axis_index(blocks.pixel.name)), weights, (q,)
+    return _copied(builder, blocks, image, roles.reduced, blocks.row, q, axis_index(blocks.pixel.name)), weights, (q,)
 
 
 def _moved_to(image: Access, axis: Axis, place: Index) -> Access:
@@ -128,46 +129,13 @@ def _moved_to(image: Access, axis: Axis, place: Index) -> Access:
     return image.mapped(lambda index: index.substitute({axis.name: place}))
 
 
-def _read(blocks: _Blocks, copy: Tensor, q: Axis, pixel: Index) -> Access:
-    """The copy, at all that is summed for a pixel."""
+def _copied(builder: Builder, blocks: _Blocks, image: Access, depth: Axes, row: Axis, q: Axis, pixel: Index) -> Access:
+    """The copy [batch, block, (group, depth), (row, column)], read at all that is summed for a pixel."""
     roles = blocks.sliding.roles
-    depth = number(roles.group) * points((q,)) + axis_index(q.name)
-    return Access(copy.name, (*plain(roles.batch), axis_index(blocks.block.name), depth, pixel))
-
-
-def _copied(
-    blocks: _Blocks, image: Access, depth: tuple[Axis, ...], row: Axis, *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    """The copy: [batch, block, (group, depth), (row, column)]."""
-    roles = blocks.sliding.roles
-    channels, pixels = (*roles.group, *parallel(depth)), (row, *roles.outputs[1:])
-    axes = (*roles.batch, blocks.block, *channels, *pixels)
-    written = (*plain(roles.batch), axis_index(blocks.block.name), number(channels), number(pixels))
-    shape = (*extents(roles.batch), blocks.block.extent, points(channels), points(pixels))
-    return moved(roles, axes, image, written, shape, "unfold", name=name, result=result)
-
-
-def _product(
-    blocks: _Blocks, image: Access, weights: Access, reduced: tuple[Axis, ...], *, name: str, result: str
-) -> tuple[Operator, Tensor]:
-    """Sums of products as [batch, channel, block, pixel]."""
-    roles = blocks.sliding.roles
-    axes = (*roles.batch, blocks.block, *roles.group, *roles.filters, blocks.pixel, *reduced)
-    write = Access(result, (*plain(roles.batch), roles.channels, *plain((blocks.block, blocks.pixel))))
-    shape = (*extents(roles.batch), points((*roles.group, *roles.filters)), *extents((blocks.block, blocks.pixel)))
-    operator = Operator(name, "conv", axes, (image, weights), write, PRODUCT, SUM, roles.problem.operator.accumulator)
-    return operator, Tensor(result, shape, roles.problem.result.dtype)
-
-
-def _placed(blocks: _Blocks, sums: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The sums in their places."""
-    roles, rows, width = blocks.sliding.roles, points((blocks.row,)), points(blocks.sliding.roles.outputs[1:])
-    output = axis_index(roles.outputs[0].name)
-    pixel = mod(output, rows) * width + number(roles.outputs[1:])
-    read = Access(sums.name, (*plain(roles.batch), roles.channels, floordiv(output, rows), pixel))
-    axes = (*roles.batch, *roles.group, *roles.filters, *roles.outputs)
-    problem = roles.problem
-    return moved(roles, axes, read, problem.operator.write.indices, problem.result.shape, "fold", name=name, result=result)
+    dimensions = (*each((*roles.batch, blocks.block)), (*roles.group, *depth), (row, *roles.outputs[1:]))
+    copy = move(builder, roles, dimensions, image, "unfold")
+    place = number(roles.group) * points((q,)) + axis_index(q.name)
+    return Access(copy.name, (*plain((*roles.batch, blocks.block)), place, pixel))
 
 
 ALGORITHM = Algorithm("row blocks", Licence.EXACT, applies, expand)

@@ -14,9 +14,9 @@ from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Tensor
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded, sliding_product
-from tilewright.plan.algorithms.product_roles import plain, points, product_in_place
+from tilewright.plan.algorithms.product_roles import points, product_in_place
 
 
 def applies(problem: Problem) -> bool:
@@ -27,8 +27,7 @@ def applies(problem: Problem) -> bool:
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The padded image as lines, the product, and the sums that are outputs."""
-    sliding = sliding_product(problem)
-    assert sliding is not None
+    sliding = expected(sliding_product(problem))
     roles, steps = sliding.roles, _steps(sliding)
     image = padded(builder, sliding)
     line = builder.reshape(image, (*image.shape[: -len(steps)], prod(sliding.seen)))
@@ -37,8 +36,8 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     p = roles.axis("p", length)
     shifted = sum((slide.tap_position() * step for slide, step in pairs), axis_index(p.name))
     read = Access(line.name, (*sliding.image_dimensions(), shifted))
-    weights = Access(builder.record(filters_by, sliding, sliding.weight_axes, kind="filters").name, plain(sliding.weight_axes))
-    return product_in_place(builder, roles, read, weights, (p,), roles.reduced, _output(sliding), "crop")
+    reads = read, filters_by(builder, sliding, sliding.weight_axes)
+    return product_in_place(builder, roles, reads, (p,), roles.reduced, _output(sliding), "crop")
 
 
 def _steps(sliding: SlidingProduct) -> tuple[int, ...]:

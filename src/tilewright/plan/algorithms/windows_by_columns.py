@@ -16,11 +16,11 @@ from dataclasses import replace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import Access, Axis, AxisKind, Operator, Tensor
+from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms import pixels_of_bytes
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
-from tilewright.plan.algorithms.product_roles import extents, moved, number, parallel, plain, points, product_in_place
+from tilewright.plan.algorithms.product_roles import each, move, number, plain, points, product_in_place
 
 
 def applies(problem: Problem) -> bool:
@@ -34,49 +34,34 @@ def applies(problem: Problem) -> bool:
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The copy, the filters of every row of taps as a matrix, and the product."""
-    sliding = sliding_product(problem)
-    assert sliding is not None
+    sliding = expected(sliding_product(problem))
     roles, tap, p, q = sliding.roles, row_tap(sliding), sliding.roles.column(), summed_at_once(sliding)
-    filters = builder.record(filters_by_row, sliding, kind="filters")
-    weights = Access(filters.name, (axis_index(tap.name), roles.channels, axis_index(q.name)))
+    weights = filters_by_row(builder, sliding, q)
     image = windows_of_pixels(builder, sliding, p, q)
-    return product_in_place(builder, roles, image, weights, (p,), (tap, q), number(roles.outputs), "fold")
+    return product_in_place(builder, roles, (image, weights), (p,), (tap, q), number(roles.outputs), "fold")
 
 
 def windows_of_pixels(builder: Builder, sliding: SlidingProduct, p: Axis, q: Axis) -> Access:
-    """The copy, read at an output pixel by its number, a row of taps, and what is summed of it."""
-    roles = sliding.roles
-    windows = builder.record(_windows, sliding, kind="unfold")
+    """The copy [batch, (group, channel, tap column), (row, output column)], read at an output pixel by its number, a row of taps,
+    and what is summed of it."""
+    roles, by_row = sliding.roles, replace(sliding, slides=sliding.slides[:1])
+    channels, pixels = (*roles.group, *depth_axes(sliding)), (*by_row.seen_axes(), *_columns(sliding))
+    windows = move(builder, roles, (*each(roles.batch), channels, pixels), at_positions(by_row, roles.image), "unfold")
     depth = number(roles.group) * points((q,)) + axis_index(q.name)
     seen = axis_index(p.name) + sliding.slides[0].tap_position() * points(_columns(sliding))
     return Access(windows.name, (*plain(roles.batch), depth, seen))
 
 
-def _windows(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The copy: [batch, (group, channel, tap column), (row, output column)]."""
-    roles, by_row = sliding.roles, replace(sliding, slides=sliding.slides[:1])
-    channels, pixels = (*roles.group, *parallel(depth_axes(sliding))), (*by_row.seen_axes(), *_columns(sliding))
-    axes = (*roles.batch, *channels, *pixels)
-    written = (*plain(roles.batch), number(channels), number(pixels))
-    shape = (*extents(roles.batch), points(channels), points(pixels))
-    return moved(roles, axes, at_positions(by_row, roles.image), written, shape, "unfold", name=name, result=result)
-
-
-def filters_by_row(sliding: SlidingProduct, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The filters as [tap row, (group, filter), (channel, tap column)]."""
-    roles, tap = sliding.roles, parallel((row_tap(sliding),))
-    channels, depth = (*roles.group, *roles.filters), parallel(depth_axes(sliding))
-    axes = (*tap, *channels, *depth)
-    written = (*plain(tap), number(channels), number(depth))
-    shape = (points(tap), points(channels), points(depth))
-    return moved(roles, axes, roles.weights, written, shape, "filters", name=name, result=result)
+def filters_by_row(builder: Builder, sliding: SlidingProduct, q: Axis) -> Access:
+    """The filters as [tap row, (group, filter), (channel, tap column)], read at a row of taps, a channel, and what is summed."""
+    roles, tap = sliding.roles, row_tap(sliding)
+    filters = move(builder, roles, ((tap,), roles.result_channels, depth_axes(sliding)), roles.weights, "filters")
+    return Access(filters.name, (axis_index(tap.name), roles.channels, axis_index(q.name)))
 
 
 def row_tap(sliding: SlidingProduct) -> Axis:
     """The axis of rows of taps."""
-    tap = sliding.slides[0].tap
-    assert tap is not None
-    return tap
+    return expected(sliding.slides[0].tap)
 
 
 def depth_axes(sliding: SlidingProduct) -> tuple[Axis, ...]:

@@ -45,11 +45,25 @@ class Factor:
 
 def applies(problem: Problem) -> bool:
     """Whether an operator sums products of bytes less their zero points, but for those that a micro kernel takes as they are."""
+    found = affine_factors(problem)
+    return bool(found) and needs_change(problem, found, wanted(problem, found))
+
+
+def affine_factors(problem: Problem) -> tuple[Factor, ...]:
+    """The factors of a product of bytes whose operands are read by affine indices, none of them padded; none of others."""
     operator, found = problem.operator, factors(problem.operator)
-    if not are_bytes(problem, found) or not all(access.is_affine() for access in (*operator.reads, operator.write)):
-        return False
-    types = [problem.tensors[factor.access.tensor].dtype for factor in found]
-    return operator.body != PRODUCT or types != wanted(problem, found)
+    is_affine = all(access.is_affine() for access in (*operator.reads, operator.write))
+    return found if is_affine and are_bytes(problem, found) else ()
+
+
+def needs_change(problem: Problem, found: Sequence[Factor], types: Sequence[str]) -> bool:
+    """Whether factors have zero points, or are of other types than these."""
+    return problem.operator.body != PRODUCT or types_of(problem, found) != list(types)
+
+
+def types_of(problem: Problem, found: Sequence[Factor]) -> list[str]:
+    """The element type of each factor."""
+    return [problem.tensors[factor.access.tensor].dtype for factor in found]
 
 
 def are_bytes(problem: Problem, found: Sequence[Factor]) -> bool:
@@ -59,7 +73,7 @@ def are_bytes(problem: Problem, found: Sequence[Factor]) -> bool:
     return (
         bool(found)
         and {operator.accumulator, problem.result.dtype} == {"int32"}
-        and all(problem.tensors[factor.access.tensor].dtype in SHIFTS for factor in found)
+        and all(dtype in SHIFTS for dtype in types_of(problem, found))
         and all(steps <= factor.access.axes() for factor in found)
         and all(zero.is_affine() and steps.isdisjoint(zero.axes()) for zero in zeros)
         and all(isinstance(axis.extent, int) for axis in operator.reduction_axes())
@@ -87,7 +101,12 @@ def _factor(operator: Operator, part: Scalar) -> Factor | None:
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The product of operands that the micro kernel takes, their sums, and a map that puts them together."""
     found = factors(problem.operator)
-    changed = in_types(problem, builder, found, wanted(problem, found))
+    return product_in_types(problem, builder, found, wanted(problem, found))
+
+
+def product_in_types(problem: Problem, builder: Builder, found: Sequence[Factor], types: Sequence[str]) -> Tensor:
+    """The same for a micro kernel of these types."""
+    changed = in_types(problem, builder, found, types)
     products = builder.record(product_of, problem, changed, kind=problem.operator.kind)
     return put_together(problem, builder, products, changed)
 
@@ -110,7 +129,7 @@ def put_together(problem: Problem, builder: Builder, products: Tensor, changed: 
 def wanted(problem: Problem, found: Sequence[Factor]) -> list[str]:
     """The element type that each factor has in the micro kernel: its own where they are a signed and an unsigned one, for which
     there are kernels in both orders, else that of its role there."""
-    types = [problem.tensors[factor.access.tensor].dtype for factor in found]
+    types = types_of(problem, found)
     if {*types} == {LEFT, RIGHT}:
         return types
     roles = contraction_roles(plain_product(problem.operator, found))

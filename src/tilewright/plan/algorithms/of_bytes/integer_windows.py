@@ -14,9 +14,9 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Tensor
 from tilewright.plan.algorithms import (
+    depthwise,
     filter_lanes,
     im2col,
-    map_of_taps,
     pixel_rows,
     pixels_of_bytes,
     pointwise,
@@ -31,6 +31,7 @@ from tilewright.plan.algorithms.of_bytes.integer_product import (
     are_bytes,
     factors,
     in_types,
+    needs_change,
     plain_product,
     put_together,
 )
@@ -46,8 +47,7 @@ def applies(base: Algorithm, problem: Problem) -> bool:
     if not are_bytes(problem, found):
         return False
     plain = _plain(problem, found)
-    types = [problem.tensors[factor.access.tensor].dtype for factor in found]
-    return (problem.operator.body != plain.operator.body or types != _types(plain)) and base.applies(plain)
+    return needs_change(problem, found, _types(plain)) and base.applies(plain)
 
 
 def expand(base: Algorithm, problem: Problem, builder: Builder) -> Tensor:
@@ -79,5 +79,6 @@ def _with_zero_points(base: Algorithm) -> Algorithm:
     return Algorithm(f"zero points apart, {base.name}", licence, partial(applies, base), partial(expand, base), base.reads_tiles)
 
 
-BASES = (pointwise, im2col, windows_by_columns, shifted_rows, pixel_rows, pixels_of_bytes, filter_lanes, map_of_taps)
-ALGORITHMS = tuple(_with_zero_points(module.ALGORITHM) for module in BASES)
+PRODUCTS = (pointwise, im2col, windows_by_columns, shifted_rows, pixel_rows, pixels_of_bytes, filter_lanes)
+BASES = (*(module.ALGORITHM for module in PRODUCTS), depthwise.MAP_OF_TAPS)
+ALGORITHMS = tuple(map(_with_zero_points, BASES))

@@ -20,7 +20,7 @@ from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import few_channels, pixels_of_bytes
 from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, plain_product
+from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, plain_product, product_of
 from tilewright.plan.algorithms.product_roles import Build, Change, roles_of
 
 SHORT = "int16"
@@ -114,7 +114,7 @@ def expand_matrices(problem: Problem, builder: Builder) -> Tensor:
     found = short_factors(problem)
     wide = [builder.record(widening(factor)(copied), problem, factor, kind="widen") for factor in found]
     accesses = [replace(factor.access, tensor=tensor.name) for factor, tensor in zip(found, wide, strict=True)]
-    return builder.record(_product, problem, [Factor(access, None) for access in accesses], kind=problem.operator.kind)
+    return builder.record(product_of, problem, [Factor(access, None) for access in accesses], kind=problem.operator.kind)
 
 
 def copied(problem: Problem, factor: Factor, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -124,12 +124,6 @@ def copied(problem: Problem, factor: Factor, *, name: str, result: str) -> tuple
     indices = tuple(axis_index(axis.name) for axis in axes)
     operator = Operator(name, "widen", axes, (Access(tensor.name, indices),), Access(result, indices), Load(0))
     return operator, Tensor(result, tensor.shape, tensor.dtype)
-
-
-def _product(problem: Problem, found: list[Factor], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    operator = problem.operator
-    write = replace(operator.write, tensor=result)
-    return replace(plain_product(operator, found), name=name, write=write), Tensor(result, problem.result.shape, "int32")
 
 
 def _of_windows(base: Base) -> Algorithm:

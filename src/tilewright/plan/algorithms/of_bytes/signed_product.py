@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import PRODUCT, Tensor
+from tilewright.graph.types import Tensor
 from tilewright.kernels import registry
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.of_bytes.integer_product import (
     Factor,
-    are_bytes,
+    affine_factors,
     factors,
-    in_types,
+    needs_change,
     plain_product,
-    product_of,
-    put_together,
+    product_in_types,
 )
 from tilewright.plan.contraction_roles import contraction_roles
 
@@ -29,22 +28,18 @@ LARGEST = 127
 
 def applies(problem: Problem) -> bool:
     """Whether the right operand is a constant of such weights, and the left one becomes signed or has a zero point."""
-    operator, found = problem.operator, factors(problem.operator)
-    if not are_bytes(problem, found) or not all(access.is_affine() for access in (*operator.reads, operator.write)):
+    found = affine_factors(problem)
+    if not found:
         return False
     weights = _weights(problem, found)
     magnitudes = problem.tensors[weights.access.tensor].magnitudes
-    types = [problem.tensors[factor.access.tensor].dtype for factor in found]
     is_opposable = magnitudes is not None and magnitudes.largest <= LARGEST and weights.access.tensor in problem.constants
-    return is_opposable and (operator.body != PRODUCT or types != [SIGNED, SIGNED]) and _has_kernel(problem)
+    return is_opposable and needs_change(problem, found, (SIGNED, SIGNED)) and _has_kernel(problem)
 
 
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The product of signed bytes, their sums, and a map that puts them together."""
-    found = factors(problem.operator)
-    changed = in_types(problem, builder, found, (SIGNED, SIGNED))
-    products = builder.record(product_of, problem, changed, kind=problem.operator.kind)
-    return put_together(problem, builder, products, changed)
+    return product_in_types(problem, builder, factors(problem.operator), (SIGNED, SIGNED))
 
 
 def _weights(problem: Problem, found: tuple[Factor, ...]) -> Factor:

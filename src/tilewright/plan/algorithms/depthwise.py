@@ -1,0 +1,113 @@
+"""Depthwise convolution, filters of one channel, without a product of matrices: three algorithms.
+
+"sliding sums": weighted sums of floats over windows of the image in its place, with no padded copy of it, where rows of the image
+can stream past. "channel lanes": the same with lanes along channels that lie last. "map of taps": an elementwise operator on the
+padded image, the sum of the products of all taps; it is for what the others do not take, for it loads a vector for every tap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import reduce
+from itertools import product
+
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.index import constant
+from tilewright.graph.licences import Licence
+from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.types import Access, Operator, Tensor
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
+from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded, sliding_product
+from tilewright.plan.algorithms.product_roles import points
+from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM, sliding_sum
+
+LARGEST_BODY = 64
+"""Products in one body, whose text and registers grow with them."""
+
+
+def _windows(problem: Problem) -> SlidingProduct | None:
+    """The windows of an operator whose every sum is one of the taps of one channel of floats; extents of outputs are any."""
+    sliding = sliding_product(problem, any_outputs=True)
+    if sliding is None or {problem.operand(read).dtype for read in (0, 1)} != {"float32"}:
+        return None
+    return sliding if points(sliding.roles.reduced) == points(sliding.taps) else None
+
+
+def _slides(problem: Problem) -> bool:
+    """Whether rows of the image can stream past the weighted sums."""
+    sliding = _windows(problem)
+    return sliding is not None and sliding_sum(_sums_in_place(sliding)) is not None
+
+
+def _slide(problem: Problem, builder: Builder) -> Tensor:
+    """The sums, in the order of the operator."""
+    builder.operators.append(_sums_in_place(expected(_windows(problem))))
+    return problem.result
+
+
+def _sums_in_place(sliding: SlidingProduct) -> Operator:
+    """The operator as weighted sums of what it reads of the image, whose extents nothing depends on."""
+    reads = (sliding.roles.image, sliding.roles.weights)
+    return replace(sliding.roles.problem.operator, reads=reads, body=Load(0), reduction=WEIGHTED_SUM)
+
+
+def _has_channel_lanes(problem: Problem) -> bool:
+    """Whether channels lie side by side."""
+    sliding = _windows(problem)
+    if sliding is None or len(sliding.roles.group) != 1 or sliding.roles.filters or not 1 <= len(sliding.taps) <= 2:
+        return False
+    roles = sliding.roles
+    return all(access.indices[-1].axes() == {roles.group[0].name} for access in (roles.image, problem.operator.write))
+
+
+def _sum_by_channel_lanes(problem: Problem, builder: Builder) -> Tensor:
+    """Filters with channels last, and the sums, of whose channels those that are summed have one point each."""
+    sliding = expected(_windows(problem))
+    weights = filters_by(builder, sliding, (*sliding.taps, *sliding.roles.group))
+    outer = tuple(axis for axis in problem.operator.axes if axis not in sliding.roles.reduced)
+    operator = replace(_sums_in_place(sliding), axes=(*outer, *sliding.taps), reads=(sliding.roles.image, weights))
+    builder.operators.append(operator)
+    return problem.result
+
+
+def _has_few_taps(problem: Problem) -> bool:
+    """Whether the sums are of few enough taps to be written out.
+
+    Where rows stream past, or lanes run along channels, every vector is loaded once, not once for every tap: nothing is left to
+    choose.
+    """
+    if _slides(problem) or _has_channel_lanes(problem):
+        return False
+    sliding = sliding_product(problem)
+    return sliding is not None and points(sliding.roles.reduced) == points(sliding.taps) <= LARGEST_BODY
+
+
+def _map(problem: Problem, builder: Builder) -> Tensor:
+    """The padded image, and the map."""
+    sliding = expected(sliding_product(problem))
+    return builder.record(_taps, sliding, padded(builder, sliding), kind="conv")
+
+
+def _taps(sliding: SlidingProduct, image: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The sum over all taps, in the order of the reduction; channels that are summed have one point each."""
+    roles, operator = sliding.roles, sliding.roles.problem.operator
+    places = product(*(range(points((axis,))) for axis in roles.reduced))
+    taps = [dict(zip((axis.name for axis in roles.reduced), map(constant, place), strict=True)) for place in places]
+    windows = Access(image.name, (*sliding.image_dimensions(), *sliding.positions))
+    reads = [
+        Access(read.tensor, tuple(index.substitute(tap) for index in read.indices))
+        for read in (windows, roles.weights)
+        for tap in taps
+    ]
+    products: list[Scalar] = [apply("multiply", Load(tap), Load(len(taps) + tap)) for tap in range(len(taps))]
+    body = reduce(lambda left, right: apply("add", left, right), products)
+    axes = (*roles.batch, *roles.result_channels, *roles.outputs)
+    write = Access(result, operator.write.indices)
+    shape, dtype = roles.problem.result.shape, roles.problem.result.dtype
+    return Operator(name, "conv", axes, tuple(reads), write, body, accumulator=operator.accumulator), Tensor(result, shape, dtype)
+
+
+SLIDING_SUMS = Algorithm("sliding sums", Licence.EXACT, _slides, _slide)
+CHANNEL_LANES = Algorithm("channel lanes", Licence.EXACT, _has_channel_lanes, _sum_by_channel_lanes)
+MAP_OF_TAPS = Algorithm("map of taps", Licence.EXACT, _has_few_taps, _map)
+ALGORITHMS = (SLIDING_SUMS, CHANNEL_LANES, MAP_OF_TAPS)
