@@ -22,9 +22,10 @@ from benchmarks.studies.schedules.results import Document
 from tilewright.report.layout import columns
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase
+from tilewright.tune.pipeline.chain_case import chain_case
 from tilewright.tune.pipeline.trials import Trials
 from tilewright.tune.pipeline.tuning import Request, best_plans
-from tilewright.tune.rankers.simple import AtRandom, ByPrice
+from tilewright.tune.rankers.ranker import AtRandom, ByPrice
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.shapes import TABLE_IV
 from tilewright_bench.tables.means import geometric_mean
@@ -50,9 +51,10 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
         begin = time.perf_counter()
         model = case.model_plan()
         planning_s, found = time.perf_counter() - begin, {}
+        chain = chain_case(model, 0)
         for name, request in requests(count, seed).items():
             begin = time.perf_counter()
-            trials = Trials(case, model, 0, seed, TuningDatabase(Path(directory) / f"{name}.sqlite"))
+            trials = Trials(chain, seed, TuningDatabase(Path(directory) / f"{name}.sqlite"))
             ranker = AtRandom(seed) if name == "random" else ByPrice()
             own, best, measured = best_plans(trials, request, lambda done, total: None, ranker)
             search_s = time.perf_counter() - begin

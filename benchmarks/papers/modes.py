@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tests.oracles.permutations import TileChoice, view_permutation
+from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements
+from tests.oracles.permutations import TileChoice, permuted, view_permutation
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
-from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.memory.movement import EXACT, LITERAL, movements
-from tilewright.plan.model.memory.working_set import literal_memory_use, working_set
+from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage

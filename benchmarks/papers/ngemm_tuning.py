@@ -6,7 +6,7 @@ Products u8 x s8 -> s32 with constant weights of 7 bits, of the sizes of `tilewr
 order of loops by autotuning, the planner computes them. Here `--count` others of the planner's own space (tiles and orders of
 loops, loops for L1, also on other micro kernels that cannot saturate) are compiled, checked bit for bit, and measured on one
 thread; the five fastest take turns with the choice of the planner, one is elected. `ratio` is the time of the choice over its,
-in fresh pairs; `gain` is the same where these find it faster beyond chance (`tune.timing.pairs`), else 1. Seconds of the search,
+in fresh pairs; `gain` is the same where these find it faster beyond chance (`tune.timing`), else 1. Seconds of the search,
 compilers included, and milliseconds of planning are those of a processor.
 """
 
@@ -75,7 +75,7 @@ def measure_case(case: Int8Case, count: int, seed: int) -> Document:
     with tuned_plans.ignored(), TemporaryDirectory(prefix="tilewright-ngemm-") as directory:
         model, planning_s = planned(case)
         alone = chain_case(model, 0)
-        trials = Trials(alone, alone.model, 0, seed, TuningDatabase(Path(directory) / "trials.sqlite"))
+        trials = Trials(alone, seed, TuningDatabase(Path(directory) / "trials.sqlite"))
         begin = processor_s()
         own, *others = (trial_of(one.sampled, one.source) for one in variants_of([alone.model], count + 1, seed))
         with undisturbed():

@@ -26,11 +26,11 @@ from dataclasses import dataclass
 from benchmarks.papers.example_chains import gemm_chain
 from benchmarks.papers.lagrange import ORDERS, lagrange_choice
 from benchmarks.papers.modes import halved_tiles
+from tests.oracles.movements import LITERAL, movements
 from tests.oracles.permutations import TileChoice, least_movement, view_permutation
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.model.memory.movement import LITERAL, movements
 from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.schedule import Storage

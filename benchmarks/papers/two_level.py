@@ -24,11 +24,10 @@ import numpy as np
 import numpy.typing as npt
 
 from benchmarks.papers.example_chains import matrix_product
+from tests.oracles.movements import EXACT, LITERAL, bounding_box, movements
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
-from tilewright.plan.model.memory.movement import EXACT, LITERAL, movements
-from tilewright.plan.regions.footprint import bounding_box
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.trip_counts import planned_sizes
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from tilewright.kernels.f32.unrolled import is_outer_product
 from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
-from tilewright.tune.unroll.agent import agent_search, moves_on
+from tilewright.tune.unroll.agent import ACTIONS, Move, UnrollEnvironment, agent_search
 from tilewright.tune.unroll.factors import Factors, Registers
 from tilewright.tune.unroll.searches import Searcher, Trace, at_random, hill_climbing
 from tilewright_bench.environment import restart_if_unfair
@@ -32,6 +32,18 @@ from tilewright_bench.measurement.provenance import provenance
 
 BUDGETS = (10, 20, 40)
 SEARCHES: dict[str, Searcher] = {"agent": agent_search, "random": at_random, "hill climbing": hill_climbing}
+
+
+def moves_on(speeds: Mapping[Factors, float], registers: Registers) -> list[Move]:
+    """Every move that is possible where all speeds are known: of another size, for `agent_search` to learn from."""
+    environment = UnrollEnvironment(speeds.__getitem__, registers)
+    found = []
+    for factors in speeds:
+        for action in range(ACTIONS):
+            observation, _ = environment.reset(options={"factors": factors})
+            following, reward, stopped, _, _ = environment.step(action)
+            found.append((observation, action, reward, following, stopped))
+    return found
 
 
 def speeds(size: int, registers: Registers) -> dict[Factors, float]:

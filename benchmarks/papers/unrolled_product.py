@@ -17,7 +17,7 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.registry import dialect_for
 from tilewright.machine.machine import Machine
 from tilewright.runtime import toolchain
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.timing import seconds_per_call
 from tilewright.tune.unroll.factors import Factors, Registers
 
 EXPORT = '#define EXPORT __attribute__((visibility("default")))\n'

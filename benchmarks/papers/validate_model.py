@@ -38,6 +38,8 @@ from typing import Any
 import numpy as np
 
 from tests.oracles.cache_simulator import CacheLevel
+from tests.oracles.movements import schedule_movements, working_set_elements
+from tests.oracles.permutations import permuted
 from tests.oracles.trace_replay import Placement, simulate
 from tests.support.chains import chain, gemm_chain, hand_plan
 from tests.support.operators import contraction
@@ -48,12 +50,9 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels, row_major
-from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.memory.movement import schedule_movements
-from tilewright.plan.model.memory.working_set import working_set_elements
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import ModelPlan
-from tilewright.plan.whole_model.layouts import with_layouts
+from tilewright.plan.whole_model.partition import with_layouts
 
 CACHES = {"32x8": CacheLevel(32 << 10, 64, 8), "48x12": CacheLevel(48 << 10, 64, 12), "32x0": CacheLevel(32 << 10, 64)}
 """The L1 of a Xeon Gold 6240, the paper's machine; that of Ice Lake and its successors; one without sets, hence conflicts."""

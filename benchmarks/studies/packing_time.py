@@ -29,7 +29,7 @@ from tilewright.codegen.program import emit_program, lower_program
 from tilewright.graph.scalar import Load
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime import calibration
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.timing import seconds_per_call
 from tilewright_bench.cases import conv_models
 from tilewright_bench.cases.conv_shapes import ConvShape
 from tilewright_bench.tilewright_contender.conv import VARIANTS, Variant, offering

@@ -17,7 +17,7 @@ from statistics import geometric_mean, median
 from tempfile import TemporaryDirectory
 
 from benchmarks.studies.parts.revisions import ROOT, Side, started, worktree
-from tilewright.tune.timing.pairs import pair
+from tilewright.tune.timing import pair
 from tilewright_bench.named import case_names
 
 SIDE = Path(__file__).parent / "parts" / "paired_side.py"

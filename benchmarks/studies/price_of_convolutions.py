@@ -34,9 +34,7 @@ from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
 from tilewright.tune.fit.convolutions import measure_graph
 from tilewright.tune.fit.fitting import crosswise, values_of
-from tilewright.tune.fit.kernels import NAMES, Kernel, OperatorRow, prices
-from tilewright.tune.fit.least_squares import FloatArray
-from tilewright.tune.fit.quality import quality
+from tilewright.tune.fit.kernels import NAMES, FloatArray, Kernel, OperatorRow, prices, quality
 from tilewright.tune.fit.session import check_measured
 from tilewright_bench.cases import conv_models
 from tilewright_bench.cases.conv_drawn import drawn, layer_lists

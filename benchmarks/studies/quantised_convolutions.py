@@ -37,9 +37,7 @@ from benchmarks.studies.quantised_models import fed
 from tilewright.report.layout import columns
 from tilewright.report.profile import ChainTime
 from tilewright.runtime import calibration, measurement, toolchain
-from tilewright.tune.timing.rates import MeasuredRates
-from tilewright.tune.timing.rounds import interleaved
-from tilewright.tune.timing.turns import TURN_S
+from tilewright.tune.timing import TURN_S, MeasuredRates, interleaved
 from tilewright_bench.benchmarks import MODELS
 from tilewright_bench.cases import conv_models
 from tilewright_bench.cases.conv_shapes import named_shapes

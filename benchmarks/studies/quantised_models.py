@@ -32,7 +32,7 @@ from benchmarks.onnx_models.cases import LARGER, MODELS, PUBLISHED, make
 from benchmarks.onnx_models.exporting import export
 from benchmarks.studies.models import ALIASES
 from tilewright.runtime import calibration, toolchain
-from tilewright.tune.timing.rounds import interleaved
+from tilewright.tune.timing import interleaved
 from tilewright_bench.benchmarks import MODELS as OF_FILES
 from tilewright_bench.cases.model import ModelCase, joined
 from tilewright_bench.environment import restart_if_unfair

@@ -29,16 +29,17 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
+from benchmarks.papers.slicing_choices import slicing_choice
 from benchmarks.studies.forced_algorithms import forced
 from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
-from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary, slicing_choice
+from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary
 from tilewright.plan.stationary import Stays, with_stationary_orders
 from tilewright.plan.types import ModelPlan
 from tilewright.report.layout import columns
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.timing import seconds_per_call
 from tilewright_bench.cases.conv_models import MODELS, layers
 from tilewright_bench.cases.conv_shapes import ConvShape
 from tilewright_bench.tables.means import geometric_mean

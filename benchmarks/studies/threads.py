@@ -32,8 +32,7 @@ from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import product
 from tilewright.tune.shapes import TABLE_IV, chain_shape
-from tilewright.tune.timing.pairs import pair
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.timing import pair, seconds_per_call
 from tilewright_bench.cases.case import FloatArray
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.measurement.provenance import provenance

@@ -30,7 +30,7 @@ from tilewright.plan.algorithms.expansion import expanded
 from tilewright.plan.algorithms.winograd.tiles import F2, F4
 from tilewright.precision import Precision
 from tilewright.runtime import calibration
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.timing import seconds_per_call
 
 LAYERS = "64x56,128x28,256x14,512x7,64x224,256x56,512x14"
 """Of ResNets, then of VGG-16."""

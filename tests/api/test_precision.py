@@ -43,7 +43,7 @@ def coarse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     def applicable(problem: Problem, precision: Precision) -> tuple[Algorithm, ...]:
         is_allowed = NEGATED.is_allowed(problem, precision) and NEGATED.applies(problem)
-        return (NEGATED if is_allowed else as_written.ALGORITHM,)
+        return (NEGATED if is_allowed else as_written.AS_WRITTEN,)
 
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(algorithm_choice, "applicable", applicable)

@@ -1,4 +1,5 @@
-"""Solutions of Chimera's Equation 1: the tiles of one loop permutation that move least within a capacity."""
+"""Chimera's loop permutations, one nest of all loops (section IV-B), and solutions of its Equation 1: the tiles of one
+permutation that move least within a capacity."""
 
 from __future__ import annotations
 
@@ -7,16 +8,55 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Chain
+from tilewright.graph.types import Chain, Operator
 from tilewright.plan.arrays import Count
-from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.memory.movement import EXACT, LITERAL, movements
-from tilewright.plan.model.memory.working_set import literal_memory_use, working_set
+from tilewright.plan.chains import axis_names
+from tilewright.plan.loop_orders import nest
+from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When
 from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
+
+
+def permuted(
+    chain: Chain, order: Sequence[str], tiles: Mapping[str, int], *, storage: Storage | Mapping[str, Storage] = Storage.KEEP
+) -> Schedule:
+    """One nest of loops in this order (outermost first) around all operators; axes left out have no loop.
+
+    A producer runs at the first block of loops that only operators behind it have (at every block if its result is
+    recomputed); a consumer runs at the last block of loops that only operators before it have. `storage` is one decision
+    for all intermediates, or one for each by name. Whether the result can be executed, `is_executable` says.
+    """
+    decisions = {t: storage if isinstance(storage, Storage) else storage.get(t, Storage.KEEP) for t in chain.intermediates}
+    body: tuple[Node, ...] = tuple(
+        Compute(operator.name, _conditions(chain, operator, order, decisions)) for operator in chain.operators
+    )
+    return Schedule(nest(order, tiles, body), tuple(decisions.items()))
+
+
+def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
+    operator_axes, before = operator.axis_names, axis_names(upstream(chain, operator))
+    conditions = []
+    for axis in order:
+        if axis not in operator_axes and axis in before:
+            conditions.append(When(axis, Trip.LAST))
+        elif axis not in operator_axes and storage.get(operator.write.tensor) is not Storage.RECOMPUTE:
+            conditions.append(When(axis, Trip.FIRST))
+    return tuple(conditions)
+
+
+def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:
+    """All operators that an operator depends on, in topological order."""
+    needed = {access.tensor for access in operator.reads}
+    found = []
+    for candidate in reversed(chain.operators):
+        if candidate.write.tensor in needed:
+            found.append(candidate)
+            needed |= {access.tensor for access in candidate.reads}
+    return tuple(reversed(found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +116,7 @@ def permutation_movements(
     storage: Storage | Mapping[str, Storage] = Storage.KEEP,
     mode: str = EXACT,
 ) -> dict[str, Count]:
-    """As `schedule_movements` for `loop_orders.permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
+    """As `schedule_movements` for `permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
     return movements(view_permutation(chain, order, tiles, storage=storage), mode=mode)
 
 
@@ -87,7 +127,7 @@ def view_permutation(
     *,
     storage: Storage | Mapping[str, Storage] = Storage.KEEP,
 ) -> ChainView:
-    """The view of `loop_orders.permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
+    """The view of `permuted(chain, order, tiles)`; tiles may be arrays that broadcast."""
     sizes = planned_sizes(chain)
     shape = view_schedule(chain, permuted(chain, order, dict.fromkeys(order, 1), storage=storage))
     trips = {axis: -(-sizes[axis] // tiles[axis]) for axis in order}

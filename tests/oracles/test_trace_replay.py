@@ -11,6 +11,8 @@ import pytest
 from tests.oracles.cache_simulator import CacheLevel, Touches, simulate_touches
 from tests.oracles.literal_walk import Touch, Walker, fused_chain
 from tests.oracles.lru import counted, slow_counts
+from tests.oracles.movements import schedule_movements
+from tests.oracles.permutations import permuted
 from tests.oracles.programs import KERNEL, fused, nest, program
 from tests.oracles.trace_replay import Placement, record, simulate
 from tests.support.algorithms import forced
@@ -27,8 +29,6 @@ from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
-from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.memory.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Pack, Schedule, Storage
 
 RAGGED = {"m": 15, "n": 80, "k": 21, "l": 70}

@@ -11,6 +11,7 @@ from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Extent, Operator
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.machine import Machine
+from tilewright.plan.canonical import Names, names_of
 from tilewright.plan.chains import make_chain
 
 RELU = apply("maximum", Load(0), Load(0))
@@ -96,3 +97,11 @@ def typed(chain: Chain, types: Mapping[str, str], operators: int | None = None) 
     tensors = tuple(replace(one, dtype=types.get(one.name, one.dtype)) for one in chain.tensors if one.name in used)
     changed = tuple(replace(one, accumulator=types.get(one.write.tensor, one.accumulator)) for one in kept)
     return Chain(chain.name, tensors, changed, chain.constants)
+
+
+def names_between(old: Chain, new: Chain) -> Names:
+    """The names of a chain by those of another chain of equal structure."""
+    before, after = names_of(old), names_of(new)
+    pairs = ((before.axes, after.axes), (before.tensors, after.tensors), (before.operators, after.operators))
+    axes, tensors, operators = (dict(zip(left.values(), right.values(), strict=True)) for left, right in pairs)
+    return Names(axes, tensors, operators, after.chain)

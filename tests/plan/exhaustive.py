@@ -9,9 +9,9 @@ from itertools import combinations, permutations, product
 from tilewright.graph.types import Chain
 from tilewright.plan.chains import axis_names
 from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.cost import operator_work, seconds
+from tilewright.plan.model.cost import Work, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import chain_figures, set_conflict
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import OperatorView, view_schedule
@@ -143,3 +143,13 @@ def orders(axes: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
 def tilings(axes: tuple[str, ...], cut: Mapping[str, list[int]]) -> list[dict[str, int]]:
     """Every choice of tiles that cut their axes."""
     return [dict(zip(axes, tiles, strict=True)) for tiles in product(*(cut[axis] for axis in axes))]
+
+
+def operator_work(context: CostContext, around: ChainFigures, view: OperatorView, *, conflict: float | None = None) -> Work:
+    """The cost of one operator; maps that the micro tiles of a contraction apply cost nothing, as their functions are its own.
+
+    `conflict` (see `traffic.bytes_into`) says that its right operand is read in place; None that it is packed if it has to be.
+    """
+    if view.operator.name in context.in_tiles:
+        return nothing(context)
+    return work_of(moving_of(passing_of(context, around, view), conflict))

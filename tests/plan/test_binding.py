@@ -7,13 +7,14 @@ from typing import get_args
 
 import pytest
 
+from tests.plan.cases import names_between
 from tests.support.hand_plans import attention_plan
 from tilewright.graph.conditions import Constraint, Datum
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
 from tilewright.plan import reasons
 from tilewright.plan.binding import bound_cut, bound_plan, numbered_plan
-from tilewright.plan.canonical import Names, names_between, names_of, renamed
+from tilewright.plan.canonical import Names, names_of, renamed
 from tilewright.plan.reasons import (
     Alternative,
     Barrier,

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction
+from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, names_between
 from tests.replay.planning import graphs_of
 from tests.support.halo_chains import convolution_chain
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Graph
 from tilewright.machine import Machine
 from tilewright.plan.binding import bound_plan
-from tilewright.plan.canonical import Names, canonical_form, names_between, names_of, renamed, renamed_graph
+from tilewright.plan.canonical import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import NoMicroKernel, Unplannable

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from benchmarks.papers.slicing_choices import largest_slicing, slicing_choice
 from tilewright.errors import PlanningError
 from tilewright.machine import Machine
 from tilewright.plan.slicing import (
@@ -21,8 +22,6 @@ from tilewright.plan.slicing import (
     exact_slicing,
     halved_slicing,
     largest_channels,
-    largest_slicing,
-    slicing_choice,
 )
 
 SIZES = st.builds(

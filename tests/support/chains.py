@@ -21,7 +21,7 @@ from tilewright.plan.layout import panels
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
-from tilewright.plan.whole_model.layouts import with_layouts
+from tilewright.plan.whole_model.partition import with_layouts
 
 NEST = re.compile(r"^static void (map|rows|pack)_[0-9a-f]{8}\(", re.MULTILINE)
 """Where the function of a shared nest begins."""

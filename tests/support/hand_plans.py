@@ -25,7 +25,7 @@ from tilewright.plan.types import (
     Rejected,
     TermKind,
 )
-from tilewright.plan.whole_model.layouts import with_layouts
+from tilewright.plan.whole_model.partition import with_layouts
 
 MACHINE = Machine(
     name="paper-machine",

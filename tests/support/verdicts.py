@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.tune.pipeline import winners, work
-from tilewright.tune.timing.pairs import Verdict
+from tilewright.tune.timing import Verdict
 
 
 def judged(monkeypatch: pytest.MonkeyPatch, ratio: float) -> None:

@@ -11,7 +11,7 @@ from typing import Generic
 
 from tilewright.errors import TilewrightError
 from tilewright.runtime import calibration, measurement, toolchain
-from tilewright.tune.timing.rates import MeasuredRates
+from tilewright.tune.timing import MeasuredRates
 from tilewright_bench.cases.case import Case
 from tilewright_bench.measurement.contender import CaseT, Peer
 from tilewright_bench.measurement.harness import CaseResult, measure

@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.studies.parts.publishing import RESULTS, slug
 from tilewright.runtime import calibration, toolchain
-from tilewright.tune.schedules.cases import Case, chosen_cases
+from tilewright.tune.schedules.cases import CASES, Case
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance
 
@@ -31,6 +31,16 @@ def parsed(what: str, description: str, arguments: list[str], cases: str | None 
     parser.add_argument("--out", type=Path)
     parser.add_argument("--missing", action="store_true")
     return parser.parse_args(arguments)
+
+
+def case_named(name: str) -> Case:
+    """The case whose name, or whose first word of it, this is. `KeyError` if there is none."""
+    return {**{case.name.split()[0]: case for case in reversed(CASES)}, **{case.name: case for case in CASES}}[name]
+
+
+def chosen_cases(names: str | None) -> Sequence[Case]:
+    """The cases of a comma-separated list, all of them for None."""
+    return CASES if names is None else tuple(case_named(name.strip()) for name in names.split(","))
 
 
 def default_path(what: str) -> Path:

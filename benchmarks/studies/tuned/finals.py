@@ -22,7 +22,7 @@ from tilewright.runtime.results import new_result
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import Runnable, library, loaded
-from tilewright.tune.timing.pairs import pair
+from tilewright.tune.timing import pair
 
 SERIES_S = 2.5
 """Of one series of all finalists of a problem."""

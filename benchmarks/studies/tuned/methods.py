@@ -16,8 +16,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from benchmarks.studies.tuned.records import Record
 from tilewright.tune.rankers.boosting import Boosting
-from tilewright.tune.rankers.ranker import Ranker, Variant, kept
-from tilewright.tune.rankers.simple import AtRandom, ByPrice
+from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Ranker, Variant, kept
 from tilewright.tune.rankers.tournament import Tournament
 
 MOST_TRIALS = 1000

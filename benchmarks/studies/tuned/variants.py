@@ -16,7 +16,7 @@ from tilewright.tune.pipeline.variants import decisions_digest
 from tilewright.tune.schedules.cases import Case, choice, kernels_for, searched
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Point, Sampled
-from tilewright.tune.working_sets.plans import plan_features
+from tilewright.tune.working_sets.features import plan_features
 
 SECOND_SHARE = 0.25
 """Of a table: variants two steps from the choice."""

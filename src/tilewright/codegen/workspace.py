@@ -13,8 +13,7 @@ from tilewright.codegen.run_time_extents import hints
 from tilewright.graph.types import Tensor
 from tilewright.plan.layout import Layout
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.plan.whole_model.arena import Interval, most_alive, placed, slots
-from tilewright.plan.whole_model.in_place import overwritable
+from tilewright.plan.whole_model.arena import Interval, most_alive, overwritable, placed, slots
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,6 @@ from tilewright.plan.types import (
     OperatorPlan,
     Plan,
     Price,
-    Rejected,
 )
 
 
@@ -38,7 +37,7 @@ def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
         movements=tuple(replace(movement, tensor=tensors[movement.tensor]) for movement in plan.movements),
         price=bound_price(plan.price, names),
         unfused_price=plan.unfused_price and bound_price(plan.unfused_price, names),
-        rejected=tuple(_rejected(rejected, names) for rejected in plan.rejected),
+        rejected=tuple(replace(lost, alternative=_alternative(lost.alternative, names)) for lost in plan.rejected),
         thinned_axes=_axes(plan.thinned_axes, names),
         prefetched_inputs=tuple(tensors[tensor] for tensor in plan.prefetched_inputs),
         prefetching_operators=tuple(operators[name] for name in plan.prefetching_operators),
@@ -124,10 +123,6 @@ def _loops(loops: reasons.Loops, names: Names) -> reasons.Loops:
         tuple((_tiles(tiles, names), tuple(operators[name] for name in around)) for tiles, around in loops.groups),
         tuple((operators[name], _axes(axes, names)) for name, axes in loops.inner),
     )
-
-
-def _rejected(rejected: Rejected, names: Names) -> Rejected:
-    return replace(rejected, alternative=_alternative(rejected.alternative, names))
 
 
 def _operator_plan(plan: OperatorPlan, names: Names) -> OperatorPlan:

@@ -47,23 +47,6 @@ def names_of(chain: Chain) -> Names:
     )
 
 
-def names_between(old: Chain, new: Chain) -> Names:
-    """The names of a chain by those of another chain of equal structure.
-
-    >>> from tilewright.graph.builders.elementwise import body_of, elementwise
-    >>> from tilewright.graph.types import Tensor
-    >>> x = [Tensor(f"x{n}", (4,)) for n in (1, 2)]
-    >>> y = [elementwise(body_of("exp"), [x[n]], name=f"exp{n}", result=f"y{n}") for n in (0, 1)]
-    >>> first, second = (Chain("", (x[n], y[n][1]), (y[n][0],)) for n in (0, 1))
-    >>> names_between(first, second).tensors
-    {'x1': 'x2', 'y0': 'y1'}
-    """
-    before, after = names_of(old), names_of(new)
-    pairs = ((before.axes, after.axes), (before.tensors, after.tensors), (before.operators, after.operators))
-    axes, tensors, operators = (dict(zip(left.values(), right.values(), strict=True)) for left, right in pairs)
-    return Names(axes, tensors, operators, after.chain)
-
-
 def renamed(chain: Chain, names: Names) -> Chain:
     """The chain in other names."""
     tensors = tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors)

@@ -99,17 +99,6 @@ def _by_steps(index: Index) -> Iterator[str]:
             yield from (atom,) if isinstance(atom, str) else _by_steps(atom.dividend)
 
 
-def upstream(chain: Chain, operator: Operator) -> tuple[Operator, ...]:
-    """All operators that an operator depends on, in topological order."""
-    needed = {access.tensor for access in operator.reads}
-    found = []
-    for candidate in reversed(chain.operators):
-        if candidate.write.tensor in needed:
-            found.append(candidate)
-            needed |= {access.tensor for access in candidate.reads}
-    return tuple(reversed(found))
-
-
 def axis_names(operators: Iterable[Operator]) -> frozenset[str]:
     """The names of all axes of some operators."""
     return frozenset().union(*(operator.axis_names for operator in operators))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Operator, planned_extent
+from tilewright.graph.types import Chain, Operator, planned_extent
+from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.types import ContractionRoles
 
 
@@ -44,6 +45,15 @@ def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, 
     """The reduction axes around the depth, innermost first."""
     reductions = {axis.name for axis in operator.reduction_axes()}
     return tuple(name for name in reversed(roles.outer) if name in reductions)
+
+
+def has_known_left(chain: Chain, operator: Operator, roles: ContractionRoles, kernel: MicroKernel) -> bool:
+    """Whether the left operand is a matrix of known entries (`Tensor.entries`), which the rows and steps of a tile alone index:
+    generated code may hold them then."""
+    access = operator.reads[roles.left]
+    is_matrix = roles.row is not None and roles.depth is not None and access.axes() == {roles.row, roles.depth}
+    is_plain = access.guard is None and not access.lookups
+    return kernel.emit_known is not None and is_matrix and is_plain and chain.tensor(access.tensor).entries is not None
 
 
 def _column(operator: Operator, reads: tuple[frozenset[str], frozenset[str]] | tuple[frozenset[str], ...]) -> str | None:

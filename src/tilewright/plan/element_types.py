@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from tilewright.graph.exactness import HALVES
-from tilewright.graph.types import Chain, Operator, element_bytes
+from tilewright.graph.types import Access, Chain, Operator, element_bytes
 from tilewright.plan.chain_analysis import derived_once
 
 SHORT_INTEGERS = frozenset(("int8", "uint8", "int16"))
@@ -41,6 +41,17 @@ def is_held_short(producer: Operator, dtype: str) -> bool:
 def held_bytes(chain: Chain, tensor: str) -> int:
     """The bytes of an element in memory while a chain runs: an `ElementSize`."""
     return element_bytes(held_type(chain, tensor))
+
+
+def outer_bytes(chain: Chain, touched: Callable[[Operator, Access], int]) -> int:
+    """Bytes of the elements that are `touched` of all inputs and the output, of each the most that one access touches."""
+    elements: dict[str, int] = {}
+    intermediates = frozenset(chain.intermediates)
+    for operator in chain.operators:
+        for access in (*operator.reads, operator.write):
+            if access.tensor not in intermediates:
+                elements[access.tensor] = max(elements.get(access.tensor, 0), touched(operator, access))
+    return sum(held_bytes(chain, tensor) * count for tensor, count in elements.items())
 
 
 def in_elements(_chain: Chain, _tensor: str) -> int:

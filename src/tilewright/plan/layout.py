@@ -1,12 +1,19 @@
-"""Layouts: where the elements of an array lie in memory. One type for plain and blocked tensors and for packed panels."""
+"""Layouts: where the elements of an array lie in memory. One type for plain and blocked tensors and for packed panels.
+
+Rows are padded so that columns and blocks of rows spread over the sets of a cache (docs/kernels.md).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import prod
 
 from tilewright.graph.index import Index, constant, floordiv, mod
+
+LINE_BYTES = 64
+"""Of every cache that is planned for; buffers begin with a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +120,6 @@ def channels_last(rank: int) -> Layout:
     return Layout((0, *range(2, rank), 1))
 
 
-def blocked(rank: int, dimension: int, size: int) -> Layout:
-    """A dimension in blocks, inside all others: `blocked(4, 1, 16)` is NCHW16c.
-
-    >>> blocked(4, 1, 16)
-    Layout(order=(0, 1, 2, 3), blocks=((1, 16),), row_padding=0)
-    """
-    return Layout(tuple(range(rank)), ((dimension, size),))
-
-
 def panels(columns: int, interleave: int = 1) -> Layout:
     """The right operand of a micro kernel, of depth x columns: panels of its columns, steps of the depth side by side in groups.
 
@@ -129,6 +127,39 @@ def panels(columns: int, interleave: int = 1) -> Layout:
     Layout(order=(1, 0), blocks=((1, 64),), row_padding=0)
     """
     return Layout((1, 0), ((1, columns), *(((0, interleave),) if interleave > 1 else ())))
+
+
+def spread_padding(row: int | None, element_bytes: int, period_bytes: int) -> int:
+    """Elements behind every row of `row` elements, where lines `period_bytes` apart share a set; 0 where nothing is known of it.
+
+    Rows that fill cache lines are padded as `spread_lines` says, those of run-time length (None) by a line. Rows that are no
+    whole lines are left alone.
+
+    >>> [spread_padding(row, 4, 4096) for row in (64, 80, 8, None)], spread_padding(64, 1, 4096), spread_padding(64, 4, 0)
+    ([16, 0, 0, 16], 0, 0)
+    """
+    line = LINE_BYTES // element_bytes
+    if not period_bytes:
+        return 0
+    if row is None:
+        return line
+    lines, rest = divmod(row, line)
+    return 0 if rest else (spread_lines(lines, period_bytes // LINE_BYTES) - lines) * line
+
+
+def spread_lines(lines: int, sets: int) -> int:
+    """The least stride, in lines, at which neither a column of lines nor a block of long rows meets in few sets of a cache.
+
+    Numbers of sets are powers of two, so that an odd stride takes a column through all sets. Rows that are longer than the
+    distance to their successors modulo the sets overlap there: twelve rows of eleven lines at a distance of one fill the same
+    set eleven times. At a distance of more than an eighth of the sets, either way, no set gets more than three lines beyond
+    twice its share, whatever the block.
+
+    >>> [spread_lines(lines, 64) for lines in (1, 5, 32, 64, 127, 128)]
+    [1, 5, 33, 73, 137, 137]
+    """
+    least = sets // 8
+    return next(n for n in count(lines | 1, 2) if n <= sets - least or least < n % sets < sets - least)
 
 
 def _part(index: Index, digit: Digit) -> Index:

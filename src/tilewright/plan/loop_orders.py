@@ -1,8 +1,6 @@
-"""Schedules from loop orders.
-
-`permuted` gives the paper's schedules (Chimera, section IV-B): one nest of all loops. `fused_schedule` gives the space that is
-searched: ordered outer loops around all operators, and under it a nest of its own for each. It contains every
-executable permutation's movement, and generalises to any number of operators.
+"""Schedules from loop orders: the space that is searched, ordered outer loops around all operators, and under them a nest for
+each. It contains the movement of every executable permutation of one nest (Chimera, section IV-B), and generalises to any
+number of operators.
 """
 
 from __future__ import annotations
@@ -10,25 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 
-from tilewright.graph.types import Chain, Operator
-from tilewright.plan.chains import axis_names, equal_axes, upstream
-from tilewright.plan.schedule import Compute, FusedGroup, Loop, Node, Schedule, Storage, Trip, When, fused_group_of
-
-
-def permuted(
-    chain: Chain, order: Sequence[str], tiles: Mapping[str, int], *, storage: Storage | Mapping[str, Storage] = Storage.KEEP
-) -> Schedule:
-    """One nest of loops in this order (outermost first) around all operators; axes left out have no loop.
-
-    A producer runs at the first block of loops that only operators behind it have (at every block if its result is
-    recomputed); a consumer runs at the last block of loops that only operators before it have. `storage` is one decision
-    for all intermediates, or one for each by name. Whether the result can be executed, `is_executable` says.
-    """
-    decisions = {t: storage if isinstance(storage, Storage) else storage.get(t, Storage.KEEP) for t in chain.intermediates}
-    body: tuple[Node, ...] = tuple(
-        Compute(operator.name, _conditions(chain, operator, order, decisions)) for operator in chain.operators
-    )
-    return Schedule(nest(order, tiles, body), tuple(decisions.items()))
+from tilewright.graph.types import Chain
+from tilewright.plan.chains import equal_axes
+from tilewright.plan.schedule import Compute, FusedGroup, Loop, Node, Schedule, Storage, fused_group_of
 
 
 def fused_schedule(
@@ -72,14 +54,3 @@ def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...])
     for axis in reversed(order):
         body = (Loop(axis, tiles[axis], body),)
     return body
-
-
-def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:
-    operator_axes, before = operator.axis_names, axis_names(upstream(chain, operator))
-    conditions = []
-    for axis in order:
-        if axis not in operator_axes and axis in before:
-            conditions.append(When(axis, Trip.LAST))
-        elif axis not in operator_axes and storage.get(operator.write.tensor) is not Storage.RECOMPUTE:
-            conditions.append(When(axis, Trip.FIRST))
-    return tuple(conditions)

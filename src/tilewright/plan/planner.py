@@ -13,9 +13,11 @@ from tilewright.errors import InternalError
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
+from tilewright.machine.description import Filling
 from tilewright.machine.machine import Machine
-from tilewright.plan.binding import bound_plan, bound_price
+from tilewright.plan.binding import bound_plan
 from tilewright.plan.canonical import canonical_form, names_of
+from tilewright.plan.chains import single_operator_chains
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
@@ -29,12 +31,11 @@ from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
-from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.masked_work import key_blocks
-from tilewright.plan.model.memory.capacity_check import fitting, has_memory_to_fill
 from tilewright.plan.model.plan_figures import constant_bytes, level_plans, movements_by_level, operator_plans, scratch_bytes
-from tilewright.plan.model.price_check import attainable_seconds, check_price
-from tilewright.plan.model.pricing import price_split
+from tilewright.plan.model.price_check import attainable_seconds, check_capacity, check_price
+from tilewright.plan.model.pricing import price_blocking, price_split, separate_price
 from tilewright.plan.model.split_price import SplitReduction
 from tilewright.plan.reasons import TakenOver, Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
@@ -45,7 +46,6 @@ from tilewright.plan.search.exact_search import search, search_problem
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.search.planning_problem import planning_problem
 from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_inexact, lost_kernels, lost_single_part
-from tilewright.plan.search.unfused import price_unfused
 from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes
 from tilewright.plan.types import Floor, Plan, Price, Rejected
@@ -104,7 +104,7 @@ class Searched:
 
     def unfused_price(self) -> Price:
         """The price of every operator alone."""
-        return price_unfused(self.context, self.available) if len(self.context.chain.operators) > 1 else self.whole_price
+        return _unfused_price(self.context, self.available) if len(self.context.chain.operators) > 1 else self.whole_price
 
     def plan(self, floor: Floor, unfused: Price | None) -> Plan:
         """The plan with its figures."""
@@ -127,14 +127,13 @@ def plan_chain(
     *,
     kernels: tuple[MicroKernel, ...] | None = None,
     coefficients: Coefficients | None = None,
-    unfused_price: Price | None = None,
 ) -> Plan:
     """The plan of a chain on a machine, with its price, the price of its operators alone, and the rejected alternatives.
 
     Chains that differ in names only have one plan, which is searched once per process. `kernels` are the micro kernels to choose
     from (default: all registered ones that the machine can run), `coefficients` those of the price (default: as fitted for such
-    machines; see `Coefficients.without`). Symbolic extents are planned with their hints. `unfused_price` saves planning every
-    operator alone where that is known. Raises `Unplannable` if no micro kernel or no executable schedule exists.
+    machines; see `Coefficients.without`). Symbolic extents are planned with their hints. Raises `Unplannable` if no micro kernel
+    or no executable schedule exists.
     """
     coefficients = coefficients or coefficients_for(machine)
     available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
@@ -143,8 +142,7 @@ def plan_chain(
     except (Unplannable, InternalError):
         _priced(chain, machine, available, coefficients)  # raises the same, in names instead of numbers
         raise
-    names = names_of(chain)
-    return bound_plan(priced.plan(unfused_price and bound_price(unfused_price, names.inverse())), chain, names)
+    return bound_plan(priced.plan(), chain, names_of(chain))
 
 
 @remembered(MOST_CHAINS)
@@ -190,8 +188,8 @@ def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
         context.chain, context.machine, searched.schedule, searched.price, attainable_seconds(least, context.coefficients)
     )
     priced = PricedChain(chain, searched.price, least, searched)
-    if has_memory_to_fill(context.machine):
-        fitting(priced.plan(searched.price))
+    if any(level.filling is not Filling.CACHE for level in context.machine.levels):
+        check_capacity(priced.plan(searched.price))
     return priced
 
 
@@ -217,6 +215,24 @@ def _split(
     prefetches = choose_prefetches(split.context, split.blocking, available)
     split = replace(split, context=prefetches.context)
     return split, prefetches, price_split(context, split)
+
+
+def _unfused_price(context: CostContext, available: tuple[MicroKernel, ...]) -> Price:
+    """The price of the operators one after the other in one call, each with the micro kernel of the chain's context."""
+    prices = []
+    for alone in single_operator_chains(context.chain):
+        (operator,) = alone.operators
+        alone_context = context_of(
+            alone,
+            context.machine,
+            {name: kernel for name, kernel in context.kernels.items() if name == operator.name},
+            {name: roles for name, roles in context.roles.items() if name == operator.name},
+            context.coefficients,
+        )
+        blocking = refine(alone_context, search(alone_context))
+        chosen = choose_prefetches(alone_context, blocking, available)
+        prices.append(price_blocking(chosen.context, blocking, chosen.works))
+    return separate_price(prices)
 
 
 def _plan(

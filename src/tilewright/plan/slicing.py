@@ -27,7 +27,7 @@ in between (the paper leaves them out, as both orders have them alike; they do d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from math import prod
@@ -127,31 +127,6 @@ class Slicing:
         return self.cold_accesses + self.extra_accesses
 
 
-@dataclass(frozen=True, slots=True)
-class SlicingChoice:
-    """Both orders, and which costs less; the input stays where they cost the same."""
-
-    input_stationary: Slicing
-    weight_stationary: Slicing
-
-    @property
-    def chosen(self) -> Slicing:
-        """The cheaper order."""
-        return min(self.input_stationary, self.weight_stationary, key=lambda slicing: slicing.cost_cycles)
-
-
-def slicing_choice(sizes: ConvolutionSizes, machine: SlicingMachine, *, halving: bool = False) -> SlicingChoice:
-    """Both orders by the exact search, or by the paper's heuristic with its largest sets and without reloads.
-
-    >>> layer, caches = ConvolutionSizes(56 * 56, 64, 64, 9), ((32 << 10), (1 << 20), (4 << 20))
-    >>> power10 = SlicingMachine(caches, (14, 50, 200), tile_windows=16, tile_filters=8)
-    >>> slicing_choice(layer, power10, halving=True).chosen.stationary.value
-    'input-stationary'
-    """
-    slice_one = halved_slicing if halving else exact_slicing
-    return SlicingChoice(*(slice_one(sizes, machine, stationary) for stationary in Stationary))
-
-
 def exact_slicing(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary) -> Slicing:
     """The least cost of one order over all channel sets and all K2; of equal costs the fewest sets and the largest K2.
 
@@ -166,21 +141,10 @@ def halved_slicing(sizes: ConvolutionSizes, machine: SlicingMachine, stationary:
 
     Raises `PlanningError` where not even one channel fits.
     """
-    channels = _halved(sizes.channels, lambda n: _fits_l1(sizes, machine, n))
-    if channels is None:
-        raise _too_large(sizes, machine)
-    geometry = _Geometry.of(sizes, machine, stationary, channels)
-    in_l2 = _halved(geometry.streamed_tiles, geometry.fits_l2) or 1
-    in_l3 = _halved(geometry.stationary_tiles, lambda n: geometry.fits_l3(in_l2, n)) or 1
+    geometry = Geometry.of(sizes, machine, stationary, _halved(sizes.channels, largest_channels(sizes, machine)))
+    in_l2 = _halved(geometry.streams.count, geometry.most_in_l2())
+    in_l3 = _halved(geometry.stays.count, geometry.most_in_l3(in_l2))
     return geometry.sliced(in_l2, in_l3, counts_reloads=False)
-
-
-def largest_slicing(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary) -> Slicing:
-    """Equations 2, 4 and 5 as they are printed: the largest N_c, then the largest K2, then the largest K3; no reloads counted."""
-    channels = largest_channels(sizes, machine)
-    geometry = _Geometry.of(sizes, machine, stationary, channels)
-    in_l2 = geometry.most_in_l2()
-    return geometry.sliced(in_l2, geometry.most_in_l3(in_l2), counts_reloads=False)
 
 
 def largest_channels(sizes: ConvolutionSizes, machine: SlicingMachine) -> int:
@@ -196,8 +160,8 @@ def largest_channels(sizes: ConvolutionSizes, machine: SlicingMachine) -> int:
 def _all(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary) -> Iterator[Slicing]:
     fewest = -(-sizes.channels // largest_channels(sizes, machine))
     for channels in _block_sizes(sizes.channels, fewest):
-        geometry = _Geometry.of(sizes, machine, stationary, channels)
-        for in_l2 in _block_sizes(geometry.streamed_tiles, -(-geometry.streamed_tiles // geometry.most_in_l2())):
+        geometry = Geometry.of(sizes, machine, stationary, channels)
+        for in_l2 in _block_sizes(geometry.streams.count, -(-geometry.streams.count // geometry.most_in_l2())):
             yield geometry.sliced(in_l2, geometry.most_in_l3(in_l2), counts_reloads=True)
 
 
@@ -207,81 +171,72 @@ def _block_sizes(total: int, fewest: int) -> Iterable[int]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Geometry:
-    """Equations 1 and 3 with the roles of one order: bytes and numbers of tiles for a channel set."""
+class Tiles:
+    """The tiles of an operand: how many, and the bytes of one with the channels of a set."""
+
+    count: int
+    size_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """Of all of them."""
+        return self.count * self.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Equations 1 and 3 with the roles of one order: tiles for a channel set."""
 
     sizes: ConvolutionSizes
     machine: SlicingMachine
     stationary: Stationary
     channels: int
-    input_bytes: int
-    filter_bytes: int
+    image: Tiles
+    filters: Tiles
     output_bytes: int
+    """Of a tile."""
 
     @classmethod
-    def of(cls, sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary, most_channels: int) -> _Geometry:
+    def of(cls, sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary, most_channels: int) -> Geometry:
         """Channel sets are balanced: as few sets as `most_channels` allow, and as many channels in each as in the others."""
         channels = -(-sizes.channels // -(-sizes.channels // most_channels))
         column = sizes.taps * channels * sizes.element_bytes
+        image = Tiles(-(-sizes.windows // machine.tile_windows), machine.tile_windows * column)
+        filters = Tiles(-(-sizes.filters // machine.tile_filters), machine.tile_filters * column)
         outputs = machine.tile_windows * machine.tile_filters * sizes.element_bytes
-        return cls(sizes, machine, stationary, channels, machine.tile_windows * column, machine.tile_filters * column, outputs)
+        return cls(sizes, machine, stationary, channels, image, filters, outputs)
 
     @property
-    def input_tiles(self) -> int:
-        return -(-self.sizes.windows // self.machine.tile_windows)
+    def stays(self) -> Tiles:
+        """The stationary tiles."""
+        return self.image if self.stationary is Stationary.INPUT else self.filters
 
     @property
-    def filter_tiles(self) -> int:
-        return -(-self.sizes.filters // self.machine.tile_filters)
-
-    @property
-    def stationary_tiles(self) -> int:
-        return self.input_tiles if self.stationary is Stationary.INPUT else self.filter_tiles
-
-    @property
-    def streamed_tiles(self) -> int:
-        return self.filter_tiles if self.stationary is Stationary.INPUT else self.input_tiles
-
-    @property
-    def stationary_bytes(self) -> int:
-        return self.input_bytes if self.stationary is Stationary.INPUT else self.filter_bytes
-
-    @property
-    def streamed_bytes(self) -> int:
-        return self.filter_bytes if self.stationary is Stationary.INPUT else self.input_bytes
-
-    def fits_l2(self, streamed: int) -> bool:
-        """Equation 4."""
-        return self.stationary_bytes + streamed * (self.streamed_bytes + self.output_bytes) <= self.machine.capacities_bytes[1]
-
-    def fits_l3(self, streamed: int, stationary: int) -> bool:
-        """Equation 5."""
-        used = stationary * self.stationary_bytes + streamed * self.streamed_bytes + streamed * stationary * self.output_bytes
-        return used <= self.machine.capacities_bytes[2]
+    def streams(self) -> Tiles:
+        """The streamed tiles."""
+        return self.filters if self.stationary is Stationary.INPUT else self.image
 
     def most_in_l2(self) -> int:
-        """The largest K2; at least 1, as L1 holds one tile of each."""
-        room = self.machine.capacities_bytes[1] - self.stationary_bytes
-        return max(min(int(room // (self.streamed_bytes + self.output_bytes)), self.streamed_tiles), 1)
+        """Equation 4, the largest K2; at least 1, as L1 holds one tile of each."""
+        room = self.machine.capacities_bytes[1] - self.stays.size_bytes
+        return max(min(int(room // (self.streams.size_bytes + self.output_bytes)), self.streams.count), 1)
 
     def most_in_l3(self, streamed: int) -> int:
-        """The largest K3; at least 1."""
-        room = self.machine.capacities_bytes[2] - streamed * self.streamed_bytes
-        most = int(room // (self.stationary_bytes + streamed * self.output_bytes))
-        return max(min(most, self.stationary_tiles), 1)
+        """Equation 5, the largest K3; at least 1."""
+        room = self.machine.capacities_bytes[2] - streamed * self.streams.size_bytes
+        most = int(room // (self.stays.size_bytes + streamed * self.output_bytes))
+        return max(min(most, self.stays.count), 1)
 
     def sliced(self, in_l2: int, in_l3: int, *, counts_reloads: bool) -> Slicing:
         """Equations 6 to 14, and the reloads of outputs."""
         sets = -(-self.sizes.channels // self.channels)
-        streamed_lines = self._lines(self.streamed_tiles * self.streamed_bytes)
-        stationary_lines = self._lines(self.stationary_tiles * self.stationary_bytes)
-        streamed_sets = -(-self.streamed_tiles // in_l2)
-        stationary_sets = -(-self.stationary_tiles // in_l3)
-        all_bytes = self.input_tiles * self.input_bytes + self.filter_tiles * self.filter_bytes
+        streamed_lines, stationary_lines = self._lines(self.streams.total_bytes), self._lines(self.stays.total_bytes)
+        streamed_sets, stationary_sets = -(-self.streams.count // in_l2), -(-self.stays.count // in_l3)
+        all_bytes = self.image.total_bytes + self.filters.total_bytes
         cold = sets * self._lines(all_bytes)
         extra = sets * min(streamed_sets - 1, 1) * (stationary_sets - 1) * streamed_lines
         from_l3 = sets * (streamed_sets - 1) * stationary_lines
-        from_l2 = sets * (self.stationary_tiles - 1) * streamed_lines
+        from_l2 = sets * (self.stays.count - 1) * streamed_lines
         reloads = self._reloads(sets, all_bytes)
         served = (from_l2, from_l3, cold + extra)
         counted = tuple(map(sum, zip(served, reloads, strict=True))) if counts_reloads else served
@@ -290,10 +245,10 @@ class _Geometry:
             self.stationary,
             self.channels,
             sets,
-            self.input_tiles,
-            self.filter_tiles,
-            self.input_bytes,
-            self.filter_bytes,
+            self.image.count,
+            self.filters.count,
+            self.image.size_bytes,
+            self.filters.size_bytes,
             self.output_bytes,
             in_l2,
             in_l3,
@@ -317,21 +272,11 @@ class _Geometry:
         return -(-size_bytes // self.machine.line_bytes)
 
 
-def _fits_l1(sizes: ConvolutionSizes, machine: SlicingMachine, channels: int) -> bool:
-    """Equation 2."""
-    windows, filters = machine.tile_windows, machine.tile_filters
-    elements = (windows + filters) * sizes.taps * channels + windows * filters
-    return elements * sizes.element_bytes <= machine.capacities_bytes[0]
-
-
-def _halved(largest: int, fits: Callable[[int], bool]) -> int | None:
-    """The first number that fits of the largest, half of it, and so on; None if not even 1 does."""
-    number = largest
-    while not fits(number):
-        if number == 1:
-            return None
-        number //= 2
-    return number
+def _halved(largest: int, most: int) -> int:
+    """The first number that is no more than `most` of the largest, half of it, and so on."""
+    while largest > most:
+        largest //= 2
+    return largest
 
 
 def _too_large(sizes: ConvolutionSizes, machine: SlicingMachine) -> PlanningError:

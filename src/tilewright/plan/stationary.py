@@ -20,13 +20,12 @@ from math import prod
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
-from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
 from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.model.coefficients import Coefficients, coefficients_for
+from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import set_conflict
@@ -55,25 +54,16 @@ class _Loops:
     around_pack: int
 
 
-def stationary_plan(
-    chain: Chain,
-    machine: Machine,
-    stays: Stays,
-    *,
-    packs_on_demand: bool | None = None,
-    kernels: tuple[MicroKernel, ...] | None = None,
-    coefficients: Coefficients | None = None,
-) -> Plan:
+def stationary_plan(chain: Chain, machine: Machine, stays: Stays, *, packs_on_demand: bool | None = None) -> Plan:
     """The plan of a contraction, with the maps behind it, whose loops keep one operand's tile in L1.
 
     `packs_on_demand` packs the right operand inside the loops, or reads it in place, where micro kernels can do both (default:
     as the planner may). Constants are packed ahead as always. Raises `PlanningError` for chains of other operators, for machines
     with fewer than three caches, and `Unplannable` without a micro kernel.
     """
-    available = registry.for_machine(machine, element_types=None) if kernels is None else kernels
-    coefficients = coefficients or coefficients_for(machine)
+    available = registry.for_machine(machine, element_types=None)
     operator = _contraction(chain)
-    problem = planning_problem(chain, machine, available, coefficients)
+    problem = planning_problem(chain, machine, available, coefficients_for(machine))
     blocking = _blocking(problem.context, operator, stays, packs_on_demand)
     prefetches = choose_prefetches(problem.context, blocking, available)
     price = price_blocking(problem.context, blocking)

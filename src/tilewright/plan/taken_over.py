@@ -19,7 +19,6 @@ from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance
 from tilewright.plan.planner import MOST_CHAINS, PricedChain, Searched, checked_chain, refined
-from tilewright.plan.reasons import TakenOver
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.trip_counts import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
@@ -62,11 +61,6 @@ def _lacks_blocks(found: Searched, source: PricedChain) -> bool:
     blocks = found.price.blocks
     is_even = imbalance(blocks, found.context.machine.cores) == 1.0 and blocks >= source.price.blocks
     return blocks < found.context.enough_blocks and not is_even and found.price.seconds > LEAST_PARALLEL_S
-
-
-def reason_of(priced: PricedChain, source: PricedChain, name: str) -> TakenOver:
-    """What a plan says of the chain, by name, whose loops it has."""
-    return TakenOver(name, efficiency(priced), efficiency(source))
 
 
 def _resized(candidate: Candidate, source: Chain, context: CostContext, kept: Collection[str]) -> Candidate:

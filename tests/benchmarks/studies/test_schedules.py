@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.studies.schedules import regret
 from benchmarks.studies.schedules import results as schedule_results
+from benchmarks.studies.schedules.results import case_named
 from tests.support.chains import gemm_chain as chain_of
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
@@ -16,7 +17,7 @@ from tilewright.plan.planner import plan_chain
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
 from tilewright.tune.chain_functions import attention, gemm_chain
-from tilewright.tune.schedules.cases import CASES, Case, case_named, choice, context_for
+from tilewright.tune.schedules.cases import CASES, Case, choice, context_for
 from tilewright.tune.schedules.population import document, population
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Point, Sampled

@@ -13,7 +13,7 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.kernels import register, registered, unregister
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import as_written, widened_operands
+from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.expansion import expanded
 
@@ -44,13 +44,13 @@ def problem_of(graph: Graph) -> Problem:
 )
 def test_each_way_applies_where_its_operands_have_kernels(left: str, right: str, written: bool, widened: bool) -> None:
     problem = problem_of(product(left, right))
-    assert (as_written.applies(problem), widened_operands.applies(problem)) == (written, widened)
+    assert (as_written.applies(problem), as_written.is_widened(problem)) == (written, widened)
 
 
 @pytest.mark.parametrize(("left", "right"), [("bfloat16", "bfloat16"), ("float32", "float16")])
 def test_the_expansion_is_the_operator(left: str, right: str) -> None:
     graph = product(left, right)
-    found = expanded(graph, {graph.operators[-1].name: widened_operands.ALGORITHM}, frozenset(), MACHINE)
+    found = expanded(graph, {graph.operators[-1].name: as_written.WIDENED_OPERANDS}, frozenset(), MACHINE)
     verify(found)
     random = np.random.default_rng(0)
     values = {

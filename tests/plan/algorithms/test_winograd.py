@@ -13,6 +13,7 @@ from onnx import helper
 
 import tilewright as tw
 import tilewright.onnx as ort
+from tests.oracles.winograd_errors import error_constant
 from tests.plan.algorithms.test_algorithms import CASES, computed, convolved, names
 from tests.support.algorithms import computed_by, forced
 from tests.support.onnx_models import info, model
@@ -67,8 +68,8 @@ def test_an_assumption_fails(shapes: tuple[tuple[int, ...], tuple[int, ...]], at
 
 
 def limits(x: np.ndarray, w: np.ndarray, pads: tuple[int, ...], outputs: int, terms: int) -> np.ndarray:
-    """c u |d|_max |w|_1 for every result of a convolution without groups: the bound that `ToomCook` states."""
-    c = float(toom_cook(outputs).error_constant(additions(terms))) * 2.0**-24
+    """c u |d|_max |w|_1 for every result of a convolution without groups: the bound of `error_constant`."""
+    c = float(error_constant(toom_cook(outputs), additions(terms))) * 2.0**-24
     height, width = (x.shape[2 + d] + pads[d] + pads[2 + d] - 2 for d in range(2))
     padded = np.pad(np.abs(x), ((0, 0), (0, 0), (pads[0], pads[2] + outputs), (pads[1], pads[3] + outputs)))
     largest = np.zeros((x.shape[0], 1, height, width))

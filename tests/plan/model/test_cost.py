@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction
+from tests.plan.exhaustive import operator_work
 from tilewright.graph.types import Chain
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import coefficients_for
-from tilewright.plan.model.cost import floor, least_work, measure, operator_work, seconds, traffic_seconds
+from tilewright.plan.model.cost import floor, least_work, measure, seconds, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import chain_figures, set_conflict, share_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay

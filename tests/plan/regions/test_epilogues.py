@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.oracles.permutations import permuted
 from tests.plan.cases import CASCADE_LAKE
 from tests.support.chains import chain
 from tests.support.operators import contraction, mapping, softmax
@@ -13,7 +14,6 @@ from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
-from tilewright.plan.loop_orders import permuted
 from tilewright.plan.model.memory.working_set import live_intermediates
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, maps_in_tiles

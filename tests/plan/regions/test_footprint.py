@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.oracles.movements import bounding_box
 from tilewright.graph.index import Index, axis, floordiv
 from tilewright.graph.types import Access
-from tilewright.plan.regions.footprint import bounding_box, cache_lines, distinct_elements, distinct_values, swept_elements
+from tilewright.plan.regions.footprint import distinct_elements, distinct_values, swept_elements
 
 
 def enumerated(access: Access, tiles: dict[str, int]) -> int:
@@ -63,14 +64,6 @@ def test_tile_sizes_may_be_arrays() -> None:
     assert counted.tolist() == [[3, 6], [24, 48]]
     three = Access("x", (axis("a") + axis("b") * 3 + axis("c") * 7,))
     assert distinct_elements(three, {"a": np.array([1, 3]), "b": 2, "c": 2}).tolist() == [4, 12]
-
-
-def test_cache_lines_are_whole() -> None:
-    rows = Access("x", (axis("m"), axis("k")))
-    assert cache_lines(rows, {"m": 6, "k": 20}, 16) == 12
-    assert cache_lines(rows, {"m": 6, "k": 1}, 16) == 6
-    far_apart = Access("x", (axis("m"), axis("k") * 32))
-    assert cache_lines(far_apart, {"m": 2, "k": 5}, 16) == 10
 
 
 @pytest.mark.parametrize("seed", range(20))

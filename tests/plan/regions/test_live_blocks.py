@@ -6,12 +6,13 @@ from itertools import permutations, product
 
 import pytest
 
-from tests.oracles.permutations import permutation_movements
+from tests.oracles.movements import working_set_elements
+from tests.oracles.permutations import permutation_movements, permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_live, walked_working_set
 from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.loop_orders import fused_schedule, permuted
-from tilewright.plan.model.memory.working_set import held_sizes, working_set_elements
+from tilewright.plan.loop_orders import fused_schedule
+from tilewright.plan.model.memory.working_set import held_sizes
 from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups, live_blocks, live_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Storage

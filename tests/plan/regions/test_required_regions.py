@@ -8,12 +8,12 @@ from math import prod
 
 import pytest
 
+from tests.oracles.movements import movements
 from tests.plan.cases import chain_of, elementwise
 from tests.plan.walk import blocks, walked_live, walked_movements
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
 from tilewright.graph.types import Chain
 from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.memory.movement import movements
 from tilewright.plan.model.memory.working_set import held_sizes, live_intermediates
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import reordered, view_outer_loops, view_schedule

@@ -7,14 +7,14 @@ from itertools import product
 
 import pytest
 
+from tests.oracles.movements import schedule_movements, working_set_elements
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
 from tests.plan.search.test_exact_search import context, machine_with, projected_attention, wide_layers
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.graph.types import Chain
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.memory.movement import schedule_movements
-from tilewright.plan.model.memory.working_set import working_set, working_set_elements
+from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.planner import forget_plans, plan_chain
 from tilewright.plan.reasons import OtherLoops
 from tilewright.plan.regions.live_blocks import live_blocks

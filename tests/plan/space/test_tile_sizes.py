@@ -9,12 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles.permutations import least_movement
+from tests.oracles.movements import LITERAL, schedule_movements, working_set_elements
+from tests.oracles.permutations import least_movement, permuted
 from tests.plan.cases import gemm_chain
 from tilewright.errors import PlanningError
-from tilewright.plan.loop_orders import permuted
-from tilewright.plan.model.memory.movement import LITERAL, schedule_movements
-from tilewright.plan.model.memory.working_set import working_set_elements
 from tilewright.plan.space.tile_sizes import MOST_TRIPS, candidates, thinned
 
 

@@ -21,8 +21,7 @@ from tilewright.plan.taken_over import MOST_LOSS, efficiency, taken_over
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model import known_divisions
 from tilewright.plan.whole_model.division import options_for
-from tilewright.plan.whole_model.forms import form_of
-from tilewright.plan.whole_model.near import NEAR
+from tilewright.plan.whole_model.forms import NEAR, form_of
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")

@@ -31,7 +31,7 @@ def branches() -> Graph:
 def choice_of(graph: Graph) -> layout_choice._Choice:
     prices = compiler.prices_of(graph, MACHINE)
     return layout_choice._Choice(
-        graph, prices, layout_choice.Precision.FLOAT32, images_of(graph, prices.constants), layout_choice.Followers(graph)
+        graph, prices, layout_choice.Precision.FLOAT32, images_of(graph, prices.constants), layout_choice.DataFlow(graph)
     )
 
 

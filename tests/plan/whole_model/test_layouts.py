@@ -16,7 +16,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.layout import Layout, blocked, channels_last, row_major
+from tilewright.plan.layout import Layout, channels_last, row_major
 from tilewright.plan.types import ModelPlan
 
 MACHINE = Machine.named("zen5")
@@ -59,4 +59,4 @@ def test_strides_are_those_of_the_layout(layout: Layout) -> None:
 
 def test_blocks_have_no_strides() -> None:
     with pytest.raises(InternalError, match="blocks"):
-        strides_of(blocked(4, 1, 16), (1, 32, 4, 4))
+        strides_of(Layout((0, 1, 2, 3), ((1, 16),)), (1, 32, 4, 4))

@@ -18,8 +18,7 @@ from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain, price_chain
 from tilewright.plan.reasons import Barrier, CannotFuse
-from tilewright.plan.search.planning_problem import planning_problem
-from tilewright.plan.search.profitability import can_cost
+from tilewright.plan.search.planning_problem import can_cost, planning_problem
 from tilewright.plan.types import TermKind
 from tilewright.plan.whole_model.partition import partition
 

@@ -12,16 +12,15 @@ from hypothesis import strategies as st
 from tilewright.machine.fit_files import FITTED
 from tilewright.plan.model.coefficients import TERMS, Coefficients
 from tilewright.plan.model.price_features import unit_coefficients
-from tilewright.tune.fit.fitting import crosswise, fit, values_of
+from tilewright.tune.fit.fitting import crosswise, fit, non_negative, values_of
 from tilewright.tune.fit.kernels import (
     NAMES,
     Kernel,
     OperatorRow,
     kernels_of,
     prices,
+    quality,
 )
-from tilewright.tune.fit.least_squares import non_negative
-from tilewright.tune.fit.quality import quality
 
 CALL_S = 2e-6
 
@@ -95,8 +94,7 @@ def test_regret_is_what_the_kernel_predicted_best_loses() -> None:
 def test_kernels_without_a_price_are_left_out_and_clocks_made_equal() -> None:
     plans = [{"least_s": 1.0, "features": {"C": {"arithmetic": 0.5, "seconds_into_L1": 0.25}}}]
     plans += [{"least_s": None, "features": {}}, {"least_s": 1.0, "features": None}]
-    document = {"machine": {"peak_flops_per_s": 2.0}, "cases": [{"case": "a", "peak_flops_per_s": 1.0, "plans": plans}]}
-    (kernel,) = kernels_of(document)
+    (kernel,) = kernels_of({"case": "a", "peak_flops_per_s": 1.0, "plans": plans}, 2.0)
     assert kernel.measured_s == 0.5
     assert kernel.operators[0].longest_traffic_s == 0.25
     assert kernel.operators[0].computing[NAMES.index("arithmetic")] == 0.5

@@ -17,6 +17,7 @@ import pytest
 
 pytest.importorskip("distributed")
 
+from tests.support.tuning import tune
 from tilewright.errors import TilewrightError
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
@@ -24,7 +25,7 @@ from tilewright.tune.pipeline import cluster as cluster_module
 from tilewright.tune.pipeline import trials
 from tilewright.tune.pipeline.cluster import Cluster, SchedulerLost
 from tilewright.tune.pipeline.executors import Here
-from tilewright.tune.pipeline.tuning import Request, tune
+from tilewright.tune.pipeline.tuning import Request
 from tilewright.tune.schedules.cases import Case, product
 
 CASE = Case("product", product, ((96, 64), (64, 80)))

@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 import tilewright as tw
 import tilewright.onnx as ort
+from tests.support.tuning import tune
 from tests.support.verdicts import judged
 from tilewright.cli.tune import tune as command
 from tilewright.plan.tuned import choice_of, problem_key
@@ -23,8 +24,8 @@ from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.tune.pipeline import whole_calls, winners
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE
-from tilewright.tune.pipeline.results import Judgement
-from tilewright.tune.pipeline.tuning import Request, tune
+from tilewright.tune.pipeline.tuning import Request
+from tilewright.tune.pipeline.winners import Judgement
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.timing import compiled_models, wrong

@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import tilewright as tw
+from tests.support.tuning import tune
 from tests.support.verdicts import judged
 from tilewright.cli.explain import explain
 from tilewright.cli.tune import _line_of
@@ -26,12 +27,12 @@ from tilewright.runtime.tuning.database import TuningDatabase, Winner
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.pipeline import ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
-from tilewright.tune.pipeline.results import Judgement, Result
-from tilewright.tune.pipeline.tuning import Request, plans_of, tune, tune_chains, untuned
+from tilewright.tune.pipeline.tuning import Request, plans_of, tune_chains, untuned
 from tilewright.tune.pipeline.variants import variants
-from tilewright.tune.rankers.simple import ByPrice
+from tilewright.tune.pipeline.winners import Judgement, Result
+from tilewright.tune.rankers.ranker import ByPrice
 from tilewright.tune.schedules.cases import Case
-from tilewright.tune.timing.pairs import Verdict
+from tilewright.tune.timing import Verdict
 
 CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
 SHAPES = tuple(map(tw.spec, CASE.shapes))
@@ -137,11 +138,11 @@ def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
     monkeypatch.setattr(trials, "BATCH", 4)
     measured, batches = trials.measure, []
 
-    def interrupted(case, model, at, plans, best_s):
+    def interrupted(case, plans, best_s):
         batches.append(len(plans))
         if len(batches) == 2:
             raise KeyboardInterrupt
-        return measured(case, model, at, plans, best_s)
+        return measured(case, plans, best_s)
 
     monkeypatch.setattr(trials, "measure", interrupted)
     with pytest.raises(KeyboardInterrupt):
@@ -167,7 +168,7 @@ def test_a_later_run_replaces_a_tuned_plan_only_where_it_beats_that(database, mo
     kept = plan_of_case().tuned
     references = []
 
-    def slower(case, model, at, own, best, threads):
+    def slower(case, own, best, threads):
         references.append(own.schedule)
         return work.Paired(Verdict(0, 1.1, 0.0), 1e-3)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from tests.support.tuning import tune
 from tests.support.verdicts import judged
 from tilewright.errors import TilewrightError
 from tilewright.kernels import registry
@@ -17,9 +18,9 @@ from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.pipeline import unrolling, work
 from tilewright.tune.pipeline.chain_case import chain_case
-from tilewright.tune.pipeline.results import Judgement
-from tilewright.tune.pipeline.tuning import Request, tune
+from tilewright.tune.pipeline.tuning import Request
 from tilewright.tune.pipeline.unrolling import Unrolling
+from tilewright.tune.pipeline.winners import Judgement
 from tilewright.tune.schedules.cases import Case, choice
 from tilewright.tune.schedules.timing import compiled_models, wrong
 from tilewright.tune.unroll.factors import Factors

@@ -13,9 +13,8 @@ pytest.importorskip("sklearn")
 
 from tilewright.errors import TilewrightError
 from tilewright.tune.rankers.boosting import Boosting
-from tilewright.tune.rankers.ranker import Variant, kept, leaving_one_out, of_best
+from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Variant, kept
 from tilewright.tune.rankers.saved import restore, save
-from tilewright.tune.rankers.simple import AtRandom, ByMeasurement, ByPrice
 from tilewright.tune.rankers.tournament import Tournament
 
 LEARNING = (Tournament, Boosting)
@@ -44,12 +43,13 @@ def trained(request):
 
 def test_what_was_learned_ranks_another_problem(trained):
     own = variants("unseen")
-    assert of_best(trained.order(own), own) > 0.95
-    places = np.argsort(trained.order(own))
-    assert np.corrcoef(places, np.argsort(ByMeasurement().order(own)))[0, 1] > 0.8
+    times = np.array([variant.measured_s for variant in own])
+    order = trained.order(own)
+    assert times.min() / times[kept(order)].min() > 0.95
+    assert np.corrcoef(np.argsort(order), np.argsort(np.argsort(times)))[0, 1] > 0.8
 
 
-@pytest.mark.parametrize("ranker", [ByPrice(), AtRandom(3), ByMeasurement()], ids=lambda ranker: ranker.name)
+@pytest.mark.parametrize("ranker", [ByPrice(), AtRandom(3)], ids=lambda ranker: ranker.name)
 def test_rankers_that_learn_nothing_need_no_training(ranker):
     own = variants("unseen")
     assert sorted(ranker.order(own)) == list(range(len(own)))
@@ -83,13 +83,6 @@ def test_training_is_repeatable(kind):
         ranker.train(PROBLEMS)
         orders.append(ranker.order(own))
     assert orders[0] == orders[1]
-
-
-def test_no_problem_is_in_both_parts():
-    for name, train, rank in leaving_one_out(PROBLEMS):
-        assert {variant.problem for variant in rank} == {name}
-        assert name not in {variant.problem for variant in train}
-        assert len(train) + len(rank) == len(PROBLEMS)
 
 
 def test_a_tenth_is_kept():

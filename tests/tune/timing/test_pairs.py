@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tilewright.tune.timing.pairs import LEAST_PAIRS, MOST_PAIRS, fastest, pair, ratios
+from tilewright.tune.timing import LEAST_PAIRS, MOST_PAIRS, fastest, pair, ratios
 
 
 def test_the_order_within_a_pair_changes() -> None:

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.tune.timing import turns
-from tilewright.tune.timing.turns import LONG_CALL_S, seconds_per_call
+from tilewright.tune import timing
+from tilewright.tune.timing import LONG_CALL_S, seconds_per_call
 
 
 class Clock:
@@ -25,7 +25,7 @@ class Clock:
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     made = Clock()
-    monkeypatch.setattr(turns.time, "perf_counter", made.perf_counter)
+    monkeypatch.setattr(timing.time, "perf_counter", made.perf_counter)
     return made
 
 

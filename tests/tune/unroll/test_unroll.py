@@ -16,8 +16,7 @@ from benchmarks.papers.unrolled_text import NAME, generated, tile
 from tests.support.kernel_build import dialect_library
 from tilewright.kernels import dialect_for
 from tilewright.machine import Machine
-from tilewright.tune.unroll.agent import Agent, agent_search, q_network
-from tilewright.tune.unroll.environment import ILLEGAL_REWARD, MOST_MOVES, STOP, UnrollEnvironment
+from tilewright.tune.unroll.agent import ILLEGAL_REWARD, MOST_MOVES, STOP, Agent, UnrollEnvironment, agent_search, q_network
 from tilewright.tune.unroll.factors import Factors, Registers
 from tilewright.tune.unroll.searches import Trace, at_random, exhaustive, hill_climbing, step
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.timing import seconds_per_call
 from tilewright_bench.cases.case import TOLERANCE, Case
 
 TILEWRIGHT = "tilewright"

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from tilewright.tune.timing.rates import Rates
-from tilewright.tune.timing.rounds import Round, interleaved
+from tilewright.tune.timing import Rates, Round, interleaved
 from tilewright_bench.cases.case import MaySaturate
 from tilewright_bench.cases.required import Required
 from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, CaseT, Contender, Peer

@@ -13,7 +13,7 @@ from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.machine.machine import Machine
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain
-from tilewright.tune.timing.turns import TURN_S
+from tilewright.tune.timing import TURN_S
 from tilewright_bench.cases.case import DoubleArray, FloatArray
 from tilewright_bench.measurement.contender import PLAIN_READ, Contender
 

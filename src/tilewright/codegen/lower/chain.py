@@ -35,7 +35,7 @@ from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.masks import Mask, key_mask_of
 from tilewright.plan.regions.online_reductions import why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import shared_loops
-from tilewright.plan.regions.windows import window_taps
+from tilewright.plan.regions.sliding_sums import window_taps
 from tilewright.plan.types import Plan
 
 

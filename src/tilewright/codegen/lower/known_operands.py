@@ -8,7 +8,7 @@ from tilewright.codegen.loop_nest import Range
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import Matrix, MicroKernel
-from tilewright.plan.known_operands import has_known_left
+from tilewright.plan.contraction_roles import has_known_left
 from tilewright.plan.types import ContractionRoles
 
 

@@ -23,7 +23,7 @@ from tilewright.codegen.lower.context import Lowering, Packed, Scope
 from tilewright.graph.types import Access, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.chains import tensor_axes
-from tilewright.plan.row_padding import LINE_BYTES
+from tilewright.plan.layout import LINE_BYTES
 
 
 def with_software_prefetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:

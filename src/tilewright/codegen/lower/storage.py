@@ -10,8 +10,7 @@ from tilewright.codegen.loop_nest import FLOAT_BYTES, Gather, Range, View
 from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
-from tilewright.plan.layout import Layout
-from tilewright.plan.row_padding import LINE_BYTES, spread_padding
+from tilewright.plan.layout import LINE_BYTES, Layout, spread_padding
 
 CACHE_LINE_FLOATS = LINE_BYTES // FLOAT_BYTES
 """Buffers begin with a line."""

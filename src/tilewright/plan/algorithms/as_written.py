@@ -1,13 +1,19 @@
-"""The operator as it is written: micro kernels compute sums of products of affine reads, scalar loops whatever is exact."""
+"""The operator as it is written: micro kernels compute sums of products of affine reads, scalar loops whatever is exact.
+
+Or with operands that are widened to float32 before: what float32 kernels compute of shorter floats. A micro kernel that takes the
+operands as they are moves half the bytes; kernels of float32 may be faster where operands are read often, and take operands of
+two types. Every short float is a float32, so that sums are of the same products.
+"""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.exactness import HALVES, scalar_element_type
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import Tensor
+from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels import registry
-from tilewright.plan.algorithms import widened_operands
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 
 
@@ -15,7 +21,7 @@ def applies(problem: Problem) -> bool:
     """Whether planning can take the operator as it is: guarded products must be expanded, and short floats have a kernel."""
     if scalar_element_type(problem.operator, problem.tensors):
         return True
-    return problem.operator.is_contraction() and (not widened_operands.applies(problem) or _has_kernel(problem))
+    return problem.operator.is_contraction() and (not is_widened(problem) or _has_kernel(problem))
 
 
 def _has_kernel(problem: Problem) -> bool:
@@ -24,10 +30,32 @@ def _has_kernel(problem: Problem) -> bool:
     return any(sorted(kernel.element_types[:2]) == types for kernel in kernels)
 
 
-def expand(problem: Problem, builder: Builder) -> Tensor:
+def _expand(problem: Problem, builder: Builder) -> Tensor:
     """The operator itself."""
     builder.operators.append(problem.operator)
     return problem.result
 
 
-ALGORITHM = Algorithm("as written", Licence.EXACT, applies, expand)
+def is_widened(problem: Problem) -> bool:
+    """Whether an operator is a product with an operand of short floats, summed in float32."""
+    types = {problem.operand(read).dtype for read in range(len(problem.operator.reads))}
+    return problem.operator.is_contraction() and problem.operator.accumulator == "float32" and bool(types & HALVES)
+
+
+def _widen(problem: Problem, builder: Builder) -> Tensor:
+    """Maps that widen, each tensor once, and the product of what they write."""
+    tensors = dict.fromkeys(access.tensor for access in problem.operator.reads)
+    wide = {name: builder.cast(problem.tensors[name], "float32").name for name in tensors}
+    return builder.record(_product, problem, wide, kind=problem.operator.kind)
+
+
+def _product(problem: Problem, wide: dict[str, str], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    operator = problem.operator
+    reads = tuple(replace(access, tensor=wide[access.tensor]) for access in operator.reads)
+    write = replace(operator.write, tensor=result)
+    return replace(operator, name=name, reads=reads, write=write), replace(problem.result, name=result)
+
+
+AS_WRITTEN = Algorithm("as written", Licence.EXACT, applies, _expand)
+WIDENED_OPERANDS = Algorithm("widened operands", Licence.EXACT, is_widened, _widen)
+ALGORITHMS = (AS_WRITTEN, WIDENED_OPERANDS)

@@ -94,11 +94,8 @@ def _taps(sliding: SlidingProduct, image: Tensor, *, name: str, result: str) -> 
     places = product(*(range(points((axis,))) for axis in roles.reduced))
     taps = [dict(zip((axis.name for axis in roles.reduced), map(constant, place), strict=True)) for place in places]
     windows = Access(image.name, (*sliding.image_dimensions(), *sliding.positions))
-    reads = [
-        Access(read.tensor, tuple(index.substitute(tap) for index in read.indices))
-        for read in (windows, roles.weights)
-        for tap in taps
-    ]
+    ends = product((windows, roles.weights), taps)
+    reads = [Access(read.tensor, tuple(index.substitute(tap) for index in read.indices)) for read, tap in ends]
     products: list[Scalar] = [apply("multiply", Load(tap), Load(len(taps) + tap)) for tap in range(len(taps))]
     body = reduce(lambda left, right: apply("add", left, right), products)
     axes = (*roles.batch, *roles.result_channels, *roles.outputs)

@@ -64,10 +64,8 @@ def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filt
     depths = (*sliding.taps[:-1], run)
     by_depth = (*depths, *roles.filters)
     filters = move(builder, roles, each(by_depth), _by_runs(sliding, run), "filters", of_filters)
-    reads = (
-        Access(image.name, (*plain(roles.batch), *sliding.positions[:-1], place)),
-        Access(filters.name, plain(by_depth)),
-    )
+    windows = Access(image.name, (*plain(roles.batch), *sliding.positions[:-1], place))
+    reads = windows, Access(filters.name, plain(by_depth))
     kept = (*roles.batch, *roles.outputs, *roles.filters)
     sums = product(builder, roles, reads, each(kept), depths)
     return in_place(builder, roles, Access(sums.name, plain(kept)), "fold")

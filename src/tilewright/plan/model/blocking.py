@@ -62,6 +62,6 @@ def movings(context: CostContext, blocking: Blocking, views: BlockingViews) -> I
         key = likeness(context, member), likeness(context, inner), conflict, views.around.shared_loops[name]
         if key not in done:
             done[key] = (
-                None if context.is_in_tiles(name) else moving_of(passing_of(context, views.around, member, inner=cut), conflict)
+                None if name in context.in_tiles else moving_of(passing_of(context, views.around, member, inner=cut), conflict)
             )
         yield member.operator, done[key]

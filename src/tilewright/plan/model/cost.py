@@ -70,7 +70,7 @@ def measure(context: CostContext, operator: Operator, tiles: Mapping[str, Count]
     if operator.name in context.kernels:
         work = arithmetic_work(context, operator, tiles)
         functions = epilogue_seconds(context, operator)
-    elif not context.is_in_tiles(operator.name):
+    elif operator.name not in context.in_tiles:
         functions = function_seconds(context, operator, tiles)
     return Block(tiles, footprints(context, operator, tiles), work.seconds, functions, work.calls)
 
@@ -115,25 +115,6 @@ class Moving:
     pages_s: Mapping[OperandRole, Quantity]
     is_packed: bool
     """Whether the right operand is packed if it can be."""
-
-
-def operator_work(
-    context: CostContext,
-    around: ChainFigures,
-    view: OperatorView,
-    block: Block | None = None,
-    *,
-    inner: OperatorView | None = None,
-    conflict: float | None = None,
-) -> Work:
-    """The cost of one operator; maps that the micro tiles of a contraction apply cost nothing, as their functions are its own.
-
-    `inner` is its view with the loops that cut its blocks for L1. `conflict` (see `traffic.bytes_into`) says that
-    its right operand is read in place; None that it is packed if it has to be.
-    """
-    if context.is_in_tiles(view.operator.name):
-        return nothing(context)
-    return work_of(moving_of(passing_of(context, around, view, block, inner), conflict))
 
 
 def nothing(context: CostContext) -> Work:

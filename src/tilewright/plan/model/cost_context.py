@@ -10,7 +10,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
 from tilewright.plan.arrays import Count
-from tilewright.plan.element_types import computed_type, held_bytes, product_type
+from tilewright.plan.element_types import computed_type, held_bytes, outer_bytes, product_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.contraction import Contraction, contractions_of
 from tilewright.plan.model.kernel_work import flops
@@ -103,10 +103,6 @@ class CostContext:
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def is_in_tiles(self, operator: str) -> bool:
-        """Whether the micro tiles of a contraction apply a map of this name."""
-        return operator in self.in_tiles
-
     def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
         """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
         if sizes is self.sizes:
@@ -173,14 +169,7 @@ def own_bytes(machine: Machine) -> int:
 
 def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
     """What is read of all inputs, and the output; a tensor that is read twice counts once."""
-    elements: dict[str, int] = {}
-    intermediates = frozenset(chain.intermediates)
-    for operator in chain.operators:
-        for access in (*operator.reads, operator.write):
-            if access.tensor not in intermediates:
-                count = int(swept_elements(access, sizes, sizes))
-                elements[access.tensor] = max(elements.get(access.tensor, 0), count)
-    return sum(held_bytes(chain, tensor) * count for tensor, count in elements.items())
+    return outer_bytes(chain, lambda operator, access: int(swept_elements(access, sizes, sizes)))
 
 
 def seconds_at_peak(machine: Machine, flops_by_type: Mapping[str, int]) -> Iterator[float]:

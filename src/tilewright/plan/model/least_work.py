@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
-from tilewright.graph.types import Chain, planned_extent
+from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.element_types import held_bytes, product_type
+from tilewright.plan.element_types import outer_bytes, product_type
 from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.model.masked_work import needed_keys, needed_share
 from tilewright.plan.regions.footprint import distinct_values, swept_elements
@@ -38,16 +38,13 @@ def needed_sizes(chain: Chain) -> Mapping[str, Sizes]:
 
 def least_bytes(chain: Chain) -> int:
     """Of all inputs and the output, what any schedule touches: a tensor that is read twice counts once, no more than it has."""
-    intermediates = frozenset(chain.intermediates)
-    elements: dict[str, int] = {}
-    for operator in chain.operators:
+
+    def touched(operator: Operator, access: Access) -> int:
         needed = needed_sizes(chain)[operator.name]
-        for access in (*operator.reads, operator.write):
-            if access.tensor not in intermediates:
-                count = min(int(swept_elements(access, needed, needed)), _elements(chain, access.tensor))
-                share = needed_keys(chain, operator.name, access)
-                elements[access.tensor] = max(elements.get(access.tensor, 0), int(count * share))
-    return sum(held_bytes(chain, tensor) * count for tensor, count in elements.items())
+        count = min(int(swept_elements(access, needed, needed)), _elements(chain, access.tensor))
+        return int(count * needed_keys(chain, operator.name, access))
+
+    return outer_bytes(chain, touched)
 
 
 def least_flops(chain: Chain) -> dict[str, int]:

@@ -1,7 +1,8 @@
-"""Sanity of prices: every plan has a finite price that no floor is above.
+"""Sanity of plans: each has a finite price that no floor is above, and fits memory that software fills.
 
 A price below its floor is arithmetic gone wrong (a count below zero, an operand left out): what is chosen by it is chosen
-by nothing. It is found here, where a plan is made, and not where a search has no winner.
+by nothing. It is found here, where a plan is made, and not where a search has no winner. Hardware moves aside what does not fit a
+cache; no one does so where software fills a level.
 """
 
 from __future__ import annotations
@@ -10,13 +11,14 @@ from collections.abc import Callable
 from math import isfinite
 from pprint import pformat
 
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.printer import to_text
 from tilewright.graph.types import Chain, Graph
+from tilewright.machine.description import Filling
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.schedule import Schedule
-from tilewright.plan.types import Floor, Price
+from tilewright.plan.types import Floor, Plan, Price
 
 ROUNDING = 1e-6
 """Prices are sums of floats: by this share they may be below a floor that they equal."""
@@ -45,6 +47,19 @@ def why_wrong(price: Price, floor_s: float) -> str:
 def attainable_seconds(floor: Floor, coefficients: Coefficients) -> float:
     """The floor of a price with these coefficients: traffic that arithmetic hides counts by the share that has to be hidden."""
     return max(floor.compute_s * bool(coefficients.arithmetic), floor.memory_s * min(coefficients.overlapped_traffic, 1.0))
+
+
+def check_capacity(plan: Plan) -> None:
+    """Raise `PlanningError` where the blocks of a plan need more than the whole of a level that software fills."""
+    for level in plan.levels:
+        is_cache = plan.machine.level(level.level).filling is Filling.CACHE
+        if not is_cache and level.used_bytes > level.capacity_bytes:
+            raise PlanningError(
+                f"no plan of {plan.chain.name} fits {level.level}",
+                where=plan.machine.name,
+                why=f"its smallest blocks found need {level.used_bytes} bytes of {level.capacity_bytes}, which software fills",
+                hint="plan the operators of the chain apart (fuse=False), or for a machine with more memory",
+            )
 
 
 def no_price(chain: Chain, machine: Machine, missing: str) -> InternalError:

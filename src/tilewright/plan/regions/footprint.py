@@ -99,32 +99,12 @@ def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     return footprint_of(access.indices).elements(tiles)
 
 
-def bounding_box(access: Access, tiles: Mapping[str, Count]) -> Count:
-    """The footprint as Chimera's getFootprint gives it (Algorithm 1, line 5): the product of `1 + sum(|c| * (s - 1))`."""
-    return product(_span(index, tiles) for index in access.indices)
-
-
 def swept_elements(access: Access, tiles: Mapping[str, Count], sizes: Mapping[str, Count]) -> Count:
     """The sum of `distinct_elements` over all tiles of the whole index space, shorter last tiles included.
 
     For plain axes it is the size of the tensor; where tiles overlap (halos), what they share counts for each of them.
     """
     return footprint_of(access.indices).swept(tiles, sizes)
-
-
-def cache_lines(access: Access, tiles: Mapping[str, Count], line_elements: int) -> Count:
-    """The whole cache lines of a tile of a row-major tensor whose rows start at line boundaries.
-
-    >>> from tilewright.graph.index import axis
-    >>> cache_lines(Access("x", (axis("m"), axis("k"))), {"m": 6, "k": 20}, 16)
-    12
-    """
-    if not access.indices:
-        return 1
-    rows = distinct_elements(Access(access.tensor, access.indices[:-1]), tiles)
-    last = access.indices[-1]
-    lines = minimum(distinct_values(last, tiles), -(-_span(last, tiles) // line_elements))
-    return as_integer(rows * lines)
 
 
 def _axes_of(indices: Iterable[Index]) -> tuple[str, ...]:
@@ -141,11 +121,8 @@ def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], ...]:
 
 
 def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
-    """The length of the interval of values that an index takes in a tile."""
-    if index.is_affine():
-        return 1 + sum(abs(factor) * (tiles[str(atom)] - 1) for atom, factor in index.terms)
-    largest = {name: int(np.max(tiles[name])) for name in index.axes()}
-    low, high = index.bounds(largest)
+    """The length of the interval of values that an index takes in the largest tile."""
+    low, high = index.bounds({name: int(np.max(tiles[name])) for name in index.axes()})
     return high - low + 1
 
 

@@ -229,3 +229,19 @@ def _is_plain(operator: Operator, found: SlidingSum) -> bool:
     is_last = last.is_affine() and last.coefficient(found.columns.output) == 1
     side_by_side = found.columns.stride <= MOST_STRIDE and 1 in (found.columns.stride, found.columns.dilation)
     return in_order and once and is_last and not own and side_by_side and found.waiting < MOST_ROWS
+
+
+def window_taps(operator: Operator) -> frozenset[str]:
+    """The reduction axes that move within a window over another axis: lanes run along that one, and no lanes are folded.
+
+    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.types import Access, Axis, AxisKind
+    >>> taps = Access("x", (axis("o") + axis("k"),))
+    >>> axes = (Axis("o", 8), Axis("k", 3, AxisKind.REDUCTION))
+    >>> sorted(window_taps(Operator("pool", "pool", axes, (taps,), Access("y", (axis("o"),)), Load(0))))
+    ['k']
+    """
+    reduced = {axis.name for axis in operator.reduction_axes()}
+    windows = (index.axes() for access in operator.reads for index in access.indices if len(index.axes()) > 1)
+    return frozenset(axis for axes in windows for axis in axes & reduced if axes - reduced)

@@ -85,7 +85,7 @@ def _unrefined(context: CostContext, candidate: Candidate) -> _Unrefined:
         name = member.operator.name
         kinds[name] = kind = likeness(context, member), around.shared_loops[name]
         if kind not in works:
-            passing = None if context.is_in_tiles(name) else passing_of(context, around, member)
+            passing = None if name in context.in_tiles else passing_of(context, around, member)
             works[kind] = passing, nothing(context) if passing is None else work_of(moving_of(passing))
     return _Unrefined(candidate, schedule, view, around, kinds, works)
 

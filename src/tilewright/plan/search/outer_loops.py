@@ -319,7 +319,7 @@ class OuterLoops:
     def _price(self, around: ChainFigures, view: OperatorView, block: Block) -> Quantity:
         """The price with the right operand packed, or read in place where that gains enough."""
         context, least_gain = self.context, self.context.coefficients.least_gain
-        if context.is_in_tiles(view.operator.name):
+        if view.operator.name in context.in_tiles:
             return seconds(context, nothing(context))
         passing = passing_of(context, around, view, block)
         packed = work_of(moving_of(passing))

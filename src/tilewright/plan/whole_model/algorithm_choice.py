@@ -23,8 +23,8 @@ from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.search.rejected import lost_algorithm
 from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime
-from tilewright.plan.whole_model.followers import Followers
-from tilewright.plan.whole_model.near import Near
+from tilewright.plan.whole_model.forms import Near
+from tilewright.plan.whole_model.groups import DataFlow
 from tilewright.precision import Precision
 
 TURN = 0.1
@@ -57,12 +57,12 @@ def choose_algorithms(prices: AlgorithmPrices, precision: Precision = Precision.
     Operators that depend on constants alone are evaluated as they are written.
     """
     graph, machine = prices.graph, prices.options.machine
-    choice = _Choice(graph, machine, precision, prices, Followers(graph))
+    choice = _Choice(graph, machine, precision, prices, DataFlow(graph))
     for operator in progress.counted(graph.operators, "choosing algorithms", len(graph.operators)):
         choice.choose(operator)
     if prices.options.fuse is not False:
         choice.choose_pairs()
-    others = {name: algorithm for name, algorithm in choice.chosen.items() if algorithm != as_written.ALGORITHM}
+    others = {name: algorithm for name, algorithm in choice.chosen.items() if algorithm != as_written.AS_WRITTEN}
     if others:
         whole = expanded(graph, others, prices.constants, machine)
         graph = prices.simplified(whole, frozenset((*graph.inputs, *graph.outputs)))
@@ -112,7 +112,7 @@ class _Choice:
     machine: Machine
     precision: Precision
     prices: AlgorithmPrices
-    followers: Followers
+    flow: DataFlow
     chosen: dict[str, Algorithm] = field(default_factory=dict)
     offers: dict[str, _Offers] = field(default_factory=dict)
     planned: Near[_Offers] = field(default_factory=Near)
@@ -132,7 +132,7 @@ class _Choice:
         """Keep the cheapest algorithm of an operator."""
         if operator.write.tensor in self.prices.constants:
             return
-        algorithms = applicable(Problem(operator, self.followers.tensors, self.prices.constants, self.machine), self.precision)
+        algorithms = applicable(Problem(operator, self.flow.tensors, self.prices.constants, self.machine), self.precision)
         if len(algorithms) > 1:
             self.offers[operator.name] = self._offers(operator, algorithms)
             self.chosen[operator.name] = self.offers[operator.name].best
@@ -161,13 +161,13 @@ class _Choice:
 
     def _part(self, *operators: Operator) -> Part:
         """Operators that follow each other, each with the maps behind it."""
-        return self.prices.part([each for operator in operators for each in (operator, *self.followers.maps_behind(operator))])
+        return self.prices.part([each for operator in operators for each in (operator, *self.flow.maps_behind(operator))])
 
     def choose_pairs(self) -> None:
         """Choose other algorithms for neighbours where these save more by fusion than they cost; each operator once."""
         taken: set[str] = set()
         for first in self.offers.values():
-            second = self._reader_behind((first.operator, *self.followers.maps_behind(first.operator))[-1])
+            second = self._reader_behind((first.operator, *self.flow.maps_behind(first.operator))[-1])
             if second is None or taken & {first.operator.name, second.operator.name}:
                 continue
             if (other := self._pair(first, second).other) is not None:
@@ -196,7 +196,7 @@ class _Choice:
         the cheapest alone is planned, and the best ways as a pair only where the cheapest beats them one by one.
         """
         part = self._part(first.operator, second.operator)
-        saved_s = self.prices.moving_seconds((first.operator, *self.followers.maps_behind(first.operator))[-1].write.tensor)
+        saved_s = self.prices.moving_seconds((first.operator, *self.flow.maps_behind(first.operator))[-1].write.tensor)
         limit_s = first.times[first.best].thread_s + second.times[second.best].thread_s
         others = [
             pair
@@ -220,7 +220,7 @@ class _Choice:
 
     def _reader_behind(self, operator: Operator) -> _Offers | None:
         """The only reader of a result, if it has several algorithms."""
-        reader = self.followers.only_reader(operator)
+        reader = self.flow.only_reader(operator)
         return self.offers.get(reader.name) if reader is not None else None
 
 

@@ -1,4 +1,4 @@
-"""Arena allocation: offsets for tensors that live for a part of a program only, by the steps of first and last use.
+"""Buffer reuse: offsets for tensors that live for a part of a program only, by the steps of first and last use; in-place chains.
 
 Placement is greedy by size (Pisarchyk and Lee 2020, "Efficient Memory Management for Deep Neural Net Inference", section 5.2):
 the largest interval first, into the smallest gap between those placed before that are alive with it. Any order is right, and
@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from tilewright.graph.types import Chain
+
 ORDERS = 16
 """That are tried at most."""
 
@@ -25,10 +27,6 @@ class Interval:
     size: int
     first: int
     last: int
-
-    def meets(self, other: Interval) -> bool:
-        """Whether both are ever alive together."""
-        return self.first <= other.last and other.first <= self.last
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,3 +125,22 @@ def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:
             best, width = end, gap
         end = max(end, stop)
     return best if best >= 0 else end
+
+
+def overwritable(chain: Chain) -> tuple[str, ...]:
+    """The tensors of which a single map reads the very element that it writes, and no other, at every point.
+
+    Every element is then read before it is written, whatever the order of points and however many threads compute them.
+    """
+    operator = chain.operators[-1]
+    if len(chain.operators) > 1 or not operator.is_map():
+        return ()
+    output = chain.tensor(operator.write.tensor)
+    found = []
+    for tensor in chain.inputs:
+        read = chain.tensor(tensor)
+        accesses = [access for access in operator.reads if access.tensor == tensor]
+        same_points = all(access.is_affine() and access.indices == operator.write.indices for access in accesses)
+        if same_points and (read.shape, read.dtype) == (output.shape, output.dtype):
+            found.append(tensor)
+    return tuple(found)

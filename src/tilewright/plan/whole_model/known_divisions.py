@@ -17,10 +17,10 @@ from tilewright.plan.binding import bound_cut, bound_price
 from tilewright.plan.canonical import Names, canonical_form, names_of
 from tilewright.plan.chains import sub_chain
 from tilewright.plan.counts import Counted, count
-from tilewright.plan.taken_over import reason_of, taken_over
+from tilewright.plan.reasons import TakenOver
+from tilewright.plan.taken_over import efficiency, taken_over
 from tilewright.plan.whole_model.division import Division, Part, PlanningOptions, division_of
-from tilewright.plan.whole_model.forms import form_of
-from tilewright.plan.whole_model.near import Near
+from tilewright.plan.whole_model.forms import Near, form_of
 
 SMALL_MODEL = 32
 """Operators up to which a model is planned exactly: no loops are taken over."""
@@ -90,7 +90,7 @@ class KnownDivisions:
             if priced is None:
                 return
             name = "_".join(near.names.operators[operator.name] for operator in source.operators)
-            reason = reason_of(priced, source.priced, name)
+            reason = TakenOver(name, efficiency(priced), efficiency(source.priced))
             yield Part(operators, part, bound_price(priced.price, names_of(part)), priced, reason)
 
 

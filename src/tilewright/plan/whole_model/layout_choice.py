@@ -23,9 +23,9 @@ from tilewright.plan.algorithms.registry import applicable
 from tilewright.plan.types import ImageLayouts
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices, Part
 from tilewright.plan.whole_model.elimination import Table, cheapest
-from tilewright.plan.whole_model.followers import Followers
+from tilewright.plan.whole_model.forms import Near
+from tilewright.plan.whole_model.groups import DataFlow
 from tilewright.plan.whole_model.images import Images, images_of
-from tilewright.plan.whole_model.near import Near
 from tilewright.precision import Precision
 
 AS_WRITTEN, CHANNELS_LAST = 0, 1
@@ -65,7 +65,7 @@ def choose_layouts(prices: AlgorithmPrices, precision: Precision) -> ChosenLayou
     """The layouts of the images of a graph by which it takes the least time."""
     graph = prices.graph
     images = images_of(graph, prices.constants)
-    choice = _Choice(graph, prices, precision, images, Followers(graph))
+    choice = _Choice(graph, prices, precision, images, DataFlow(graph))
     every = choice.orders(dict.fromkeys(choice.movable, CHANNELS_LAST))
     return ChosenLayouts(images, _orders(choice) if every else {}, every)
 
@@ -94,7 +94,7 @@ class _Choice:
     prices: AlgorithmPrices
     precision: Precision
     images: Images
-    followers: Followers
+    flow: DataFlow
     known: Near[tuple[int, Mapping[tuple[int, ...], float]]] = field(default_factory=Near)
     """Points and times of operators that were priced."""
     movable: tuple[str, ...] = ()
@@ -120,7 +120,7 @@ class _Choice:
         behind: set[str] = set()
         for operator in self.graph.operators:
             if operator.name not in behind and operator.write.tensor not in self.prices.constants:
-                operators = (operator, *self.followers.maps_behind(operator))
+                operators = (operator, *self.flow.maps_behind(operator))
                 behind.update(each.name for each in operators)
                 touched = dict.fromkeys(self.images.groups.get(name, "") for name in _touched(operators))
                 if groups := tuple(group for group in touched if group in self.movable):

@@ -1,19 +1,21 @@
-"""Partition of a graph into chains: groups that can be fused, the division of each, and the plans of the chains that are left."""
+"""Partition of a graph into chains: groups that can be fused, the division of each, the plans of the chains that are left, and
+the layouts of the tensors between them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tilewright import progress
 from tilewright.errors import InternalError
-from tilewright.graph.types import Chain, Graph
+from tilewright.graph.types import Chain, Graph, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_cut, bound_plan, bound_price
 from tilewright.plan.canonical import names_of
 from tilewright.plan.chains import make_chain
+from tilewright.plan.layout import Layout, row_major, spread_padding
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
@@ -22,7 +24,6 @@ from tilewright.plan.types import Cut, ModelPlan, Plan, Price
 from tilewright.plan.whole_model.division import Division, options_for
 from tilewright.plan.whole_model.groups import DataFlow, Operators, fusible_groups
 from tilewright.plan.whole_model.known_divisions import KnownDivisions
-from tilewright.plan.whole_model.layouts import with_layouts
 
 Told: TypeAlias = Callable[[Sequence[Plan]], None]
 """Who is told the plans of chains, in canonical names."""
@@ -132,3 +133,23 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
         known = separate_price(price for price in apart if price is not None)
         cuts[tensor] = Cut(tensor, float("inf"), None if None in apart else known.seconds, reason)
     return cuts
+
+
+def with_layouts(model_plan: ModelPlan) -> ModelPlan:
+    """The plan with a layout for every tensor that a chain leaves to later ones: row-major, with rows that spread over the
+    sets of the nearest cache."""
+    return replace(model_plan, layouts=tuple(_layouts(model_plan.graph, model_plan.plans)))
+
+
+def _layouts(graph: Graph, plans: Sequence[Plan]) -> Iterator[tuple[str, Layout]]:
+    for plan in plans:
+        if plan.chain.output not in graph.outputs:
+            yield plan.chain.output, _spread(graph.tensor(plan.chain.output), plan.execution.set_period_bytes)
+
+
+def _spread(tensor: Tensor, period_bytes: int) -> Layout:
+    """Row-major, one row as it is."""
+    if len(tensor.shape) < 2:
+        return row_major(len(tensor.shape))
+    row = tensor.shape[-1]
+    return row_major(len(tensor.shape), spread_padding(row if isinstance(row, int) else None, tensor.element_bytes, period_bytes))

@@ -11,7 +11,6 @@ import numpy as np
 import tilewright as tw
 from tilewright import compiler
 from tilewright.backends import loading
-from tilewright.backends.backend import Runnable
 from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels import registry
@@ -26,8 +25,7 @@ from tilewright.plan.planner import PricedChain, price_chain
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.results import new_result
 from tilewright.tune.fit.kernels import Kernel, OperatorRow, row_of
-from tilewright.tune.schedules.timing import peak_flops_per_s
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.schedules.timing import Runnable, peak_flops_per_s
 
 KIND = "convolutions"
 ROUNDS = 9
@@ -106,13 +104,14 @@ def measure_graph(case: str, graph: Graph, machine: Machine, networks: frozenset
     Left out are those that have no plan, no features, or a result of their own. Seconds are the least of rounds in which all have
     turns, as if the core had its calibrated peak.
     """
-    ways = [way for name, one in graphs(graph, machine) if (way := _Way.of(name, one, machine)) is not None]
-    (shape,) = (tensor.shape for tensor in graph.tensors if tensor.name == graph.inputs[0])
-    image = np.random.default_rng(1).standard_normal(tuple(planned_extent(extent) for extent in shape), np.float32)
-    results = [way.call(image) for way in ways]
-    right = [way for way, result in zip(ways, results, strict=True) if _agree(result, results)]
+    image = np.random.default_rng(1).standard_normal(_planned_shape(graph, graph.inputs[0]), np.float32)
+    ways = [way for name, one in graphs(graph, machine) if (way := _way(name, one, machine, image)) is not None]
+    for way in ways:
+        way.runnable()
+    results = [way.runnable.result for way in ways]
+    right = [way for way in ways if _agree(way.runnable.result, results)]
     before = peak_flops_per_s()
-    rounds = [[seconds_per_call(way.again, TURN_S) for way in right] for _ in range(ROUNDS)]
+    rounds = [[way.runnable.seconds(TURN_S) for way in right] for _ in range(ROUNDS)]
     slower = max(before, peak_flops_per_s()) / machine.peak("float32")
     times = [min(turns) * slower for turns in zip(*rounds, strict=True)]
     return [Kernel(case, seconds, way.rows, KIND, networks, way.name) for way, seconds in zip(right, times, strict=True)]
@@ -142,47 +141,31 @@ def _priced(plan: Plan) -> PricedChain:
     return price_chain(canonical_form(plan.chain), plan.machine, available, coefficients_for(plan.machine))
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Way:
     """A layer compiled by an algorithm."""
 
     name: str
-    executable: Runnable
-    constants: tuple[Any, ...]
     rows: tuple[OperatorRow, ...]
-    inputs: tuple[Any, ...]
-    result: Any
+    runnable: Runnable
 
-    @classmethod
-    def of(cls, name: str, graph: Graph, machine: Machine) -> _Way | None:
-        """None where the algorithm has no plan or its plan no features."""
-        try:
-            model_plan = compiler.plan(graph, machine)
-        except TilewrightError:
-            return None
-        rows = rows_of(model_plan)
-        if rows is None:
-            return None
-        executable, constants = loading.load(compiler.generate(model_plan), graph, machine, threads=1)
-        shapes = {tensor.name: tensor.shape for tensor in graph.tensors}
-        return cls(
-            name,
-            executable,
-            constants,
-            rows,
-            (),
-            new_result([planned_extent(extent) for extent in shapes[graph.outputs[0]]], np.dtype(np.float32)),
-        )
 
-    def call(self, image: Any) -> Any:
-        """The result for an image; later calls repeat it."""
-        self.inputs = (image, *self.constants)
-        self.again()
-        return self.result
+def _way(name: str, graph: Graph, machine: Machine, image: Any) -> _Way | None:
+    """None where the algorithm has no plan or its plan no features."""
+    try:
+        model_plan = compiler.plan(graph, machine)
+    except TilewrightError:
+        return None
+    rows = rows_of(model_plan)
+    if rows is None:
+        return None
+    executable, constants = loading.load(compiler.generate(model_plan), graph, machine, threads=1)
+    result = new_result(_planned_shape(graph, graph.outputs[0]), np.dtype(np.float32))
+    return _Way(name, rows, Runnable(executable, (image, *constants), result))
 
-    def again(self) -> None:
-        """The last call again."""
-        self.executable.run(self.inputs, (self.result,))
+
+def _planned_shape(graph: Graph, tensor: str) -> list[int]:
+    return [planned_extent(extent) for extent in graph.tensor(tensor).shape]
 
 
 def _agree(result: Any, others: list[Any]) -> bool:

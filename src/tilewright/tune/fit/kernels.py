@@ -1,16 +1,17 @@
-"""Measured kernels as rows of a table: what each coefficient of the price costs them per unit, and what they took."""
+"""Measured kernels as rows of a table: what each coefficient of the price costs them per unit, what they took, and the quality of
+prices against that: errors, and what a choice by them loses."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.machine.fit_files import FITTED
-from tilewright.tune.fit.least_squares import FloatArray
 
+FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")
 """What overlaps with traffic as a whole, where features do not say which part does."""
 NAMES = tuple(FITTED)
@@ -49,20 +50,18 @@ class Kernel:
         return self.networks or frozenset((self.case,))
 
 
-def kernels_of(document: Mapping[str, Any], networks: frozenset[str] = frozenset()) -> list[Kernel]:
-    """The kernels of a file of measurements of cases of these networks, without those that are wrong or have no price.
+def kernels_of(case: Mapping[str, Any], peak_flops_per_s: float, networks: frozenset[str] = frozenset()) -> list[Kernel]:
+    """The kernels of a measured case of these networks (`population.measure_case`), without wrong ones and those without a price.
 
     The least seconds count, which processes beside disturbed least. The clock of a core changes with the temperature and with its
     neighbours: seconds count as if it had its calibrated peak.
     """
-    found = []
-    for case in document["cases"]:
-        slower = case["peak_flops_per_s"] / document["machine"]["peak_flops_per_s"]
-        for plan in case["plans"]:
-            if plan["least_s"] and plan["features"]:
-                rows = tuple(row_of(one) for one in plan["features"].values())
-                found.append(Kernel(case["case"], plan["least_s"] * slower, rows, networks=networks))
-    return found
+    slower = case["peak_flops_per_s"] / peak_flops_per_s
+    plans = (plan for plan in case["plans"] if plan["least_s"] and plan["features"])
+    return [
+        Kernel(case["case"], plan["least_s"] * slower, tuple(map(row_of, plan["features"].values())), networks=networks)
+        for plan in plans
+    ]
 
 
 def row_of(features: Mapping[str, float]) -> OperatorRow:
@@ -123,3 +122,36 @@ def table(kernels: Sequence[Kernel]) -> Table:
 def prices(kernels: Sequence[Kernel], values: FloatArray, call_s: float) -> FloatArray:
     """Predicted seconds of every kernel."""
     return table(kernels).price(values, call_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How well prices explain measurements; errors are relative."""
+
+    median: float
+    error_95: float
+    regrets: Mapping[str, float]
+    """By case: seconds of the kernel predicted best over those of the fastest, minus 1."""
+
+    @property
+    def regret(self) -> float:
+        """The geometric mean over the cases."""
+        return float(np.exp(np.mean(np.log1p(list(self.regrets.values())))) - 1)
+
+    def __str__(self) -> str:
+        worst = max(self.regrets, key=lambda case: self.regrets[case])
+        return (
+            f"error median {self.median:6.1%}  95% {self.error_95:6.1%}"
+            f"  regret {self.regret:6.1%} (worst {self.regrets[worst]:.1%}, {worst})"
+        )
+
+
+def quality(kernels: Sequence[Kernel], predicted: FloatArray) -> Quality:
+    """Errors over all kernels, regret by case."""
+    measured = np.array([kernel.measured_s for kernel in kernels])
+    errors = np.abs(predicted - measured) / measured
+    regrets = {}
+    for case in dict.fromkeys(kernel.case for kernel in kernels):
+        own = np.array([kernel.case == case for kernel in kernels])
+        regrets[case] = float(measured[own][np.argmin(predicted[own])] / measured[own].min() - 1)
+    return Quality(float(np.median(errors)), float(np.percentile(errors, 95)), regrets)

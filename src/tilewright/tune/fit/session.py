@@ -18,9 +18,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.tune.fit import convolutions
 from tilewright.tune.fit.fitting import crosswise, fit, values_of
-from tilewright.tune.fit.kernels import NAMES, Kernel, kernels_of, prices
-from tilewright.tune.fit.least_squares import FloatArray
-from tilewright.tune.fit.quality import Quality, quality
+from tilewright.tune.fit.kernels import NAMES, FloatArray, Kernel, Quality, kernels_of, prices, quality
 from tilewright.tune.schedules.cases import CASES, Case
 from tilewright.tune.schedules.population import measure_case, population
 
@@ -140,6 +138,5 @@ def _cases(machine: Machine) -> Iterator[tuple[str, Measured]]:
 
 def _chain(case: Case, machine: Machine) -> list[Kernel]:
     named = population(case, uniform=UNIFORM, best=BEST, neighbours=NEIGHBOURS)
-    rates = {"peak_flops_per_s": machine.peak("float32")}
     networks = frozenset((case.network,)) if case.network else frozenset[str]()
-    return kernels_of({"machine": rates, "cases": [measure_case(case, named, ROUNDS)]}, networks)
+    return kernels_of(measure_case(case, named, ROUNDS), machine.peak("float32"), networks)

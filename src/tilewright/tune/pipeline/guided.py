@@ -19,7 +19,7 @@ from tilewright.tune.rankers.ranker import Variant
 from tilewright.tune.schedules.cases import choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
-from tilewright.tune.working_sets.plans import plan_features
+from tilewright.tune.working_sets.features import plan_features
 
 CHILDREN_PER_TRIAL = 4
 DRAWS_PER_TRIAL = 8

@@ -11,8 +11,7 @@ from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import Measurement, TuningDatabase, machine_key
 from tilewright.tune.rankers import saved
-from tilewright.tune.rankers.ranker import Ranker, Variant
-from tilewright.tune.rankers.simple import AtRandom, ByPrice
+from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Ranker, Variant
 
 PRICE, RANDOM = "price", "random"
 LEARNING = ("network", "boosting")

@@ -11,16 +11,14 @@ from dataclasses import dataclass
 
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import problem_key
-from tilewright.plan.types import ModelPlan, Plan
+from tilewright.plan.types import Plan
 from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.tuning.database import Measurement, TuningDatabase, machine_key
 from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.variants import Trial
-from tilewright.tune.pipeline.work import HOPELESS, Measured, Paired, measure, measure_pairs
-from tilewright.tune.schedules.timing import PLANS_PER_LIBRARY, Problem
-
-__all__ = ["BATCH", "HOPELESS", "Progress", "Trials"]
+from tilewright.tune.pipeline.work import Measured, Paired, measure, measure_pairs
+from tilewright.tune.schedules.timing import PLANS_PER_LIBRARY
 
 BATCH = 2 * PLANS_PER_LIBRARY
 
@@ -30,12 +28,9 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class Trials:
-    """The variants of one chain of a case."""
+    """The variants of one chain."""
 
-    case: Problem
-    model: ModelPlan
-    at: int
-    """The number of the chain."""
+    case: ChainCase
     seed: int
     database: TuningDatabase
     executor: Executor = HERE
@@ -43,7 +38,12 @@ class Trials:
     @property
     def planned_for(self) -> Machine:
         """The machine of the plans, which measures them."""
-        return self.model.machine
+        return self.case.model.machine
+
+    @property
+    def plan(self) -> Plan:
+        """The planner's."""
+        return self.case.model.plans[0]
 
     @property
     def machine(self) -> str:
@@ -53,12 +53,7 @@ class Trials:
     @property
     def problem(self) -> str:
         """As rows name it."""
-        return problem_key(self.model.plans[self.at].chain)
-
-    @property
-    def _sent(self) -> ModelPlan | None:
-        """What tasks have besides the case, which may know its model."""
-        return None if isinstance(self.case, ChainCase) else self.model
+        return problem_key(self.plan.chain)
 
     def measure(
         self, found: Sequence[Trial], progress: Progress = lambda done, total: None, best_s: float = float("inf")
@@ -93,7 +88,7 @@ class Trials:
 
     def pairs(self, reference: Plan, candidates: Sequence[Plan], threads: int | None) -> Paired:
         """Candidates against the plan in use, as calls run them."""
-        task = (self.case, self._sent, self.at, reference, list(candidates), threads)
+        task = (self.case, reference, list(candidates), threads)
         ((_, found),) = self.executor.run(self.planned_for, measure_pairs, [task])
         return found
 
@@ -103,7 +98,7 @@ class Trials:
         """Each with the best time that is known when it is asked for."""
         for batch in batches:
             best_s = min((seconds for seconds in known.values() if seconds is not None), default=best_s)
-            yield self.case, self._sent, self.at, [(variant.digest, variant.plan) for variant in batch], best_s
+            yield self.case, [(variant.digest, variant.plan) for variant in batch], best_s
 
     def _row(self, variant: Trial, measured: Measured, run: str) -> Measurement:
         return Measurement(

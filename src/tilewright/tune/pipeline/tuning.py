@@ -17,14 +17,13 @@ from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.tune.pipeline import ranking, unrolling
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
-from tilewright.tune.pipeline.results import Judgement, Result
 from tilewright.tune.pipeline.trials import Progress, Trials
 from tilewright.tune.pipeline.variants import Trial, variants
-from tilewright.tune.pipeline.winners import Winners, keys_of
+from tilewright.tune.pipeline.winners import Judgement, Result, Winners, keys_of
 from tilewright.tune.pipeline.work import Paired
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.schedules.cases import Case, NoSchedules
-from tilewright.tune.timing.pairs import Verdict
+from tilewright.tune.timing import Verdict
 
 FINALISTS = 5
 LEAST_TRIALS = 10
@@ -76,21 +75,6 @@ class Run:
         return self.winners.database
 
 
-def tune(
-    case: Case,
-    database: TuningDatabase,
-    request: Request,
-    progress: Callable[[str], Progress] = lambda chain: lambda done, total: None,
-    executor: Executor = HERE,
-) -> list[Result]:
-    """Measure variants of every chain of a function, and keep those that win in the database.
-
-    Raises what compilers and executors raise. Rows are written batch by batch: an interrupted run has lost nothing, and goes on
-    where it was.
-    """
-    return list(tune_chains(plans_of(case), database, request, progress, executor))
-
-
 def plans_of(case: Case) -> Plans:
     """A function as something to tune."""
 
@@ -105,14 +89,16 @@ def tune_chains(
     plans: Plans,
     database: TuningDatabase,
     request: Request,
-    progress: Callable[[str], Progress],
+    progress: Callable[[str], Progress] = lambda chain: lambda done, total: None,
     executor: Executor = HERE,
     *,
     is_shared: bool = False,
 ) -> Iterator[Result]:
     """Results of all distinct chains on every kind of machine, the most expensive first, then of calls of whole models.
 
-    With `is_shared`, all chains of a machine share the trials of one request.
+    Variants of every chain are measured, and those that win kept in the database. With `is_shared`, all chains of a machine share
+    the trials of one request. Raises what compilers and executors raise. Rows are written batch by batch: an interrupted run has
+    lost nothing, and goes on where it was.
     """
     for machine in executor.machines():
         with tuned_plans.ignored():
@@ -165,7 +151,7 @@ def _tuned(model: ModelPlan, at: int, run: Run) -> Result:
         return replace(nothing, why="no trials are left for it; give more with --trials")
     try:
         case = chain_case(model, at)
-        trials = Trials(case, case.model, 0, run.request.seed, run.database, winners.executor)
+        trials = Trials(case, run.request.seed, run.database, winners.executor)
         own, best, measured = best_plans(trials, run.request, run.progress(plan.chain.name), run.ranker)
     except NotTunable as problem:
         return replace(nothing, why=problem.why)
@@ -221,7 +207,7 @@ def _measured(
 
     Shows that it has begun: drawing schedules takes seconds.
     """
-    plan = trials.model.plans[trials.at]
+    plan = trials.plan
     if request.search == RANKED:
         progress(0, request.trials + 1)
         own, *others = variants(plan, request.trials, request.seed, ranker)

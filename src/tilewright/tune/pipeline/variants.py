@@ -13,7 +13,7 @@ from tilewright.tune.rankers.ranker import Ranker, Variant
 from tilewright.tune.schedules.cases import choice, kernels_for, searched
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
-from tilewright.tune.working_sets.plans import plan_features
+from tilewright.tune.working_sets.features import plan_features
 
 DRAWN_PER_TRIAL = 10
 """Schedules that are ranked for each that is measured: a tenth is kept, as in PolyDL."""

@@ -10,15 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright import compiler
-from tilewright.backends import loading
 from tilewright.graph.types import Constant, Graph
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.tune.pipeline.drawing import drawn
-from tilewright.tune.pipeline.work import PAIRS_S, SERIES
-from tilewright.tune.timing.pairs import paired_ratios
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.pipeline.work import PAIRS_S, SERIES, loaded_model
+from tilewright.tune.timing import paired_ratios, seconds_per_call
 
 SEED = 20240301
 Call = Callable[[], object]
@@ -61,8 +58,7 @@ def worst_ratio(case: WholeCase, plans: tuple[Plan, ...], threads: int | None) -
 
 
 def _call(model: ModelPlan, inputs: Sequence[Array], threads: int | None) -> Call:
-    given = replace(model.graph, constants=model.given)
-    executable, read = loading.load(compiler.generate(model), given, model.machine, threads=threads)
+    executable, read = loaded_model(model, threads)
     operands = (*inputs, *read)
     return partial(executable.run, operands, executable.new_outputs(operands))
 

@@ -1,9 +1,13 @@
-"""The plans that win on one machine: kept together at the end of a run, but for those with which calls as a whole are slower."""
+"""The plans that win on one machine: kept together at the end of a run, but for those with which calls as a whole are slower.
+
+And what tuning reports of them, chain by chain, and of calls as a whole.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import TunedChoice, encoded, problem_key
@@ -11,8 +15,39 @@ from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, Winner, machine_key
 from tilewright.tune.pipeline.executors import Executor
-from tilewright.tune.pipeline.results import Judgement, Result
 from tilewright.tune.pipeline.whole_calls import WholeCase, worst_ratio
+
+
+class Judgement(Enum):
+    """What becomes of the plans that were measured."""
+
+    STAYS = auto()
+    """Calls use the plan of before."""
+    WINS = auto()
+    """The best plan is faster than that of before; calls as a whole decide at the end whether they use it."""
+    KEPT = auto()
+    """Calls use the best plan from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Of one chain; with `is_whole`, of calls of a function or model of several chains, with all plans that won."""
+
+    name: str
+    measured: int
+    """Plans."""
+    ratio: float
+    """The time of the best plan over that of the plan in use, in pairs; 1 where nothing was compared."""
+    judgement: Judgement
+    wins: float = 0.0
+    """The share of pairs that the best plan won, in its worst series."""
+    why: str = ""
+    """Where nothing was compared."""
+    machine: str = ""
+    """On which it was measured."""
+    was_tuned: bool = False
+    """Whether the plan in use was itself tuned, by an earlier run."""
+    is_whole: bool = False
 
 
 @dataclass(slots=True)

@@ -8,15 +8,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tilewright import __version__, compiler
-from tilewright.backends import loading
+from tilewright.backends import backend, loading
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.arrays import Array
 from tilewright.runtime.tuning.commit import commit
 from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.pipeline.first_calls import returns
-from tilewright.tune.schedules.timing import TOLERANCE, Problem, Runnable, compiled_models, fastest, result_of, spoil
-from tilewright.tune.timing.pairs import Verdict
+from tilewright.tune.schedules.timing import TOLERANCE, Runnable, compiled_models, result_of, spoil
+from tilewright.tune.timing import Verdict, fastest
 
 HOPELESS = 3.0
 """A variant whose first call takes so many times as long as the best so far is ended, and not called again."""
@@ -50,14 +50,13 @@ class Paired:
     reference_s: float
 
 
-def measure(case: Problem, model: ModelPlan | None, at: int, plans: Sequence[Named], best_s: float) -> Measured:
-    """Plans of one chain of a model on one thread: compiled together, tried, checked, and timed where they are right.
+def measure(case: ChainCase, plans: Sequence[Named], best_s: float) -> Measured:
+    """Plans of one chain on one thread: compiled together, tried, checked, and timed where they are right.
 
-    `model` of None is that of the case, a `ChainCase`. `best_s` is the time of the best known so far, infinite without any.
+    `best_s` is the time of the best known so far, infinite without any.
     """
-    model = _model_of(case, model)
     with TemporaryDirectory(prefix="tilewright-tune-") as directory:
-        runnables = compiled_models(case, [model.with_plan(at, plan) for _, plan in plans], Path(directory))
+        runnables = compiled_models(case, [case.model.with_plan(0, plan) for _, plan in plans], Path(directory))
         seconds: dict[str, float | None] = {}
         for (digest, _), runnable in zip(plans, runnables, strict=True):
             seconds[digest] = _timed(runnable, best_s) if _is_sound(case, runnable, best_s) else None
@@ -66,14 +65,7 @@ def measure(case: Problem, model: ModelPlan | None, at: int, plans: Sequence[Nam
     return Measured(seconds, toolchain.find().version, release, commit() or f"release {__version__}")
 
 
-def _model_of(case: Problem, model: ModelPlan | None) -> ModelPlan:
-    if model is not None:
-        return model
-    assert isinstance(case, ChainCase), "a case of several chains comes with its model"
-    return case.model
-
-
-def _is_sound(case: Problem, runnable: Runnable, best_s: float) -> bool:
+def _is_sound(case: ChainCase, runnable: Runnable, best_s: float) -> bool:
     """Whether a plan neither crashes nor is hopelessly slow, and computes the right result."""
     limit_s = HOPELESS * best_s + STARTING_S + COPIED_S_PER_BYTE * runnable.result.nbytes
     return returns(runnable, limit_s) and _is_right(case, runnable)
@@ -87,23 +79,20 @@ def _timed(runnable: Runnable, best_s: float) -> float:
     return min(runnable.seconds() for _ in range(TURNS))
 
 
-def measure_pairs(
-    case: Problem, model: ModelPlan | None, at: int, own: Plan, best: Sequence[Plan], threads: int | None
-) -> Paired:
+def measure_pairs(case: ChainCase, own: Plan, best: Sequence[Plan], threads: int | None) -> Paired:
     """Candidates against a reference, compiled as calls are, with as many threads, taking turns in pairs.
 
     A candidate that wins has to win again, loaded anew: which pages memory lies on, and who else uses the caches at the moment,
     makes up to a fifth of the time of a call, for seconds and for all pairs alike. The verdict is the worst of all series.
     """
-    whole = _model_of(case, model)
     loaded: list[list[Runnable]] = []  # all stay, so that every series lies on other pages
 
     def series(plans: Sequence[Plan], budget_s: float) -> Verdict | None:
-        result = result_of(whole, case)
-        loaded.append([_runnable(case, whole.with_plan(at, plan), threads, result) for plan in (own, *plans)])
+        result = result_of(case.model, case)
+        loaded.append([_runnable(case, case.model.with_plan(0, plan), threads, result) for plan in (own, *plans)])
         reference, *candidates = loaded[-1]
         right = [number for number, candidate in enumerate(candidates) if _is_right(case, candidate)]
-        found = fastest(reference, [candidates[number] for number in right], budget_s=budget_s)
+        found = fastest(reference.seconds, [candidates[number].seconds for number in right], budget_s=budget_s)
         return found and replace(found, number=right[found.number])
 
     verdict = series(best, PAIRS_S)
@@ -115,13 +104,17 @@ def measure_pairs(
     return Paired(verdict, loaded[0][0].seconds())
 
 
-def _runnable(case: Problem, model: ModelPlan, threads: int | None, result: Array) -> Runnable:
-    given = replace(model.graph, constants=model.given)
-    executable, read = loading.load(compiler.generate(model), given, model.machine, threads=threads)
+def loaded_model(model: ModelPlan, threads: int | None) -> tuple[backend.Runnable, tuple[Array, ...]]:
+    """A model compiled as calls are, and the constants that these are given behind the inputs."""
+    return loading.load(compiler.generate(model), replace(model.graph, constants=model.given), model.machine, threads=threads)
+
+
+def _runnable(case: ChainCase, model: ModelPlan, threads: int | None, result: Array) -> Runnable:
+    executable, read = loaded_model(model, threads)
     return Runnable(executable, (*case.inputs, *read), result)
 
 
-def _is_right(case: Problem, runnable: Runnable) -> bool:
+def _is_right(case: ChainCase, runnable: Runnable) -> bool:
     spoil(runnable.result)
     runnable()
     return case.error(runnable.result) <= TOLERANCE

@@ -10,8 +10,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingRegressor
 
 from tilewright.errors import TilewrightError
-from tilewright.tune.rankers.ranker import State, Variant, by_problem
-from tilewright.tune.rankers.scaling import Rows, feature_rows
+from tilewright.tune.rankers.ranker import Rows, State, Variant, by_problem, feature_rows
 
 STAGES = 200
 

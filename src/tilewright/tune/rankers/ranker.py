@@ -1,14 +1,18 @@
-"""A variant as rankers see it, and what every ranker can do."""
+"""Rankers: a variant as they see it, what each can do, and those that learn nothing, by the planner's price and at random."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import random
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
 
 State = dict[str, Any]
 """What JSON can hold."""
+Rows: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +21,7 @@ class Variant:
 
     problem: str
     features: tuple[float, ...]
-    """Bytes of working sets by the fastest level that holds them, memory last: `tune.working_sets.plans`."""
+    """Bytes of working sets by the fastest level that holds them, memory last: `tune.working_sets.features`."""
     predicted_s: float
     """The planner's price; infinite where it refuses the schedule."""
     measured_s: float = float("nan")
@@ -71,18 +75,47 @@ def by_problem(variants: Sequence[Variant]) -> dict[str, list[Variant]]:
     return found
 
 
-def leaving_one_out(variants: Sequence[Variant]) -> Iterator[tuple[str, list[Variant], list[Variant]]]:
-    """For every problem: its name, all variants of others to train with, and its own to rank. Nothing leaks between the two.
+def feature_rows(variants: Sequence[Variant]) -> Rows:
+    """One row per variant."""
+    return np.array([variant.features for variant in variants], np.float64)
 
-    >>> a, b = Variant("a", (1.0,), 1.0), Variant("b", (2.0,), 1.0)
-    >>> [(name, train == [b], rank == [a]) for name, train, rank in leaving_one_out([a, b])][0]
-    ('a', True, True)
+
+class _Stateless:
+    uses_features = False
+
+    def train(self, variants: Sequence[Variant]) -> None:
+        """Nothing to learn."""
+
+    def state(self) -> State:
+        """Nothing was learned."""
+        return {}
+
+    def restore(self, state: State) -> None:
+        """Nothing was learned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ByPrice(_Stateless):
+    """The calibrated analytical price.
+
+    >>> ByPrice().order([Variant("p", (), 2.0), Variant("p", (), 1.0)])
+    [1, 0]
     """
-    for name, own in by_problem(variants).items():
-        yield name, [variant for variant in variants if variant.problem != name], own
+
+    name: str = "price"
+
+    def order(self, variants: Sequence[Variant]) -> list[int]:
+        """Cheapest first."""
+        return sorted(range(len(variants)), key=lambda at: variants[at].predicted_s)
 
 
-def of_best(order: Sequence[int], variants: Sequence[Variant], share: float = 0.1) -> float:
-    """The best measured time over that of the best variant that a ranker keeps: 1 where it keeps the best."""
-    times: Mapping[int, float] = {at: variants[at].measured_s for at in kept(order, share)}
-    return min(variant.measured_s for variant in variants) / min(times.values())
+@dataclass(frozen=True, slots=True)
+class AtRandom(_Stateless):
+    """Any order, the same for a seed."""
+
+    seed: int = 0
+    name: str = "random"
+
+    def order(self, variants: Sequence[Variant]) -> list[int]:
+        """A permutation."""
+        return random.Random(self.seed).sample(range(len(variants)), len(variants))

@@ -1,4 +1,7 @@
-"""PolyDL's ranker: a network says which of two variants is faster, everyone plays everyone, wins are counted (section 3.2)."""
+"""PolyDL's ranker: a network says which of two variants is faster, everyone plays everyone, wins are counted (section 3.2).
+
+Features are scaled to between 0 and 1 over the variants that the ranker learns from.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,7 @@ from torch import nn
 
 from tilewright.errors import TilewrightError
 from tilewright.tune.one_thread import one_thread
-from tilewright.tune.rankers.ranker import State, Variant, by_problem
-from tilewright.tune.rankers.scaling import Rows, Scaling, scaling_of
+from tilewright.tune.rankers.ranker import Rows, State, Variant, by_problem, feature_rows
 
 THRESHOLD = 0.7
 """An output above it says that its variant wins; where neither is, the game is a draw."""
@@ -26,6 +28,32 @@ BATCH = 256
 STEP = 2e-3
 ALIKE = 0.01
 """Pairs whose times differ by less teach nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """The least and the greatest of every feature."""
+
+    least: tuple[float, ...]
+    greatest: tuple[float, ...]
+
+    def __call__(self, variants: Sequence[Variant]) -> Rows:
+        """One row per variant. A feature that never changed is 0."""
+        least, greatest = np.asarray(self.least), np.asarray(self.greatest)
+        spans = np.where(greatest > least, greatest - least, 1.0)
+        rows: Rows = (feature_rows(variants) - least) / spans
+        return rows
+
+
+def scaling_of(variants: Sequence[Variant]) -> Scaling:
+    """Of the variants that are learned from.
+
+    >>> found = scaling_of([Variant("p", (10.0, 1.0), 0.0), Variant("p", (30.0, 1.0), 0.0)])
+    >>> found([Variant("p", (20.0, 1.0), 0.0)]).tolist()
+    [[0.5, 0.0]]
+    """
+    rows = feature_rows(variants)
+    return Scaling(tuple(map(float, rows.min(axis=0))), tuple(map(float, rows.max(axis=0))))
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
@@ -132,7 +132,7 @@ CASES = (
     *(
         Case(f"{shape.name} with softmax", attention, shape.operands, shape.network)
         for shape in TABLE_IV
-        if shape.name in ("G2", "G7", "G9", "G12")
+        if shape.name in WITH_SOFTMAX
     ),
     Case("R1 odd chain", gemm_chain, _chain_shapes(2, 701, 211, 307, 499)),
     Case("R2 ViT attention", attention, _chain_shapes(12, 197, 64, 64, 197), "ViT"),
@@ -150,13 +150,3 @@ CASES = (
 )
 """R4 is tall, R5 flat; the right operand of R11 and the result of R12 come from memory; tiles of R13 end
 after five steps; most extents are primes."""
-
-
-def case_named(name: str) -> Case:
-    """The case whose name, or whose first word of it, this is. `KeyError` if there is none."""
-    return {**{case.name.split()[0]: case for case in reversed(CASES)}, **{case.name: case for case in CASES}}[name]
-
-
-def chosen_cases(names: str | None) -> Sequence[Case]:
-    """The cases of a comma-separated list, all of them for None."""
-    return CASES if names is None else tuple(case_named(name.strip()) for name in names.split(","))

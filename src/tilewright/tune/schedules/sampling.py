@@ -15,11 +15,8 @@ from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of
 from tilewright.tune.schedules.neighbours import kernel_steps, nearest, steps
-from tilewright.tune.schedules.space import Kernels, Point, Sampled, inner_choices, priced
+from tilewright.tune.schedules.space import Kernels, Point, Sampled, distinct, inner_choices, priced
 from tilewright.tune.schedules.two_levels import TwoLevels
-
-DRAWS_PER_POINT = 50
-"""Draws after which a space is taken to have no more distinct schedules."""
 
 
 class Sampler:
@@ -47,13 +44,8 @@ class Sampler:
 
     def uniform(self, count: int, outer_orders: Sequence[tuple[str, ...]] | None = None) -> list[Sampled]:
         """Distinct points (fewer if there are not so many): orders of outer loops and orders alike likely, tiles log-uniform."""
-        found: dict[Point, None] = {}
-        for _ in range(DRAWS_PER_POINT * count):
-            point = random_point(self.space, outer_orders or self.outer_orders, self.choice.point.kernels, self._random)
-            if point is not None and point != self.choice.point:
-                found.setdefault(point)
-            if len(found) == count:
-                break
+        orders, own = outer_orders or self.outer_orders, self.choice.point
+        found = distinct(lambda: random_point(self.space, orders, own.kernels, self._random), count, own)
         return [self.priced(point) for point in found]
 
     def tilings(self, count: int) -> list[Sampled]:

@@ -6,7 +6,7 @@ place, and the micro kernels. `priced` makes a plan of it that can be compiled; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -32,6 +32,8 @@ from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import candidates
 from tilewright.plan.types import OperatorPlan, Plan
 
+DRAWS_PER_POINT = 50
+"""Draws after which a space is taken to have no more distinct schedules."""
 Kernels: TypeAlias = tuple[tuple[str, str], ...]
 """The micro kernel of every contraction, by names."""
 
@@ -136,6 +138,18 @@ def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
     )
     named = {kernel.name: kernel for kernel in context.kernels.values()}
     return Sampled(point, with_execution(plan, named), blocking, context)
+
+
+def distinct(draw: Callable[[], Point | None], count: int, own: Point) -> list[Point]:
+    """So many different points that are drawn, none of them the own one; fewer where the space seems to have no more."""
+    found: dict[Point, None] = {}
+    for _ in range(DRAWS_PER_POINT * count):
+        point = draw()
+        if point is not None and point != own:
+            found.setdefault(point)
+        if len(found) == count:
+            break
+    return list(found)
 
 
 def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:

@@ -22,9 +22,9 @@ from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import NativeMeasurer
 from tilewright.runtime.results import new_result
+from tilewright.tune import timing as pairs
 from tilewright.tune.schedules.cases import Case
-from tilewright.tune.timing import pairs
-from tilewright.tune.timing.turns import seconds_per_call
+from tilewright.tune.timing import seconds_per_call
 
 PLANS_PER_LIBRARY = 12
 COMPILERS = 2
@@ -147,12 +147,6 @@ def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s
     """The time of each plan over that of `own`, in pairs."""
     turns = [partial(runnable.seconds, turn_s) for runnable in others]
     return pairs.ratios(partial(own.seconds, turn_s), turns, budget_s=budget_s)
-
-
-def fastest(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> pairs.Verdict | None:
-    """The plan that is elected by pairs with `own`, judged by fresh pairs."""
-    turns = [partial(runnable.seconds, turn_s) for runnable in others]
-    return pairs.fastest(partial(own.seconds, turn_s), turns, budget_s=budget_s)
 
 
 def peak_flops_per_s() -> float:

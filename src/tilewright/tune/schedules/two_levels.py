@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
-from math import prod
 from typing import TypeAlias
 
 from tilewright.graph.types import SymbolicExtent
@@ -20,12 +19,10 @@ from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of
 from tilewright.plan.space.tile_sizes import thinned
-from tilewright.tune.schedules.space import Point, Sampled
+from tilewright.tune.schedules.space import Point, Sampled, distinct
 
 SIZES = 8
 """Tiles of an axis, evenly spread over those that the planner tries; the inner and the outer of a pair are of them."""
-DRAWS_PER_POINT = 50
-"""Draws after which a space is taken to have no more distinct schedules."""
 
 Order: TypeAlias = tuple[int, ...]
 """Of the six loops, outermost first, the number of the axis: its first loop is over outer tiles, its second over inner ones."""
@@ -70,29 +67,16 @@ class TwoLevels:
         """The sizes of tiles of every axis, the last one covers it."""
         return {axis: thinned(self._space.tiles[axis], SIZES) for axis in self.axes}
 
-    def count(self) -> int:
-        """How many choices of an order, of tiles, and of packing there are; those whose loops cut alike count more than once.
-
-        >>> from tilewright.tune.schedules.cases import Case, choice, product
-        >>> (plan,) = Case("square", product, ((256, 256), (256, 256))).model_plan().plans
-        >>> TwoLevels(choice(plan)).count() > 100_000
-        True
-        """
-        pairs = [len(sizes) * (len(sizes) + 1) // 2 for sizes in self.tiles.values()]
-        return len(orders(len(self.axes))) * prod(pairs) * (1 + bool(self._may_stay()))
-
     def draw(self, count: int, source: random.Random) -> list[Point]:
         """Distinct schedules (fewer if there are not so many), none of them the choice: all orders and all tiles alike likely."""
-        every = orders(len(self.axes))
-        found: dict[Point, None] = {}
-        for _ in range(DRAWS_PER_POINT * count):
+        every, chain = orders(len(self.axes)), self.choice.context.chain
+
+        def drawn() -> Point | None:
             tiles = tuple(self._pair(axis, source) for axis in self.axes)
             point = self.point(source.choice(every), tiles, is_packed=not self._may_stay() or source.random() < 0.5)
-            if point != self.choice.point and not why_not_executable(self.choice.context.chain, point.outer):
-                found.setdefault(point)
-            if len(found) == count:
-                break
-        return list(found)
+            return None if why_not_executable(chain, point.outer) else point
+
+        return distinct(drawn, count, self.choice.point)
 
     def point(self, order: Order, tiles: Tiles, *, is_packed: bool) -> Point:
         """The schedule of one choice."""

@@ -1,21 +1,30 @@
-"""A deep Q-network that unrolls loops: PolyDL's two blocks of dense layers, batch normalisation and dropout (section 4.2)."""
+"""A deep Q-network that unrolls loops: PolyDL's two blocks of dense layers, batch normalisation and dropout (section 4.2), and
+the choice of factors as an environment of gymnasium (Figure 7)."""
 
 from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+import gymnasium
 import numpy as np
 import torch
+from gymnasium import spaces
 from torch import nn
 
 from tilewright.tune.one_thread import one_thread
-from tilewright.tune.unroll.environment import ACTIONS, UnrollEnvironment
-from tilewright.tune.unroll.factors import Factors, Registers
-from tilewright.tune.unroll.searches import BudgetSpent, Trace
+from tilewright.tune.unroll.factors import MOST_STEPS, Factors, Registers
+from tilewright.tune.unroll.searches import BudgetSpent, Speed, Trace, step
 
+STOP = 6
+ACTIONS = 7
+"""More and fewer rows, columns and steps, and no further action."""
+ILLEGAL_REWARD = -1.0
+MOST_MOVES = 20
+"""Of an episode."""
 WIDTH, DROPOUT = 64, 0.25
 DISCOUNT = 0.9
 EXPLORATION_DECAY, LEAST_EXPLORATION = 0.97, 0.05
@@ -33,6 +42,48 @@ MOST_IDLE_EPISODES = 20
 
 Move = tuple[np.ndarray, int, float, np.ndarray, bool]
 """Observation, action, reward, next observation, and whether the episode ended there."""
+
+
+class UnrollEnvironment(gymnasium.Env[Any, Any]):
+    """States are factors as shares of the largest; the reward of a move is the relative change of the speed.
+
+    A move to factors that registers do not hold changes nothing and costs `ILLEGAL_REWARD`. An episode ends with the action that
+    stops it, and is cut after `MOST_MOVES` moves.
+    """
+
+    def __init__(self, speed: Speed, registers: Registers) -> None:
+        self.speed, self.registers = speed, registers
+        self.factors, self.moves = registers.first, 0
+        self.action_space = spaces.Discrete(ACTIONS)
+        self.observation_space = spaces.Box(0.0, 1.0, (3,), np.float32)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin with the factors of `options`, by default with one vector."""
+        super().reset(seed=seed)
+        self.factors, self.moves = (options or {}).get("factors", self.registers.first), 0
+        return self.observation(), {"factors": self.factors}
+
+    def step(self, action: int) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Observation, reward, whether the agent stopped, whether the episode was cut, and the factors."""
+        self.moves += 1
+        reward = 0.0
+        if action != STOP:
+            moved = step(self.factors, int(action), self.registers.lanes)
+            reward = self._reward(moved)
+            self.factors = moved if self.registers.holds(moved) else self.factors
+        return self.observation(), reward, action == STOP, self.moves >= MOST_MOVES, {"factors": self.factors}
+
+    def _reward(self, moved: Factors) -> float:
+        if not self.registers.holds(moved):
+            return ILLEGAL_REWARD
+        before, after = self.speed(self.factors), self.speed(moved)
+        return after / before - 1 if before and after else ILLEGAL_REWARD
+
+    def observation(self) -> Any:
+        """The factors as shares."""
+        most = self.registers.count
+        shares = (self.factors.rows / most, self.factors.columns / self.registers.lanes / most, self.factors.steps / MOST_STEPS)
+        return np.array(shares, np.float32)
 
 
 def q_network() -> nn.Sequential:
@@ -101,7 +152,8 @@ class Agent:
 
 def agent_search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move] = ()) -> None:
     """Short episodes until the budget is spent or nothing new is found: from random factors while the agent explores, else from
-    the fastest known ones. The first begins where the trace says. With `moves` (`moves_on`) it has learned before it begins."""
+    the fastest known ones. The first begins where the trace says. With `moves`, made elsewhere, it learns before it
+    begins."""
     with one_thread():
         _search(trace, registers, seed, moves)
 
@@ -137,15 +189,3 @@ def _episode(agent: Agent, environment: UnrollEnvironment, start: Factors) -> No
         observation = following
         if stopped:
             return
-
-
-def moves_on(speeds: Mapping[Factors, float], registers: Registers) -> list[Move]:
-    """Every move that is possible where all speeds are known: of another size, for `agent_search` to learn from."""
-    environment = UnrollEnvironment(speeds.__getitem__, registers)
-    found = []
-    for factors in speeds:
-        for action in range(ACTIONS):
-            observation, _ = environment.reset(options={"factors": factors})
-            following, reward, stopped, _, _ = environment.step(action)
-            found.append((observation, action, reward, following, stopped))
-    return found

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.oracles.permutations import permutation_movements
+from tests.oracles.movements import schedule_movements
+from tests.oracles.permutations import permutation_movements, permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_movements
-from tilewright.plan.loop_orders import fused_schedule, permuted
-from tilewright.plan.model.memory.movement import schedule_movements
+from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.schedule import Loop, Schedule, Storage
 from tilewright.plan.space.executability import is_executable
 

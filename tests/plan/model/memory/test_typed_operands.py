@@ -6,6 +6,7 @@ import pytest
 
 from tests.codegen.test_typed_products import BFLOAT16, U8_S8, plan_of
 from tests.oracles.cache_simulator import CacheLevel
+from tests.oracles.movements import schedule_movements
 from tests.oracles.trace_replay import simulate
 from tests.support.chains import decided
 from tilewright.codegen.program import lower_program
@@ -14,7 +15,6 @@ from tilewright.kernels.contract import ElementTypes
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
-from tilewright.plan.model.memory.movement import schedule_movements
 from tilewright.plan.schedule import Compute, Loop, Pack, Schedule
 from tilewright.plan.types import ModelPlan
 

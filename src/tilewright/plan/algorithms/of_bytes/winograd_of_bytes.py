@@ -38,8 +38,8 @@ from tilewright.plan.algorithms.of_bytes.short_product import (
     without_zeros,
 )
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles
-from tilewright.plan.algorithms.product_roles import MOVED, extents, plain, points
-from tilewright.plan.algorithms.winograd.tiles import TAPS, Axes, Expansion, has_short_rows, square_windows, summed_channels
+from tilewright.plan.algorithms.product_roles import MOVED, Axes, extents, plain, points
+from tilewright.plan.algorithms.winograd.tiles import TAPS, Expansion, has_short_rows, square_windows, summed_channels
 from tilewright.plan.algorithms.winograd.toom_cook import ToomCook, toom_cook
 
 OUTPUTS = 2

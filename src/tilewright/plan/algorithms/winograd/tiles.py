@@ -17,9 +17,9 @@ product over row by row: 256 channels of 14 x 14 0.81 over 1.03 ms, 64 of 56 x 5
 A map puts the results into their places; maps behind the convolution (bias, activation, sum with a shortcut) join it. Filters
 that do not change between calls are transformed when a kernel is loaded.
 
-Errors are relative to the largest input of a tile (`ToomCook.error_constant`), and a NaN or an infinity spreads over its tile, as
-entries of 0 are multiplied like others: hence `Licence.RANGE`. Source: A. Lavin, S. Gray, "Fast Algorithms for Convolutional
-Neural Networks", CVPR 2016, section 4.1.
+Errors are relative to the largest input of a tile (`tests/oracles/winograd_errors.py` has the bounds), and a NaN or an infinity
+spreads over its tile, as entries of 0 are multiplied like others: hence `Licence.RANGE`. Source: A. Lavin, S. Gray, "Fast
+Algorithms for Convolutional Neural Networks", CVPR 2016, section 4.1.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ from fractions import Fraction
 from functools import cache
 from math import prod
 
-import numpy as np
-
 Row = tuple[Fraction, ...]
 Matrix = tuple[Row, ...]
 
@@ -54,39 +52,6 @@ class ToomCook:
     def taps(self) -> int:
         """Of a filter, along one dimension."""
         return len(self.filter[0])
-
-    @property
-    def amplification(self) -> Fraction:
-        """How far products may exceed the largest result, for filters and tiles of one dimension.
-
-        The largest sum over k of |A[k, i]| |row k of B^T|_1 max|row k of G|: product k is at most the largest input times the
-        row sum of B^T, times the sum of the absolute values of the filter times the largest entry of G. The square of it is that
-        of two dimensions. Roundings are relative to products.
-        """
-        sizes = [sum(map(abs, data)) * max(map(abs, taps)) for data, taps in zip(self.input, self.filter, strict=True)]
-        return max(sum((abs(a) * size for a, size in zip(row, sizes, strict=True)), Fraction(0)) for row in self.output)
-
-    @property
-    def roundings(self) -> int:
-        """That a product of two dimensions goes through: of the multiply-adds of three transforms, twice each, and its own.
-
-        Entries of a matrix that float32 does not hold are rounded, too, twice each.
-        """
-        matrices = (self.output, self.filter, self.input)
-        most = sum(max(sum(entry != 0 for entry in row) for row in matrix) for matrix in matrices)
-        inexact = sum(any(Fraction(float(np.float32(float(e)))) != e for row in matrix for e in row) for matrix in matrices)
-        return 2 * (most + inexact) + 1
-
-    def error_constant(self, additions: int) -> Fraction:
-        """c of |error| <= c u |d|_max |g|_1 for sums over channels in which a product goes through so many additions.
-
-        |d|_max is the largest input of the tile, |g|_1 the sum of the absolute values of all taps of all channels, u the unit
-        roundoff (of first order in u; Barabasz et al. 2020, theorem 3, with entrywise bounds in place of norms).
-
-        >>> [round(float(toom_cook(m).error_constant(64))) for m in (2, 4)]
-        [1296, 18565]
-        """
-        return self.amplification**2 * (self.roundings + additions)
 
 
 @cache

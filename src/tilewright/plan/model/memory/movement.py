@@ -1,8 +1,8 @@
 """Data movement of one memory level: Chimera's Algorithm 1, corrected.
 
 The movement of a tensor is its size times the number of times that its tiles are replaced. Walking an operator's loops from
-the innermost outwards, a loop that indexes the tensor ends reuse; from there on every outer loop multiplies. Against the
-printed algorithm ("literal"), "exact" makes five corrections:
+the innermost outwards, a loop that indexes the tensor ends reuse; from there on every outer loop multiplies. There are five
+corrections to the printed algorithm:
 
 1. Exact extents: M*K*ceil(L/T_L), not tiles times trip counts. Only so do Table III and the paper's bound hold.
 2. A loop with one trip is transparent: it does not end reuse.
@@ -16,35 +16,11 @@ All counts are elements; intermediates move nothing, because the schedule keeps 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
-from tilewright.graph.types import Access, Chain
-from tilewright.plan.arrays import Condition, Count, as_integer, either
-from tilewright.plan.regions.footprint import bounding_box, swept_elements
-from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
-from tilewright.plan.schedule import Schedule
-
-EXACT, LITERAL = "exact", "literal"
-
-
-def schedule_movements(chain: Chain, schedule: Schedule, *, mode: str = EXACT) -> dict[str, int]:
-    """Elements of every input and output that a schedule moves between the level and the one behind it.
-
-    `mode` is "exact" or "literal" (Algorithm 1 as printed, which knows neither storage nor partial sums).
-    """
-    moved = movements(view_schedule(chain, schedule), mode=mode)
-    return {tensor: int(elements) for tensor, elements in moved.items()}
-
-
-def movements(view: ChainView, *, mode: str = EXACT) -> dict[str, Count]:
-    """Elements moved of every input and output of the chain, by tensor; several reads of one tensor add up."""
-    assert mode in (EXACT, LITERAL), mode
-    movement = access_movement if mode == EXACT else _literal_movement
-    totals: dict[str, Count] = {}
-    for operator_view, access, is_output in outer_accesses(view):
-        moved = movement(operator_view, access, view.sizes, is_output)
-        totals[access.tensor] = as_integer(totals.get(access.tensor, 0) + moved)
-    return totals
+from tilewright.graph.types import Access
+from tilewright.plan.arrays import Condition, Count, either
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 
 
 def outer_accesses(view: ChainView) -> Iterator[tuple[OperatorView, Access, bool]]:
@@ -57,13 +33,6 @@ def outer_accesses(view: ChainView) -> Iterator[tuple[OperatorView, Access, bool
                 yield operator_view, access, False
         if operator.write.tensor not in intermediates:
             yield operator_view, operator.write, True
-
-
-def access_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
-    """Elements of one access that one operator moves (corrections 1 to 4)."""
-    visits = tile_visits(view.running(), access.axes())
-    times = 2 * visits - 1 if is_output else visits
-    return as_integer(swept_elements(access, view.tiles, view.computed_sizes(sizes)) * times)
 
 
 def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
@@ -92,15 +61,3 @@ class Visits:
         if indexed not in self.known:
             self.known[indexed] = tile_visits(self.loops, axes)
         return self.known[indexed]
-
-
-def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, int], is_output: bool) -> Count:
-    """Lines 5 to 16 of Algorithm 1 as printed."""
-    operator_axes = {axis.name for axis in view.operator.axes}
-    moved = bounding_box(access, view.tiles)
-    keep_reuse = True
-    for loop in reversed(view.loops):
-        if loop.axis in operator_axes:
-            keep_reuse = keep_reuse and loop.axis not in access.axes()
-            moved = moved if keep_reuse else moved * loop.trips
-    return moved

@@ -11,21 +11,16 @@ from functools import reduce
 
 import numpy as np
 
-from tilewright.graph.types import Access, Chain
+from tilewright.graph.types import Access
 from tilewright.plan.arrays import Condition, Count, as_integer, either, maximum, minimum, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.element_types import ElementSize, held_bytes, in_elements
 from tilewright.plan.model.memory.movement import outer_accesses
-from tilewright.plan.regions.footprint import bounding_box, distinct_elements
+from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
-from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.online_reductions import live_states
-from tilewright.plan.schedule import Schedule, Storage, Trip
-
-
-def working_set_elements(chain: Chain, schedule: Schedule) -> int:
-    """The largest working set of any operator of a schedule, at planned sizes."""
-    return int(working_set(view_schedule(chain, schedule)))
+from tilewright.plan.schedule import Storage, Trip
 
 
 def working_set_bytes(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
@@ -62,15 +57,6 @@ def _resident(
             known[key] = element_size(view.chain, access.tensor) * resident_elements(view, running, owner, access)
         total = total + known[key]
     return total
-
-
-def literal_memory_use(view: ChainView) -> Count:
-    """Algorithm 1's MU as printed: the largest sum of the tiles (bounding boxes) of one operator."""
-    sums = [
-        sum(bounding_box(access, member.tiles) for access in (*dict.fromkeys(member.operator.reads), member.operator.write))
-        for member in view.operators
-    ]
-    return as_integer(reduce(maximum, sums))
 
 
 def live_bytes(view: ChainView) -> Count:

@@ -1,1 +1,0 @@
-"""Timing: rounds, turns, pairs and rates."""
