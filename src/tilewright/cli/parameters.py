@@ -63,9 +63,10 @@ def fuse(function: FunctionT) -> FunctionT:
 
 
 def shapes(function: FunctionT) -> FunctionT:
-    """The option --shape of a command that plans or runs a model."""
+    """The option --shape of a command that plans or runs a model; --dim is another spelling of it."""
     return click.option(
         "--shape",
+        "--dim",
         "shapes",
         multiple=True,
         metavar="NAME=1x128",
