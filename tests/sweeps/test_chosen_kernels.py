@@ -29,10 +29,10 @@ TYPES = (
     ("int8", "int8", "int32"),
     ("int16", "int16", "int32"),
 )
-FEW_ROWS = (1, 2, 4, 7, 10, 13, 14)
+FEW_ROWS = (1, 2, 4, 7, 10, 12, 13, 14)
 """Of which some are the rows of a tile, and others fill most of one."""
 PRODUCTS = ("mk,kn->mn", "km,kn->mn", "mk,nk->mn", "bmk,bnk->bmn")
-PER_TYPE = 200
+PER_TYPE = 300
 """Random products of each type; some of them choose each kernel several times."""
 
 
