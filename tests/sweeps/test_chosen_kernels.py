@@ -29,6 +29,8 @@ TYPES = (
     ("int8", "int8", "int32"),
     ("int16", "int16", "int32"),
 )
+FEW_ROWS = (1, 2, 4, 7, 10, 12, 13, 14)
+"""Of which some are the rows of a tile, and others fill most of one."""
 PRODUCTS = ("mk,kn->mn", "km,kn->mn", "mk,nk->mn", "bmk,bnk->bmn")
 PER_TYPE = 300
 """Random products of each type; some of them choose each kernel several times."""
@@ -46,7 +48,8 @@ def random_product(random: np.random.Generator, types: tuple[str, str, str]) -> 
     """A product of any layout; constants may be large enough to saturate pairs of bytes, or too small to."""
     left, right = str(subscripts := random.choice(PRODUCTS)).split("->")[0].split(",")
     size = {"b": 6, **{axis: int(random.choice(SIZES)) for axis in "mnk"}}
-    size |= {"n": 1} if random.random() < 0.2 else {"m": int(random.choice((1, 2, 4)))} if random.random() < 0.2 else {}
+    special: tuple[dict[str, int], ...] = ({}, {"n": 1}, {"m": int(random.choice(FEW_ROWS))})
+    size |= special[random.integers(len(special))]
     builder = Builder("product")
     a, shape = builder.input("a", tuple(size[axis] for axis in left), types[0]), tuple(size[axis] for axis in right)
     largest = float(random.choice((0, 60, 127)))
