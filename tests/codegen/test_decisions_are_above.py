@@ -40,8 +40,6 @@ LEFT = {
     "LANES",
     "ROW_UNROLL",
     "EVERY_OTHER",
-    # not in any library: traces of memory accesses
-    "TAG_SHIFT",
 }
 """Described in docs/architecture.md."""
 
