@@ -67,7 +67,7 @@ def test_the_examples_run_and_nothing_of_the_package_is_missed(archive: Path) ->
     environment = {**os.environ, "PYTHONPATH": str(archive)}
     command = [sys.executable, "-c", USER.replace("FIRST_EXAMPLES", str(FIRST_EXAMPLES)), str(README), *fits]
     done = subprocess.run(command, capture_output=True, text=True, cwd=archive.parent, env=environment)
-    own = [known for known in definitions() if known.domain not in ("tests", "com.example")]  # other tests define some in this process
+    own = [known for known in definitions() if known.domain not in ("tests", "com.example")]  # others are of tests
     found = [backends.registered(), kernels.registered(), kernels.dialects(), registered(), own]
     expected = [
         str(archive / "tilewright" / "__init__.py"),
