@@ -46,7 +46,7 @@ SAMPLED = (
 """Where cases are products of shapes, element types, machines and layouts, of which a part is taken of each test."""
 WHOLE_COUNT = 2
 """Cases of a test that are always taken."""
-SAMPLE, CI_SAMPLE = 6, 2
+SAMPLE, CI_SAMPLE = 6, 3
 """Of the others, `pytest` alone and `.ci/run` take one of so many, by their names; the first is a multiple
 of the second, so that CI takes whatever `pytest` takes. Who names the file gets all of them."""
 

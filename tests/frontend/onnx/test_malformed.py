@@ -154,9 +154,9 @@ def function_that_calls_itself() -> onnx.ModelProto:
 def functions_that_mean_billions_of_nodes() -> onnx.ModelProto:
     functions = []
     for level in range(12):
-        inner, domain = (f"F{level - 1}", "own") if level else ("Double", "tests")
+        inner, domain = (f"F{level - 1}", "own") if level else ("Double", "com.example")
         calls = [helper.make_node(inner, [f"v{i}"], [f"v{i + 1}"], domain=domain) for i in range(10)]
-        opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("tests", 1)]
+        opsets = [helper.make_opsetid("own", 1), helper.make_opsetid("com.example", 1)]
         functions.append(helper.make_function("own", f"F{level}", ["v0"], ["v10"], calls, opsets))
     proto = model([helper.make_node("F11", ["x"], ["y"], domain="own")], [info("x", [2])], [info("y", None)], functions=functions)
     proto.opset_import.append(helper.make_opsetid("own", 1))

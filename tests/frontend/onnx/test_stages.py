@@ -201,7 +201,7 @@ def test_functions_of_the_model_are_inlined():
         ["a"],
         ["b"],
         [node("Double", ["a"], ["t"]), node("Double", ["t"], ["b"])],
-        [helper.make_opsetid("tests", 1)],
+        [helper.make_opsetid("com.example", 1)],
     )
     proto = model(
         [helper.make_node("Quadruple", ["x"], ["t"], domain="own"), helper.make_node("Quadruple", ["t"], ["y"], domain="own")],
