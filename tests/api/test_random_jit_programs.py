@@ -29,6 +29,7 @@ def test_results_are_those_of_numpy(seed: int) -> None:
     assert found.kind == EQUAL, f"{found}\n{one.text()}"
 
 
+@pytest.mark.ci
 def test_programs_have_every_function_and_many_of_everything() -> None:
     many = [program(seed) for seed in range(400)]
     text = "\n".join(line.text for one in many for line in one.lines)

@@ -190,6 +190,7 @@ def test_products_in_every_shape_and_layout(kernel: MicroKernel, compiler: str) 
     in_child(check_products, loaded(kernel, compiler), kernel)
 
 
+@pytest.mark.ci  # of the text, which is the same everywhere
 @pytest.mark.parametrize(("kernel", "compiler"), list(cases(of_each_kind(registered()), ("gcc",))))
 def test_no_behaviour_is_undefined(kernel: MicroKernel, compiler: str) -> None:
     in_child(check_products, loaded(kernel, compiler, SANITIZER), kernel)

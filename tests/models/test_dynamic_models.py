@@ -27,7 +27,7 @@ def _session(octets: bytes, threads: int) -> InferenceSession:
 @pytest.mark.needs("avx2", "fma")
 @pytest.mark.parametrize(
     ("name", "dynamo"),
-    [("decoder", False), ("decoder", True), pytest.param("convolutions", False, marks=pytest.mark.ci)],
+    [("decoder", False), *(pytest.param(*one, marks=pytest.mark.ci) for one in (("decoder", True), ("convolutions", False)))],
 )
 def test_random_values_have_one_library_and_the_bits_of_a_fresh_session(name: str, *, dynamo: bool) -> None:
     model = MODELS[name](dynamo=dynamo)

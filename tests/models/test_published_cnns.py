@@ -14,10 +14,11 @@ ALIKE = ("resnet152", "vgg19", "shufflenet_v2")
 """Their small forms are those of other networks."""
 SLOW = ("yolov8n", "inception_v2", "efficientnet_b0", "squeezenet", "densenet_121", "regnety_8gf")
 """Many kinds of chains even if small: a small detector is among MODELS; GoogLeNet, MobileNetV3 and others have their blocks."""
-MARKS = {**dict.fromkeys(SLOW, pytest.mark.sweep), "resnet18": pytest.mark.ci}
+MARKS = {**dict.fromkeys(SLOW, pytest.mark.sweep), **dict.fromkeys(("resnet18", "googlenet"), pytest.mark.ci)}
 SMALL = [pytest.param(name, marks=MARKS.get(name, ())) for name in NETWORKS if name not in (*MODELS, *ALIKE)]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("name", NETWORKS)
 def test_parameters_are_as_many_as_published(name):
     network = NETWORKS[name]

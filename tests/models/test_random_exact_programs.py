@@ -36,6 +36,7 @@ def test_generated_code_keeps_every_bit(program: Kind) -> None:
     assert not count, text
 
 
+@pytest.mark.ci
 def test_programs_reach_every_type_and_operator() -> None:
     many = [program(seed) for program in KINDS for seed in range(150)]
     assert {value.dtype.name for one in many for value in one.values.values()} == {*TYPES, *EIGHTS}
@@ -45,6 +46,7 @@ def test_programs_reach_every_type_and_operator() -> None:
     assert len(joined(many).outputs) > len(many)
 
 
+@pytest.mark.ci
 def test_a_failing_program_is_shrunk_to_one_step() -> None:
     """A compiler that takes every Floor for something else."""
 

@@ -14,7 +14,7 @@ MODELS = (
     ("bert", "old"),
     ("bert_fused", "dynamo"),
     ("vit", "expanded"),
-    ("gpt2", "dynamo"),
+    pytest.param("gpt2", "dynamo", marks=pytest.mark.ci),
     ("gpt2_cached", "torchscript"),
     pytest.param("mobilenet_v2", "old", marks=pytest.mark.ci),
     pytest.param("unet", "torchscript", marks=pytest.mark.sweep),  # as test_published_cnns.py, with transposed convolutions

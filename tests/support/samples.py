@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.kernel_build import COMPILERS, command
+
 TESTS = Path(__file__).parents[1]
 ONLY_IN_CI = {
     "bench": "the benchmark is a distribution of its own; `tilewright bench` itself fails where a result is wrong",
@@ -17,6 +19,7 @@ ONLY_IN_CI = {
     "codegen/test_same_bits.py": "a second compiler",
     "kernels/test_disassembly.py": "machine code of every tile: it depends on the compiler's version, and costs time only",
     "models/test_exporters_forms.py": "plans, for named machines",
+    "oracles": "what plans and traces of generated text are compared with",
     "plan": "plans are computed in Python, for named machines: they are the same everywhere",
     "replay": "texts and plans, for named machines",
     "trials": "the how-to pages of development",
@@ -56,10 +59,19 @@ def is_only_in_ci(path: Path) -> bool:
     return path.is_relative_to(TESTS) and path.relative_to(TESTS).as_posix() in ONLY_IN_CI
 
 
+def is_of_second_compiler(item: pytest.Item) -> bool:
+    """Whether a case of a kernel is for ziglang's Clang, where users have GCC: what it makes of the same text is for `.ci/run`."""
+    chosen = getattr(item, "callspec", None)
+    first, second = COMPILERS
+    return chosen is not None and chosen.params.get("compiler") == second and command(first) is not None
+
+
 def left_out(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.MarkDecorator]]:
     """The cases of `SAMPLED` that `pytest` alone leaves out, and those that `.ci/run` leaves out, too, with their markers."""
     counts: Counter[str] = Counter()
     for item in items:
+        if is_of_second_compiler(item):
+            yield item, pytest.mark.ci
         if item.path.is_relative_to(TESTS) and item.path.relative_to(TESTS).as_posix().startswith(SAMPLED):
             test = item.nodeid.partition("[")[0]
             counts[test] += 1

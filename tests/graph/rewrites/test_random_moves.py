@@ -25,7 +25,7 @@ def check(moves: RandomMoves, graph: Graph) -> None:
                 np.testing.assert_array_equal(found, wanted, f"after {one}", strict=True)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(st.randoms(use_true_random=False), st.integers(1, 2), st.integers(1, 10))
 def test_every_rewrite_keeps_the_meaning(random: Random, inputs: int, steps: int) -> None:
     moves = RandomMoves(random)

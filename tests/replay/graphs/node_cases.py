@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-import numpy as np
-from onnx.backend.test.loader import load_model_tests
-
+from tests.conformance.cases import cases
 from tests.replay.planning import Planned, imported
 
 NAMES = """
@@ -55,6 +52,4 @@ def graphs() -> Mapping[str, Planned]:
 @cache
 def _models() -> Mapping[str, Any]:
     """By the names of the tests."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return {test.name: test.model for test in load_model_tests(kind="node")}
+    return {case.name: case.model() for case in cases() if case.kind == "node"}
