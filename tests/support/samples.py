@@ -60,7 +60,7 @@ def is_only_in_ci(path: Path) -> bool:
 
 
 def is_of_second_compiler(item: pytest.Item) -> bool:
-    """Whether a case of a kernel is for ziglang's Clang, where users have GCC: what it makes of the same text is for `.ci/run`."""
+    """Whether a case of a kernel is for ziglang's Clang and there is GCC, which users have then: the other is for `.ci/run`."""
     chosen = getattr(item, "callspec", None)
     first, second = COMPILERS
     return chosen is not None and chosen.params.get("compiler") == second and command(first) is not None

@@ -48,7 +48,7 @@ def test_only_lanes_inside_are_read(dialect: VectorDialect, stride: int) -> None
     in_child(check, dialect_library(dialect, compiler, LIMITS + windows(dialect.lanes).text + EXPORTS), dialect.lanes, stride)
 
 
-SHORT_EXPORTS = EXPORTS.replace("const float *p", "const @TYPE@ *p").replace("between(", "between_@NAME@(")
+SHORT_EXPORTS = EXPORTS.replace("vector(", "vector_@NAME@(").replace("float *p", "@TYPE@ *p").replace("between(", "between_@NAME@(")
 VALUES = {
     "int8": [-128, 127, -1, 0, 1],
     "uint8": [0, 255, 128, 1],
@@ -61,14 +61,15 @@ VALUES = {
 
 
 def check_type(library: ctypes.CDLL, lanes: int, stride: int, dtype: str) -> None:
-    library.vector.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_long] * 3 + [ctypes.c_float]
+    vector = library[f"vector_{dtype}"]
+    vector.argtypes = [ctypes.c_void_p] * 2 + [ctypes.c_long] * 3 + [ctypes.c_float]
     target = np.empty(lanes, np.float32)
     for first, last, at_end in product(range(lanes + 1), range(-1, lanes + 1), (True, False)):
         values = np.resize(np.array(VALUES[dtype], dtype), max((last - 1 - first) * stride + 1, 1))
         memory = GuardedMemory(-(-values.nbytes // 4) * 4)
         source = memory.place(values.size, at_end=at_end, dtype=values.dtype)
         source[:] = values
-        library.vector(target.ctypes.data, source.ctypes.data - source.itemsize * first * stride, stride, first, last, -3.0)
+        vector(target.ctypes.data, source.ctypes.data - source.itemsize * first * stride, stride, first, last, -3.0)
         wanted = np.full(lanes, -3, np.float32)
         if last > first:
             wanted[first:last] = values[::stride]
@@ -80,6 +81,6 @@ def check_type(library: ctypes.CDLL, lanes: int, stride: int, dtype: str) -> Non
 @pytest.mark.parametrize("dialect", [pytest.param(one, id=one.name, marks=pytest.mark.needs(*one.features)) for one in DIALECTS])
 def test_elements_of_other_types(dialect: VectorDialect, dtype: str, stride: int) -> None:
     compiler = next(filter(command, COMPILERS))
-    exports = SHORT_EXPORTS.replace("@TYPE@", C_TYPES[dtype]).replace("@NAME@", dtype)
-    text = "\n".join([LIMITS, *texts(short_windows([dtype], dialect.lanes)), exports])
+    exports = [SHORT_EXPORTS.replace("@TYPE@", C_TYPES[name]).replace("@NAME@", name) for name in VALUES]
+    text = "\n".join([LIMITS, *texts(short_windows([*VALUES], dialect.lanes)), *exports])
     in_child(check_type, dialect_library(dialect, compiler, text), dialect.lanes, stride, dtype)

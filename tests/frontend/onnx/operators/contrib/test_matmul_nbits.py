@@ -14,7 +14,7 @@ from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel, PositionError
 from tilewright.onnx import InferenceSession
 
-FEW = settings(max_examples=8, deadline=None)
+FEW = settings(max_examples=5, deadline=None)
 ZEROS = ("none", "packed", "floats")
 
 

@@ -17,7 +17,7 @@ TYPES = st.sampled_from(["uint8", "int8"])
 PAIRS = st.sampled_from([("uint8", "uint8"), ("uint8", "int8"), ("int8", "int8")])
 """onnxruntime has no product of int8 by uint8."""
 EXTENTS = st.integers(1, 40)
-FEW = settings(max_examples=8, deadline=None)
+FEW = settings(max_examples=5, deadline=None)
 
 
 def scales(random: np.random.Generator, shape: Any) -> Any:

@@ -15,7 +15,7 @@ from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel
 
 TYPES = st.sampled_from(["uint8", "int8"])
-FEW = settings(max_examples=8, deadline=None)
+FEW = settings(max_examples=5, deadline=None)
 
 
 def parameters(
