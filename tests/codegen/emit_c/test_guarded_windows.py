@@ -48,7 +48,9 @@ def test_only_lanes_inside_are_read(dialect: VectorDialect, stride: int) -> None
     in_child(check, dialect_library(dialect, compiler, LIMITS + windows(dialect.lanes).text + EXPORTS), dialect.lanes, stride)
 
 
-SHORT_EXPORTS = EXPORTS.replace("vector(", "vector_@NAME@(").replace("float *p", "@TYPE@ *p").replace("between(", "between_@NAME@(")
+SHORT_EXPORTS = (
+    EXPORTS.replace("vector(", "vector_@NAME@(").replace("float *p", "@TYPE@ *p").replace("between(", "between_@NAME@(")
+)
 VALUES = {
     "int8": [-128, 127, -1, 0, 1],
     "uint8": [0, 255, 128, 1],
