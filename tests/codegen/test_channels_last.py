@@ -119,7 +119,7 @@ def test_pixel_rows_of_groups(name: str, per_group: tuple[int, int]) -> None:
     checked((batch, channels, *size), w, 3, window, PIXEL_ROWS, x)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.data())
 def test_any_windows(data: st.DataObject) -> None:
     batch, filters, channels = data.draw(st.integers(1, 2)), data.draw(st.integers(1, 20)), data.draw(st.integers(2, 40))

@@ -76,7 +76,7 @@ def test_algorithms(name: str) -> None:
     in_child(check, [x, special], normal(*filters), options, True)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.data())
 def test_any_convolution_by_every_algorithm(data: st.DataObject) -> None:
     group, channels, filters = (data.draw(st.integers(1, most)) for most in (3, 9, 7))

@@ -148,7 +148,7 @@ def test_every_type_at_shapes_around_those_of_tiles(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@settings(deadline=None, max_examples=5)
+@settings(deadline=None, max_examples=3)
 @given(
     cases=st.lists(
         st.tuples(st.sampled_from(STORED), st.integers(1, 140), st.integers(1, 140), st.integers(1, 300)),

@@ -57,7 +57,7 @@ def test_padded_rows(name: str) -> None:
         in_child(check, x, normal(*filters), options, False)
 
 
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.data())
 def test_any_padded_rows(data: st.DataObject) -> None:
     channels, filters, rows = (data.draw(st.integers(1, most)) for most in (20, 14, 9))

@@ -130,7 +130,7 @@ def test_scales_that_are_powers_of_two() -> None:
     np.testing.assert_array_equal(again.astype(np.float32), x.astype(np.float32))
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(st.sampled_from([name for name in ALL if name != POWER]), st.integers(1, 40), st.integers(0, 12), st.integers(0, 99))
 def test_quantised_and_back(dtype: str, extent: int, size: int, seed: int) -> None:
     random = np.random.default_rng(seed)

@@ -183,7 +183,7 @@ def test_blocks_inside_of_the_image_ask_for_no_border(strides: tuple[int, int]) 
     assert "tw_window(" not in found[0]
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(st.data())
 def test_any_wide_windows(data: st.DataObject) -> None:
     """Columns in more blocks than are written out."""
@@ -197,7 +197,7 @@ def test_any_wide_windows(data: st.DataObject) -> None:
     check_in_child(graph, operands(graph, sum(size)), attributes)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_any_windows(data: st.DataObject) -> None:
     def pair(least: int, most: int) -> tuple[int, int]:

@@ -147,7 +147,7 @@ def test_kernels_of_channels_last(name: str) -> None:
     np.testing.assert_allclose(found, turned(ORACLES[kind](case, x, w) + residual, image, last), rtol=1e-4, atol=1e-4)
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(data=st.data(), kind=st.sampled_from(list(FUNCTIONS)))
 def test_random_kernels(data: st.DataObject, kind: str) -> None:
     case = data.draw(cases(kind))

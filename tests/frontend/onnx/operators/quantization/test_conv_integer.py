@@ -170,7 +170,7 @@ def test_sums_beyond_the_whole_numbers_of_float32_are_exact() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     st.tuples(st.integers(1, 9), st.integers(1, 9), st.integers(1, 3), st.integers(1, 3)),
     st.tuples(st.integers(1, 2), st.integers(0, 2), st.integers(1, 2)),
