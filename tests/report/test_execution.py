@@ -37,7 +37,7 @@ def test_short_tiles_are_inlined() -> None:
     (part,) = plan.operators
     for inlined in (False, True):
         changed = replace(plan, operators=(replace(part, calls=replace(part.calls, inlined=inlined)),))
-        assert ("matmul: its tiles are short, so that the micro kernel is inlined" in told(changed)) == inlined
+        assert ("matmul: tiles are short, so that the micro kernel is inlined" in told(changed)) == inlined
 
 
 def test_accumulators_take_turns_where_steps_only_combine() -> None:
