@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from itertools import chain, count
 
+from tilewright.graph.types import Graph, Tensor
 from tilewright.plan.binding import bound_model
 from tilewright.plan.canonical import Names
 from tilewright.plan.types import ModelPlan
 
 
-def with_given_names(model_plan: ModelPlan, operators: Mapping[str, str], tensors: Mapping[str, str]) -> ModelPlan:
-    """The plan in given names, by those of the graph; what has no given name, such as what rewrites made, keeps its name."""
+def with_given_names(
+    model_plan: ModelPlan, imported: Graph, operators: Mapping[str, str], tensors: Mapping[str, str]
+) -> ModelPlan:
+    """The plan in given names, by those of the imported graph; what has none, such as what rewrites made, keeps its name."""
     graph, plans = model_plan.graph, model_plan.plans
+    reused = _reused(model_plan, imported)
+    tensors = {name: given for name, given in tensors.items() if name not in reused}
     known_tensors = [*graph.tensors, *(tensor for plan in plans for tensor in plan.chain.tensors)]
     known_operators = [*graph.operators, *(operator for plan in plans for operator in plan.chain.operators)]
     return bound_model(
@@ -26,6 +31,19 @@ def with_given_names(model_plan: ModelPlan, operators: Mapping[str, str], tensor
             _unique((operator.name for operator in known_operators), operators),
         ),
     )
+
+
+def _reused(model_plan: ModelPlan, imported: Graph) -> frozenset[str]:
+    """Names that became free when rewrites removed the imported tensors, and that tensors of algorithms have now: those of
+    another shape. Of the same tensor only the order of dimensions may differ, and outputs may have joined dimensions."""
+    shapes = {tensor.name: _extents(tensor) for tensor in imported.tensors}
+    written = {operator.write.tensor for operator in imported.operators} - set(imported.outputs)
+    tensors = (tensor for plan in model_plan.plans for tensor in plan.chain.tensors if tensor.name in written)
+    return frozenset(tensor.name for tensor in tensors if shapes[tensor.name] != _extents(tensor))
+
+
+def _extents(tensor: Tensor) -> list[str]:
+    return sorted(str(extent) for extent in tensor.shape if extent != 1)
 
 
 class _OrSame(dict[str, str]):
