@@ -55,8 +55,8 @@ def test_five_layers_are_told_as_one() -> None:
 def test_every_decision_is_told_once_with_its_chains() -> None:
     decisions = " ".join(explain(planned()).partition("  decisions ")[2].partition("  not fused ")[0].split())
     assert set(re.findall(r"\[\d+\]", decisions)) == {f"[{number}]" for number in range(1, len(kinds_of(planned())) + 1)}
-    assert decisions.count("accumulators take turns") == decisions.count("loops are shared") == 1
-    assert re.search(r"accumulators take turns where a step only combines: .*\[\d+\] softmax", decisions)
+    assert decisions.count("independent accumulators") == decisions.count("share the loops") == 1
+    assert re.search(r"independent accumulators hide the latency of combining: .*\[\d+\] softmax", decisions)
 
 
 def test_the_full_text_has_a_page_for_each_kind() -> None:

@@ -136,7 +136,7 @@ def _vectors(plan: Plan) -> Iterator[Detail]:
     combining = tuple(operator.name for operator in loops if _combines_what_it_reads(operator))
     turning = tuple(operator.name for operator in loops if _has_transposed_reads(operator, vectors))
     if combining and vectors.accumulators > 1:
-        yield Detail(f"{vectors.accumulators} accumulators take turns where a step only combines", combining)
+        yield Detail(f"{vectors.accumulators} independent accumulators hide the latency of combining", combining)
     if turning:
         least = f"from {vectors.least_turned_columns} columns and {vectors.least_turned_rows} rows on"
         yield Detail(f"operands are transposed in registers {least}", turning)
@@ -153,7 +153,7 @@ def _nests(plan: Plan) -> Iterator[Detail]:
     if alike:
         nests = plan.execution.nests
         literals = f"numbers up to {nests.most_literal}, and {nests.most_literal_lanes} along lanes, are literals in them"
-        yield Detail(f"loops are shared by all layers; {literals}, others arguments", alike)
+        yield Detail(f"all layers share the loops; {literals}, others arguments", alike)
 
 
 def _combines_what_it_reads(operator: Operator) -> bool:
