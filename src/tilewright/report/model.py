@@ -14,12 +14,14 @@ from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
 from tilewright.report.execution import execution_details
-from tilewright.report.layout import columns, section, wrapped
+from tilewright.report.layout import beside, columns, section, wrapped
 from tilewright.report.notation import formula
 from tilewright.report.reasons import fusion_text, rejected_text, taken_over_text, tuned_text, unfused_text
 
 MOST_NAMES = 8
 """Of images."""
+MOST_NAME_LINES = 3
+"""Of the operators of a chain: files may give long names."""
 MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
 
@@ -142,21 +144,16 @@ def _tuned(plan: Plan) -> Iterator[str]:
 def _table(kinds: tuple[Kind, ...]) -> list[str]:
     """One row per kind: count, times, share of the whole, share of peak, bytes, and what it consists of."""
     total = sum(kind.seconds for kind in kinds)
-    rows = [["", "count", "each", "all", "share", "peak", "bytes", "operators"]]
+    rows = [["", "count", "each", "all", "share", "peak", "bytes"]]
     for number, kind in enumerate(kinds, 1):
         plan = kind.first
         peak = plan.floor.compute_s / plan.predicted_seconds if plan.predicted_seconds else 0.0
         figures = [units.seconds(plan.predicted_seconds), units.seconds(kind.seconds)]
         shares = [units.percent(kind.seconds / total) if total else "", units.percent(peak)]
-        rows.append(
-            [f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes), _names(plan)]
-        )
-    return columns(rows, right=range(1, 7))
-
-
-def _names(plan: Plan) -> str:
-    """Of the operators of a chain: files may give long names."""
-    return short_name(" ".join(operator.name for operator in plan.chain.operators))
+        rows.append([f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes)])
+    heads = columns(rows, right=range(1, 7))
+    names = ["operators", *(" ".join(operator.name for operator in kind.first.chain.operators) for kind in kinds)]
+    return [line for head, text in zip(heads, names, strict=True) for line in beside(head, text, MOST_NAME_LINES)]
 
 
 def _details(kind: Kind) -> Iterator[str]:
