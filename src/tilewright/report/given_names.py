@@ -6,9 +6,10 @@ A graph has names of its own, which are identifiers. So code of models that diff
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import chain, count
+from itertools import chain, combinations, count
+from math import prod
 
-from tilewright.graph.types import Graph, Tensor
+from tilewright.graph.types import Graph, Tensor, planned_extent
 from tilewright.plan.binding import bound_model
 from tilewright.plan.canonical import Names
 from tilewright.plan.types import ModelPlan
@@ -35,15 +36,33 @@ def with_given_names(
 
 def _reused(model_plan: ModelPlan, imported: Graph) -> frozenset[str]:
     """Names that became free when rewrites removed the imported tensors, and that tensors of algorithms have now: those of
-    another shape. Of the same tensor only the order of dimensions may differ, and outputs may have joined dimensions."""
+    another shape. Of the same tensor dimensions may have another order, and may be joined or split."""
     shapes = {tensor.name: _extents(tensor) for tensor in imported.tensors}
-    written = {operator.write.tensor for operator in imported.operators} - set(imported.outputs)
-    tensors = (tensor for plan in model_plan.plans for tensor in plan.chain.tensors if tensor.name in written)
-    return frozenset(tensor.name for tensor in tensors if shapes[tensor.name] != _extents(tensor))
+    written = {operator.write.tensor for operator in imported.operators}
+    found = {
+        tensor.name: _extents(tensor) for plan in model_plan.plans for tensor in plan.chain.tensors if tensor.name in written
+    }
+    return frozenset(name for name, now in found.items() if not (_joins(shapes[name], now) or _joins(now, shapes[name])))
 
 
-def _extents(tensor: Tensor) -> list[str]:
-    return sorted(str(extent) for extent in tensor.shape if extent != 1)
+def _extents(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(extent for extent in map(planned_extent, tensor.shape) if extent != 1)
+
+
+def _joins(parts: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether every extent of the shape is the product of some of the parts, of which each is used once.
+
+    >>> _joins((2, 3, 4), (4, 6)), _joins((2, 3, 4), (3, 8)), _joins((4, 9), (6, 6))
+    (True, True, False)
+    """
+    if sorted(parts) == sorted(shape):
+        return True
+    if prod(parts) != prod(shape) or not shape:
+        return False
+    numbers = range(len(parts))
+    groups = (group for size in range(1, len(parts) + 1) for group in combinations(numbers, size))
+    fitting = (group for group in groups if prod(parts[number] for number in group) == shape[0])
+    return any(_joins(tuple(parts[number] for number in numbers if number not in group), shape[1:]) for group in fitting)
 
 
 class _OrSame(dict[str, str]):
