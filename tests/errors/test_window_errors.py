@@ -21,7 +21,7 @@ MESSAGES: dict[str, tuple[Any, tuple[tuple[int, ...], ...], str]] = {
     "groups of none": (
         lambda x, w: tw.conv2d(x, w, groups=0),
         ((1, 6, 8, 8), (4, 3, 3, 3)),
-        "conv2d of (1, 6, 8, 8) by (4, 3, 3, 3) with groups=0\n  why: it is a whole number from 1 on",
+        "conv2d of (1, 6, 8, 8) by (4, 3, 3, 3) with groups=0\n  why: it is an integer from 1 on",
     ),
     "mismatched channels": (
         lambda x, w: tw.conv2d(x, w),
@@ -82,13 +82,13 @@ MESSAGES: dict[str, tuple[Any, tuple[tuple[int, ...], ...], str]] = {
         lambda x, w: tw.conv2d(x, w, stride=(1, 0)),
         ((1, 3, 8, 8), (4, 3, 3, 3)),
         "conv2d of (1, 3, 8, 8) by (4, 3, 3, 3) with stride=(1, 0)\n"
-        "  why: stride is a whole number from 1 on, or one for each of the dimensions H, W",
+        "  why: stride is an integer from 1 on, or one for each of the dimensions H, W",
     ),
     "a stride that is no whole number": (
         lambda x, w: tw.conv2d(x, w, stride=1.5),
         ((1, 3, 8, 8), (4, 3, 3, 3)),
         "conv2d of (1, 3, 8, 8) by (4, 3, 3, 3) with stride=1.5\n"
-        "  why: stride is a whole number from 1 on, or one for each of the dimensions H, W",
+        "  why: stride is an integer from 1 on, or one for each of the dimensions H, W",
     ),
     "an unknown layout": (
         lambda x, w: tw.conv2d(x, w, layout="NHCC"),

@@ -35,5 +35,5 @@ def test_roles_follow_from_the_index_maps(spec: str, roles: ContractionRoles) ->
 
 
 def test_what_is_no_contraction_has_no_roles() -> None:
-    with pytest.raises(PlanningError, match="R is not a contraction of two operands"):
+    with pytest.raises(PlanningError, match="R is not a matrix product of two operands"):
         contraction_roles(elementwise("R", "ml", [("C", "ml")], EXTENTS))

@@ -37,11 +37,11 @@ def test_short_tiles_are_inlined() -> None:
     (part,) = plan.operators
     for inlined in (False, True):
         changed = replace(plan, operators=(replace(part, calls=replace(part.calls, inlined=inlined)),))
-        assert ("matmul: its tiles are short, so that the micro kernel is inlined" in told(changed)) == inlined
+        assert ("matmul: tiles are short, so that the micro kernel is inlined" in told(changed)) == inlined
 
 
 def test_accumulators_take_turns_where_steps_only_combine() -> None:
-    assert "max: 4 accumulators take turns" in told(planned(lambda x: tw.max(x, axis=-1), (64, 512)))
+    assert "max: 4 independent accumulators" in told(planned(lambda x: tw.max(x, axis=-1), (64, 512)))
     assert "accumulators" not in told(planned(lambda x: tw.max(x, axis=0), (64, 512))), "lanes run across rows"
     plan = planned(lambda x: tw.max(x, axis=-1), (64, 512))
     assert "accumulators" not in told(replace(plan, execution=Execution(vectors=Vectors(accumulators=1))))

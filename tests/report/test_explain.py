@@ -68,7 +68,7 @@ def test_what_was_not_fused_is_named_with_both_prices() -> None:
     text = explain(model_plan(attention_plan(), attention_plan(), cuts=cuts))
     assert text.splitlines()[3] == "attention: 2 chains, 8.80 ms on one thread"
     assert "out: fused 9.00 ms, unfused 8.80 ms; the separate plans are faster" in text
-    assert "scores: fused none, unfused 1.00 ms; several operators read it: weights, out" in text
+    assert "scores: cannot be fused (unfused 1.00 ms); several operators read it: weights, out" in text
 
 
 def test_only_the_hidden_terms_of_a_price_say_so() -> None:

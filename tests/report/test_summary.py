@@ -50,12 +50,16 @@ def test_the_call_counts_once_and_chains_are_named() -> None:
 @pytest.mark.parametrize(
     ("reason", "fused_s", "text"),
     [
-        (CannotFuse(Barrier.SWITCHED_OFF), 1e-3, "fuse=False (leave it out): out may then be fused; saves at most 1.00 ms"),
+        (
+            CannotFuse(Barrier.SWITCHED_OFF),
+            1e-3,
+            "fuse=False or --fuse never (leave it out): out may then be fused; saves at most 1.00 ms",
+        ),
         (CannotFuse(Barrier.GRAPH_OUTPUT), 1e-3, "the outputs: out is one, and so cannot be fused; saves at most 1.00 ms"),
         (
             FewerBlocks(18, 1e-3, 2e-3),
             1e-3,
-            "threads=1 and fuse=True: out is not fused, so that 18 cores have blocks; saves",
+            "threads=1, fuse=True (--fuse always): fused, out has too few blocks for 18 cores; saves at most 1.00 ms",
         ),
         (CannotFuse(Barrier.SEVERAL_READERS), 1e-3, "k, v to a constant"),
         (CannotFuse(Barrier.SWITCHED_OFF), float("inf"), "k, v to a constant"),

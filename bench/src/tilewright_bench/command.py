@@ -147,7 +147,12 @@ def bench() -> None:
 
 
 @bench.command()
-@click.option("--cases", callback=names_of(CHAIN_NAMES), metavar="G1,G2,...", help="Which chains; all of Table IV by default.")
+@click.option(
+    "--cases",
+    callback=names_of(CHAIN_NAMES),
+    metavar="G1,G2,...",
+    help="Which chains; all of Table IV by default. `tilewright explain G1` prints shapes.",
+)
 @click.option("--softmax", "kind", flag_value="softmax", default="both", help="Only with a softmax between the two products.")
 @click.option("--plain", "kind", flag_value="plain", help="Only without one.")
 @_packings

@@ -13,6 +13,7 @@ from tilewright.graph.rewrites.short_products import ShortProducts
 from tilewright.plan.algorithms.registry import registered
 from tilewright.precision import Precision
 from tilewright.report.layout import columns
+from tilewright.report.reasons import algorithm_text
 
 HEADER = ("kind", "name", "licence", "note")
 
@@ -50,4 +51,4 @@ def _rewrites() -> Iterator[tuple[str, str, str, str]]:
 def _algorithms() -> Iterator[tuple[str, str, str, str]]:
     for algorithm in registered():
         needs = "" if algorithm.precision is Precision.STRICT else f'precision="{algorithm.precision.value}" at least'
-        yield "algorithm", algorithm.name, algorithm.licence.value, needs
+        yield "algorithm", algorithm_text(algorithm.name), algorithm.licence.value, needs

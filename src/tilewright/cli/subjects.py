@@ -43,9 +43,11 @@ def _conv_chain(name: str, with_relu: bool) -> tuple[Callable[..., Any], tuple[S
 
 def _function(subject: str, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
     place, colon, name = subject.rpartition(":")
+    if subject.endswith(".py"):
+        raise click.UsageError(f"{subject} needs the name of a function: {subject}:FUNCTION")
     if not colon or not place:
         chains = "a chain of Table IV (G1 to G12, G1_softmax) or V (C1 to C8, C1_relu)"
-        raise click.UsageError(f"{subject!r} is neither {chains} nor FILE.py:FUNCTION or MODULE:FUNCTION")
+        raise click.UsageError(f"{subject!r} is neither MODEL.onnx, FILE.py:FUNCTION or MODULE:FUNCTION nor {chains}")
     if not arguments:
         raise click.UsageError(f"{subject} needs the shape of each argument: --arg 12x512x64")
     return user_code.load(place, name), arguments

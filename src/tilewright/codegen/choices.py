@@ -24,6 +24,6 @@ CHOICES = (
     Choice("reciprocal of what a row is divided by", Licence.ROUNDING, "divisors that are `rounded` (rewrite keep-roundings)"),
     Choice("softmax in blocks, divided after sums", Licence.ROUNDING, "reductions without rescaling rules (rewrite whole-rows)"),
     Choice("functions by polynomials in vectors", Licence.EXACT, "within the stated error of each function"),
-    Choice("integer sums that end in their tiles", Licence.EXACT, "the roundings of the maps behind them, in their order"),
+    Choice("requantisation in the epilogue", Licence.EXACT, "the roundings of the elementwise operators, in their order"),
     Choice("products of bfloat16 without denormal numbers", Licence.RANGE, 'precision="bf16" alone'),
 )

@@ -28,7 +28,7 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     ContractionRoles(left=1, right=0, row=None, column='m', depth='k', outer=())
     """
     if not operator.is_contraction():
-        raise PlanningError(f"{operator.name} is not a contraction of two operands", where=operator.name)
+        raise PlanningError(f"{operator.name} is not a matrix product of two operands", where=operator.name)
     reads = tuple(access.axes() for access in operator.reads)
     written = operator.write.axes()
     column = _column(operator, reads)

@@ -35,7 +35,7 @@ def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str
         is_read = dtype not in SHORT_TYPES or (
             operator.is_map() and operator.accumulator == "float32" and not operator.looked_up()
         )
-        yield "" if is_read else f"elements of type {dtype} outside of maps in float32"
+        yield "" if is_read else f"elements of type {dtype} outside of elementwise operators in float32"
     exact = scalar_element_type(operator, tensors)
     if not exact and operator.accumulator not in ("float32", "float16", "bfloat16", "bool"):
         yield f"arithmetic in {operator.accumulator}"

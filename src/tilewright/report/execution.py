@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import prod
 
 from tilewright.graph.scalar import Point
@@ -23,22 +24,52 @@ _WRAPPING = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What holds for some operators or tensors of a chain; for the chain if there are none."""
+
+    text: str
+    subjects: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"{', '.join(self.subjects)}: {self.text}" if self.subjects else self.text
+
+
 def execution_lines(plan: Plan) -> Iterator[str]:
-    """What micro tiles prefetch and store, how calls and sums are cut, what vector loops do by turns, and the order of blocks."""
+    """The details as sentences, each with what it holds for.
+
+    >>> str(Detail("few rows", ("matmul", "matmul_2"))), str(Detail("few blocks"))
+    ('matmul, matmul_2: few rows', 'few blocks')
+    """
+    return map(str, execution_details(plan))
+
+
+def execution_details(plan: Plan) -> Iterator[Detail]:
+    """What micro tiles prefetch and store, how calls and sums are cut, what vector loops do by turns, and the order of blocks.
+
+    Equal texts are one detail of all their operators.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    for detail in _details(plan):
+        found[detail.text] = (*found.get(detail.text, ()), *detail.subjects)
+    return (Detail(text, subjects) for text, subjects in found.items())
+
+
+def _details(plan: Plan) -> Iterator[Detail]:
     if plan.prefetched_inputs:
         names = ", ".join(plan.prefetching_operators)
-        yield f"micro tiles of {names} prefetch {', '.join(plan.prefetched_inputs)} for the next block"
+        yield Detail(f"micro tiles of {names} prefetch {', '.join(plan.prefetched_inputs)} for the next block")
     if plan.non_temporal:
-        yield f"stores of {plan.chain.output} are non-temporal"
+        yield Detail(f"stores of {plan.chain.output} are non-temporal")
     for operator in plan.operators:
-        yield from (f"{operator.operator}: {text}" for text in _calls(operator.calls))
+        yield from (Detail(text, (operator.operator,)) for text in _calls(operator.calls))
     yield from _exact(plan)
-    yield from (f"{operator.name}: {_WRAPPING}" for operator in plan.chain.operators if _may_wrap(operator))
-    yield from (f"{operator.name}: {_sums(plan)}" for operator in plan.chain.operators if _is_long_sum(plan, operator))
+    yield from (Detail(_WRAPPING, (operator.name,)) for operator in plan.chain.operators if _may_wrap(operator))
+    yield from (Detail(_sums(plan), (operator.name,)) for operator in plan.chain.operators if _is_long_sum(plan, operator))
     yield from _vectors(plan)
     yield from _nests(plan)
-    yield from _blocks(plan)
-    yield from _combination(plan)
+    yield from map(Detail, _blocks(plan))
+    yield from map(Detail, _combination(plan))
     yield from _rows(plan)
 
 
@@ -46,27 +77,28 @@ def _calls(calls: KernelCalls) -> Iterator[str]:
     if calls.most_steps:
         yield f"a call sums at most {calls.most_steps} steps, since sums are long"
     if calls.slice_steps:
-        yield f"all columns are read {calls.slice_steps} steps at a time: its few rows would read short pieces of many"
+        yield f"all columns are read {calls.slice_steps} steps at a time: few rows would read short pieces of many"
     if calls.panels is not None:
         yield f"panels are read in slices of {units.size(calls.panels.slice_bytes)} while tiles prefetch the next"
     if calls.nested:
-        yield "its tiles stay in registers over all that is summed"
+        yield "tiles stay in registers over all that is summed"
     if calls.inlined:
-        yield "its tiles are short, so that the micro kernel is inlined and not linked"
+        yield "tiles are short, so that the micro kernel is inlined and not linked"
 
 
-def _exact(plan: Plan) -> Iterator[str]:
+def _exact(plan: Plan) -> Iterator[Detail]:
     """Why a micro kernel whose sums of neighbouring products saturate is exact, and why one is allowed that flushes."""
     kernels = {kernel.name: kernel for kernel in registered()}
     for part in plan.operators:
         kernel = kernels.get(part.micro_kernel or "")
         if kernel is not None and kernel.flushes:
-            yield f'{part.operator}: denormal numbers count as zeros, which precision="bf16" allows'
+            yield Detail('denormal numbers count as zeros, which precision="bf16" allows', (part.operator,))
         if kernel is None or kernel.saturation is None or part.roles is None:
             continue
         bounds = operand_bounds(plan.chain, plan.chain.operator(part.operator), part.roles)
         worst, limit = kernel.saturation.worst_sum(*bounds), kernel.saturation.limit
-        yield f"{part.operator}: two neighbouring products are at most {worst} by the weights, and saturate beyond {limit} only"
+        text = f"two neighbouring products are at most {worst} by the weights, and saturate beyond {limit} only"
+        yield Detail(text, (part.operator,))
 
 
 def _may_wrap(operator: Operator) -> bool:
@@ -97,31 +129,31 @@ def _has_lanes_along_reduction(operator: Operator) -> bool:
     return any(read.innermost() in reduced for read in operator.reads)
 
 
-def _vectors(plan: Plan) -> Iterator[str]:
+def _vectors(plan: Plan) -> Iterator[Detail]:
     """How vector loops hide the latency of combining, and from which size on they transpose what they read."""
     vectors = plan.execution.vectors
     loops = [operator for operator in plan.chain.operators if not plan.operator_plan(operator.name).epilogue_of]
-    combining = [operator.name for operator in loops if _combines_what_it_reads(operator)]
-    turning = [operator.name for operator in loops if _has_transposed_reads(operator, vectors)]
+    combining = tuple(operator.name for operator in loops if _combines_what_it_reads(operator))
+    turning = tuple(operator.name for operator in loops if _has_transposed_reads(operator, vectors))
     if combining and vectors.accumulators > 1:
-        yield f"{', '.join(combining)}: {vectors.accumulators} accumulators take turns where a step only combines"
+        yield Detail(f"{vectors.accumulators} independent accumulators hide the latency of combining", combining)
     if turning:
         least = f"from {vectors.least_turned_columns} columns and {vectors.least_turned_rows} rows on"
-        yield f"{', '.join(turning)}: operands are transposed in registers {least}"
+        yield Detail(f"operands are transposed in registers {least}", turning)
 
 
-def _nests(plan: Plan) -> Iterator[str]:
+def _nests(plan: Plan) -> Iterator[Detail]:
     """Which numbers of vector loops are literals: the others are arguments of functions that equal operators share."""
     loops = [operator for operator in plan.chain.operators if not plan.operator_plan(operator.name).epilogue_of]
-    alike = [
+    alike = tuple(
         operator.name
         for operator in loops
         if not operator.is_contraction() and all(access.is_affine() for access in operator.reads)
-    ]
+    )
     if alike:
         nests = plan.execution.nests
         literals = f"numbers up to {nests.most_literal}, and {nests.most_literal_lanes} along lanes, are literals in them"
-        yield f"{', '.join(alike)}: loops are shared by all layers; {literals}, others arguments"
+        yield Detail(f"all layers share the loops; {literals}, others arguments", alike)
 
 
 def _combines_what_it_reads(operator: Operator) -> bool:
@@ -168,7 +200,8 @@ def _is_kept(plan: Plan, tensor: str) -> bool:
     return plan.schedule.storage_of(tensor) is Storage.KEEP and not any(reader.epilogue_of for reader in readers)
 
 
-def _rows(plan: Plan) -> Iterator[str]:
-    kept = [tensor for tensor in plan.chain.intermediates if _is_kept(plan, tensor)]
+def _rows(plan: Plan) -> Iterator[Detail]:
+    kept = tuple(tensor for tensor in plan.chain.intermediates if _is_kept(plan, tensor))
     if kept and plan.execution.set_period_bytes:
-        yield f"rows of {', '.join(kept)} are padded: lines {units.size(plan.execution.set_period_bytes)} apart share a cache set"
+        period = units.size(plan.execution.set_period_bytes)
+        yield Detail(f"rows are padded, since lines {period} apart share a cache set", kept)

@@ -38,6 +38,17 @@ def wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH - LABEL_WIDTH - 4, subsequent_indent="  ", break_on_hyphens=False)
 
 
+def beside(head: str, text: str, most_lines: int) -> list[str]:
+    """Lines of a section: the text behind the head, wrapped where it begins, and cut where it has more than so many lines.
+
+    >>> beside("[1]  2 us", "conv relu", 3), len(beside("[1]", "conv " * 100, 3))
+    (['[1]  2 us  conv relu'], 3)
+    """
+    width = max(WIDTH - LABEL_WIDTH - 4 - len(head) - 2, LABEL_WIDTH)
+    lines = textwrap.wrap(text, width, max_lines=most_lines, placeholder=" ...", break_on_hyphens=False) or [""]
+    return [f"{head}  {lines[0]}".rstrip(), *(f"{'':{len(head)}}  {line}" for line in lines[1:])]
+
+
 def clip(line: str) -> str:
     """The line, cut at the width of a page, with an ellipsis where something is missing."""
     return line if len(line) <= WIDTH else line[: WIDTH - 3] + "..."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,13 +13,15 @@ from tilewright.plan.canonical import Names, canonical_form
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units
-from tilewright.report.execution import execution_lines
-from tilewright.report.layout import columns, section, wrapped
+from tilewright.report.execution import execution_details
+from tilewright.report.layout import beside, columns, section, wrapped
 from tilewright.report.notation import formula
 from tilewright.report.reasons import fusion_text, rejected_text, taken_over_text, tuned_text, unfused_text
 
 MOST_NAMES = 8
 """Of images."""
+MOST_NAME_LINES = 3
+"""Of the operators of a chain: files may give long names."""
 MOST_LINES = 120
 """From so many lines on formulas and schedules are left out."""
 
@@ -96,7 +99,7 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
         lines += [*section(f"[{number}]", _details(kind)), ""]
     return [
         *lines,
-        *section("decisions", _of_kinds(kinds, _decisions)),
+        *section("decisions", _decisions(kinds)),
         *section("algorithms", _of_kinds(kinds, _algorithms)),
         *section("not searched", _of_kinds(kinds, _taken_over)),
         *section("tuned", _of_kinds(kinds, _tuned)),
@@ -111,10 +114,14 @@ def _of_kinds(kinds: tuple[Kind, ...], texts: Callable[[Plan], Iterable[str]]) -
             yield from wrapped(f"[{number}] {text}")
 
 
-def _decisions(plan: Plan) -> Iterator[str]:
-    """The execution details, as one text."""
-    if found := list(execution_lines(plan)):
-        yield "; ".join(found)
+def _decisions(kinds: tuple[Kind, ...]) -> Iterator[str]:
+    """Every execution detail once, with the chains, operators and tensors that it holds for."""
+    owners: dict[str, list[str]] = {}
+    for number, kind in enumerate(kinds, 1):
+        for detail in execution_details(kind.first):
+            owners.setdefault(detail.text, []).append(" ".join([f"[{number}]", ", ".join(detail.subjects)]).rstrip())
+    for text, named in owners.items():
+        yield from wrapped(f"{text}: {'; '.join(named)}")
 
 
 def _algorithms(plan: Plan) -> Iterator[str]:
@@ -137,21 +144,16 @@ def _tuned(plan: Plan) -> Iterator[str]:
 def _table(kinds: tuple[Kind, ...]) -> list[str]:
     """One row per kind: count, times, share of the whole, share of peak, bytes, and what it consists of."""
     total = sum(kind.seconds for kind in kinds)
-    rows = [["", "count", "each", "all", "share", "peak", "bytes", "operators"]]
+    rows = [["", "count", "each", "all", "share", "peak", "bytes"]]
     for number, kind in enumerate(kinds, 1):
         plan = kind.first
         peak = plan.floor.compute_s / plan.predicted_seconds if plan.predicted_seconds else 0.0
         figures = [units.seconds(plan.predicted_seconds), units.seconds(kind.seconds)]
         shares = [units.percent(kind.seconds / total) if total else "", units.percent(peak)]
-        rows.append(
-            [f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes), _names(plan)]
-        )
-    return columns(rows, right=range(1, 7))
-
-
-def _names(plan: Plan) -> str:
-    """Of the operators of a chain: files may give long names."""
-    return short_name(" ".join(operator.name for operator in plan.chain.operators))
+        rows.append([f"[{number}]", str(len(kind.plans)), *figures, *shares, units.size(plan.floor.compulsory_bytes)])
+    heads = columns(rows, right=range(1, 7))
+    names = ["operators", *(" ".join(operator.name for operator in kind.first.chain.operators) for kind in kinds)]
+    return [line for head, text in zip(heads, names, strict=True) for line in beside(head, text, MOST_NAME_LINES)]
 
 
 def _details(kind: Kind) -> Iterator[str]:
@@ -169,14 +171,12 @@ def _details(kind: Kind) -> Iterator[str]:
 
 
 def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:
-    """Equal cuts once, with their number; names are those of the first chain of a kind."""
+    """Equal cuts once, with their number, behind that of the chain that writes the tensor; names are those of its first chain."""
     names = _first_names(kinds)
-    counts: dict[str, int] = {}
-    for cut in (bound_cut(cut, names) for cut in cuts):
-        text = unfused_text(cut)
-        counts[text] = counts.get(text, 0) + 1
-    for text, count in counts.items():
-        yield from wrapped(f"{count} x {text}" if count > 1 else text)
+    writers = {kind.first.chain.output: f"[{number}] " for number, kind in enumerate(kinds, 1)}
+    counts = Counter((writers.get(cut.tensor, ""), unfused_text(cut)) for cut in (bound_cut(cut, names) for cut in cuts))
+    for (writer, text), count in counts.items():
+        yield from wrapped(f"{writer}{f'{count} x ' if count > 1 else ''}{text}")
 
 
 def _first_names(kinds: tuple[Kind, ...]) -> Names:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from math import isinf
 from typing import assert_never
 
 from tilewright.graph.scalar import Parameter
@@ -49,6 +51,24 @@ DEFEATS = {
     Defeat.NOT_PREFETCHED: "its traffic is not prefetched",
     Defeat.LITTLE_GAIN_BY_PREFETCHES: "prefetching gains too little",
 }
+ALGORITHM_NAMES = {
+    "windows by columns": "partial im2col",
+    "row blocks": "tiled im2col",
+    "filter lanes": "filters as columns",
+    "pixel rows": "NHWC implicit GEMM",
+    "shifted rows": "shifted GEMM",
+    "sliding sums": "direct convolution (row streaming)",
+    "channel lanes": "direct convolution (channel lanes)",
+    "map of taps": "direct convolution (taps)",
+    "exchanged roles": "transposed GEMM",
+    "zero points apart": "zero-point compensation",
+    "short integers": "int8 as int16",
+    "signed bytes": "uint8 as int8",
+    "pixels of bytes": "NHWC implicit GEMM (int8)",
+}
+"""The field's names of algorithms that are registered under others, whole or as a part of a name."""
+_REGISTERED = re.compile("|".join(ALGORITHM_NAMES))
+
 BARRIERS = {
     Barrier.SWITCHED_OFF: "fusion is switched off",
     Barrier.GRAPH_OUTPUT: "it is an output of the graph",
@@ -58,9 +78,18 @@ BARRIERS = {
     Barrier.MERGED_DIMENSION: "{operators} writes several axes into one dimension of it",
     Barrier.DATA_POSITIONS: "{operators} reads at positions that data gives",
     Barrier.SEVERAL_READERS: "several operators read it: {operators}",
-    Barrier.OVERLAPPING_TILES: "tiles that overlap read it",
+    Barrier.OVERLAPPING_TILES: "Winograd convolution reads it in overlapping tiles",
     Barrier.LONG_GROUP: "the operators before it are as many as are planned together",
 }
+
+
+def algorithm_text(name: str) -> str:
+    """The field's name of an algorithm, by that in the registry.
+
+    >>> algorithm_text("zero points apart, windows by columns"), algorithm_text("im2col")
+    ('zero-point compensation, partial im2col', 'im2col')
+    """
+    return _REGISTERED.sub(lambda found: ALGORITHM_NAMES[found[0]], name)
 
 
 def alternative_text(alternative: Alternative) -> str:
@@ -77,7 +106,7 @@ def alternative_text(alternative: Alternative) -> str:
         case OtherLoops(storage, loops):
             return f"{storage.value}, {_loops_text(loops)}"
         case OtherAlgorithm(algorithm, operator):
-            return f"{operator} by {algorithm}"
+            return f"{operator} by {algorithm_text(algorithm)}"
         case OtherKernel(kernel, operator):
             return f"micro kernel {kernel} for {operator}"
         case _:
@@ -94,7 +123,7 @@ def loss_text(rejected: Rejected) -> str:
     reason = rejected.reason
     subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, OtherKernel) else ""
     source = f"; as for {reason.source}" if reason.source else ""
-    return f"{subject}{DEFEATS[reason.defeat].format(beside=reason.beside)}{_bound_text(reason.is_bound)}{source}"
+    return f"{subject}{DEFEATS[reason.defeat].format(beside=algorithm_text(reason.beside))}{_bound_text(reason.is_bound)}{source}"
 
 
 def rejected_text(rejected: Rejected) -> str:
@@ -113,7 +142,7 @@ def unfused_text(cut: Cut) -> str:
     """An edge that was not fused, with both prices where they are known, and why.
 
     >>> unfused_text(Cut("y", float("inf"), 1e-6, CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
-    'y: fused none, unfused 1.00 us; several operators read it: relu, tanh'
+    'y: cannot be fused (unfused 1.00 us); several operators read it: relu, tanh'
     >>> unfused_text(Cut("y", 2e-6, 1e-6, SeparateFaster(), source="x"))
     'y: as x: fused 2.00 us, unfused 1.00 us; the separate plans are faster'
     >>> unfused_text(Cut("y", float("inf"), None, CannotFuse(Barrier.GRAPH_OUTPUT)))
@@ -122,7 +151,10 @@ def unfused_text(cut: Cut) -> str:
     source = f"as {cut.source}: " if cut.source else ""
     if cut.unfused_seconds is None:
         return f"{cut.tensor}: {source}{cut_text(cut)}"
-    prices = f"fused {units.seconds(cut.fused_seconds)}, unfused {units.seconds(cut.unfused_seconds)}"
+    unfused = f"unfused {units.seconds(cut.unfused_seconds)}"
+    prices = (
+        f"cannot be fused ({unfused})" if isinf(cut.fused_seconds) else f"fused {units.seconds(cut.fused_seconds)}, {unfused}"
+    )
     return f"{cut.tensor}: {source}{prices}; {cut_text(cut)}"
 
 
@@ -238,8 +270,8 @@ def _tiles_text(tiles: Tiles) -> str:
 
 
 def _whole_text(whole: WholeGroup) -> str:
-    times = f"{_microseconds(whole.whole_s)} on {whole.cores} cores, in these parts {_microseconds(whole.parts_s)}"
-    return f"all {whole.operators} operators as one chain: {times}"
+    times = f"{_microseconds(whole.whole_s)} on {whole.cores} cores, as divided here {_microseconds(whole.parts_s)}"
+    return f"all {whole.operators} operators of its fusion group as one chain: {times}"
 
 
 def _microseconds(seconds: float) -> str:

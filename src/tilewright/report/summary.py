@@ -163,15 +163,14 @@ def _of_cuts(cuts: Sequence[Cut]) -> Iterator[Change]:
     for cut in cuts:
         match cut.reason:
             case CannotFuse(Barrier.SWITCHED_OFF):
-                yield Change(f"fuse=False (leave it out): {cut.tensor} may then be fused", _gain_s(cut))
+                yield Change(f"fuse=False or --fuse never (leave it out): {cut.tensor} may then be fused", _gain_s(cut))
             case CannotFuse(Barrier.GRAPH_OUTPUT):
                 yield Change(f"the outputs: {cut.tensor} is one, and so cannot be fused", _gain_s(cut))
             case CannotFuse(Barrier.ELEMENT_TYPE | Barrier.EXACT_ARITHMETIC, _, dtype):
                 yield Change(f"the element type, where float32 suffices: {cut.tensor} is {dtype}, and not fused", _gain_s(cut))
             case FewerBlocks(cores):
-                yield Change(
-                    f"threads=1 and fuse=True: {cut.tensor} is not fused, so that {cores} cores have blocks", _gain_s(cut)
-                )
+                text = f"threads=1, fuse=True (--fuse always): fused, {cut.tensor} has too few blocks for {cores} cores"
+                yield Change(text, _gain_s(cut))
 
 
 def _gain_s(cut: Cut) -> float | None:
@@ -239,7 +238,9 @@ def _of_search(plan: Plan) -> Iterator[Change]:
     """What lost to a choice of the user, or was not searched."""
     alone, cores, known = plan.unfused_price, plan.machine.cores, plan.taken_over
     if alone is not None and alone.seconds < plan.price.seconds and alone.on(cores) < plan.price.on(cores):
-        yield Change(f"fuse=True (leave it out) for {plan.chain.name}", plan.price.seconds - alone.seconds)
+        yield Change(
+            f"fuse=True or --fuse always (leave it out) for {_listed([plan.chain.name])}", plan.price.seconds - alone.seconds
+        )
     if known is not None and known.efficiency < known.source_efficiency:
         gain_s = plan.predicted_seconds * (1 - known.efficiency / known.source_efficiency)
         yield Change(f"the plan, by `tilewright tune`: loops of {plan.chain.name} were not searched", gain_s)

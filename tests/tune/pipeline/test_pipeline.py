@@ -322,7 +322,7 @@ def test_the_command_line(database, monkeypatch, tmp_path):
     [
         ([], "say what to tune"),
         (["G1", "--trials", "0"], "is not in the range"),
-        (["nothing"], "is neither a chain"),
+        (["nothing"], "is neither MODEL.onnx"),
         (["G1", "--fit"], "WHAT and --fit are two commands"),
         (["--export", "a.jsonl", "--fit"], "--fit and --export are two commands"),
         (["G1", "--dry-run"], "--dry-run says something of --fit only"),

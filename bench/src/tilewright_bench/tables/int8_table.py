@@ -20,7 +20,6 @@ LEGEND = (
     "peak: measured, in GOP/s of vector units, where multiplying and adding are two operations; share: what ours reach of it",
     "read: what ours reach of the bandwidth of a plain read from the level of memory that holds operands and result",
     "floor: the least time that this peak and this bandwidth allow",
-    "peer/ours: times of the fastest peer with right results over ours, above 1 where ours is faster",
     "required: shares that ours must reach, and a peer's time over ours (the best one's unless named); verdict: if they are",
 )
 """What columns are, for people."""

@@ -56,7 +56,7 @@ class Report:
     def _table(self, title: str, results: Sequence[CaseResult]) -> list[str]:
         threads = self.provenance.threads
         bound = "the peak or the read" if threads == 1 else f"{threads} times one core's peak or read"
-        heading = f"{title}: {_unit(results)[1]} per call (share of {bound} beside it, whichever binds)"
+        heading = f"{title}: {_unit(results)[1]} per call (in brackets: share of {bound} beside it, whichever limits more)"
         return [heading, *_table(results)]
 
     def wrong(self) -> tuple[str, ...]:

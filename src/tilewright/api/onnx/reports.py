@@ -88,13 +88,13 @@ def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
     return "\n\n".join(parts)
 
 
-def _explained(stage: Stage, model_plan: ModelPlan, full: bool) -> str:
-    named = with_given_names(model_plan, stage.operator_names, stage.tensor_names)
+def _explained(stage: Stage, graph: Graph, model_plan: ModelPlan, full: bool) -> str:
+    named = with_given_names(model_plan, graph, stage.operator_names, stage.tensor_names)
     return explain.explain(named, full=full, numpy_nodes=[node.label for node in stage.as_numpy])
 
 
 def _stage_lines(stage: Stage, context: SessionContext, graph: Graph | None, full: bool) -> list[str]:
-    lines = [_explained(stage, context.options.planned(graph), full)] if graph is not None else ["nothing is compiled"]
+    lines = [_explained(stage, graph, context.options.planned(graph), full)] if graph is not None else ["nothing is compiled"]
     if stage.as_numpy:
         lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
     if stage.rest:

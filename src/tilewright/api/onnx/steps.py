@@ -260,7 +260,9 @@ class _Maker:
                 refused = stage.refused.values()
                 cuts = tuple(cut for problem in refused if isinstance(problem, Undecided) for cut in problem.cuts)
                 why = "; ".join(dict.fromkeys(problem.message for problem in refused))
-                raise Undecided(f"{self.remaining.name} is not compiled as a whole with lengths", why=why).with_cuts(cuts)
+                raise Undecided(f"{self.remaining.name} is not compiled as a whole with dynamic dimensions", why=why).with_cuts(
+                    cuts
+                )
         return stage
 
     def compile(self, stage: Stage) -> Step:

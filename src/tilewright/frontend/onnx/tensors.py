@@ -42,7 +42,7 @@ def array_of(tensor: Any, files: ExternalFiles, where: str, content: memoryview 
     """
     dtype, shape = dtype_of(tensor.data_type, where), checked_shape(tensor.dims, where)
     if tensor.HasField("segment"):
-        raise InvalidModel("a tensor in segments has no meaning here", where=where)
+        raise InvalidModel("a tensor in segments is not supported", where=where)
     if tensor.data_location == TensorProto.EXTERNAL:
         entries = {entry.key: entry.value for entry in tensor.external_data}
         return _from_bytes(files.content(entries, _size_bytes(dtype, shape), where), dtype, shape, where)

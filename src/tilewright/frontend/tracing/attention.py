@@ -148,9 +148,7 @@ def _window(window: Any, is_causal: bool) -> tuple[int | None, int | None]:
     left, right = window if isinstance(window, tuple | list) and len(window) == 2 else (window, window)
     if not all(side is None or _is_count(side) for side in (left, right)):
         text = f"window={window!r} is no pair of numbers of keys"
-        raise TilewrightError(
-            text, where=user_location(), hint="use (left, right) with whole numbers >= 0, None for an open side"
-        )
+        raise TilewrightError(text, where=user_location(), hint="use (left, right) with integers >= 0, None for an open side")
     left, right = (None if side is None or side >= OPEN else side for side in (left, right))
     return left, (0 if is_causal else right)
 

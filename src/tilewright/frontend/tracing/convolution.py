@@ -285,7 +285,7 @@ def _operands(
         hint = "conv1d, conv2d and conv3d are for one, two and three spatial dimensions, as are the transposed ones"
         raise ShapeError(what, where=user_location(), why=why, hint=hint)
     if not isinstance(groups, int | np.integer) or groups < 1:
-        raise ShapeError(f"{what} with groups={groups!r}", where=user_location(), why="it is a whole number from 1 on")
+        raise ShapeError(f"{what} with groups={groups!r}", where=user_location(), why="it is an integer from 1 on")
     dtype = contracted_type(name, [operand.dtype for operand in (x, w, bias) if operand is not None])
     x, w = converted(x, dtype), converted(w, dtype)
     bias = None if bias is None else converted(bias, dtype)

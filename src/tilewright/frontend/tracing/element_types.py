@@ -25,7 +25,7 @@ def astype(x: Any, dtype: Any) -> Any:
     if name == "bool":
         return apply_map("not_equal", x, 0)
     if x.recorder.element_types is not None and name in INTEGERS and not np.can_cast(x.dtype, name):
-        why = f"kernels compute whole numbers without wrapping them, and not all {x.dtype} values are {name}"
+        why = f"kernels compute integers without wrapping them, and not all {x.dtype} values are {name}"
         raise DTypeError(f"{x.dtype} values as {name}", where=user_location(), why=why, hint="use floor, or a wider type")
     return record_map("astype", Load(0), (x,), dtype=name)
 

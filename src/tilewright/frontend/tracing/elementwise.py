@@ -106,7 +106,7 @@ logical_or = _binary("logical_or", "Whether x or y is true")
 
 @traceable("power")
 def pow(x: Any, exponent: Any) -> Any:
-    """`x ** exponent` for an exponent that is a whole number in -16..16, or a half of one: products, a square root, a quotient.
+    """`x ** exponent` for an exponent that is an integer in -16..16, or a half of one: products, a square root, a quotient.
 
     >>> import numpy as np
     >>> pow(np.array([2.0]), 3).tolist()

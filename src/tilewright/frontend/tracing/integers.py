@@ -25,7 +25,7 @@ def whole(value: Any) -> Any:
         return operator.index(value)
     except TypeError as problem:
         raise ShapeError(
-            f"{value!r} is no whole number", where=user_location(), hint="axes, extents and positions are ints"
+            f"{value!r} is not an integer", where=user_location(), hint="axes, extents and positions are ints"
         ) from problem
 
 

@@ -39,7 +39,7 @@ def numbers(name: str, value: Any, rank: int, what: str, least: int = 1) -> tupl
     except TypeError:
         found = ()
     if len(found) != rank or min(found, default=least) < least:
-        why = f"{name} is a whole number from {least} on, or one for each of the dimensions {', '.join(space(rank))}"
+        why = f"{name} is an integer from {least} on, or one for each of the dimensions {', '.join(space(rank))}"
         raise ShapeError(f"{what} with {name}={value!r}", where=user_location(), why=why)
     return found
 

@@ -71,7 +71,7 @@ def _check_exact(extent: Extent, start: float | SymbolicExtent, step: float) -> 
         raise ShapeError(
             f"arange runs from {ends[0]} to {ends[-1]}{of}",
             where="arange",
-            why=f"kernels compute positions in float32, in which whole numbers are exact up to {LARGEST_WHOLE}",
+            why=f"kernels compute positions in float32, in which integers are exact up to {LARGEST_WHOLE}",
             hint="give a symbolic extent a smaller upper end, or count blocks",
         )
 

@@ -221,5 +221,5 @@ def _check_positions(operator: Operator) -> None:
         if isinstance(node, AxisValue) and largest_extent(operator.axis(node.axis).extent) > LARGEST_WHOLE:
             raise UnsupportedOperation(
                 f"{operator.kind} along an axis of {operator.axis(node.axis).extent}",
-                why=f"it computes with positions, of which kernels know whole numbers up to {LARGEST_WHOLE}",
+                why=f"it computes with positions, which kernels hold as exact integers up to {LARGEST_WHOLE}",
             )

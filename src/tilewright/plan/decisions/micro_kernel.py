@@ -71,7 +71,7 @@ def _check_integers(chain: Chain) -> None:
     short = [tensor for tensor in chain.intermediates if held_type(chain, tensor) in SHORT_INTEGERS]
     if short and not any(_is_behind_reductions(chain, tensor) for tensor in short):
         alone = CannotFuse(Barrier.MAPS_ALONE, tuple(reader.name for reader in chain.consumers(short[0])))
-        raise Unplannable(f"maps alone make {', '.join(short)}", reason=alone, where=chain.name)
+        raise Unplannable(f"elementwise operators alone make {', '.join(short)}", reason=alone, where=chain.name)
 
 
 def _is_behind_reductions(chain: Chain, tensor: str) -> bool:

@@ -58,7 +58,7 @@ def check_capacity(plan: Plan) -> None:
                 f"no plan of {plan.chain.name} fits {level.level}",
                 where=plan.machine.name,
                 why=f"its smallest blocks found need {level.used_bytes} bytes of {level.capacity_bytes}, which software fills",
-                hint="plan the operators of the chain apart (fuse=False), or for a machine with more memory",
+                hint="plan the operators of the chain unfused (fuse=False), or for a machine with more memory",
             )
 
 

@@ -172,7 +172,7 @@ def test_every_output_has_an_operator() -> None:
         ("str", body_of("equal"), "float32", "elements of type str"),
         ("float8_e8m0fnu", body_of("add"), "float32", ""),
         ("float8_e4m3fn", body_of("add"), "float32", ""),
-        ("int4", body_of("add"), "int32", "elements of type int4 outside of maps in float32"),
+        ("int4", body_of("add"), "int32", "elements of type int4 outside of elementwise operators in float32"),
         ("float32", body_of("add"), "complex128", "arithmetic in complex128"),
     ],
 )

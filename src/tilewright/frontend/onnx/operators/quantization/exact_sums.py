@@ -71,7 +71,7 @@ def are_at_most(steps: Extent, most: int) -> bool:
         return largest_extent(steps) <= most
     cuts = cuts_between(steps, most, "<=")
     if cuts:
-        raise Undecided(f"whether {steps} products of bytes are at most {most}", where="quantised product").with_cuts(cuts)
+        raise Undecided(f"whether {steps} int8 products are at most {most}", where="quantised product").with_cuts(cuts)
     return False
 
 
