@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.operators.control.loops import Loop, Scan, stacked
+from tilewright.frontend.onnx.operators.control.control import Loop, Scan, stacked
 
 
 def test_a_loop_ends_by_its_condition_or_its_count():

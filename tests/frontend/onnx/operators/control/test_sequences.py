@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ShapeError, TilewrightError
-from tilewright.frontend.onnx.operators.control.sequence import ConcatFromSequence, SequenceAt, SequenceLength, SplitToSequence
+from tilewright.frontend.onnx.operators.control.control import ConcatFromSequence, SequenceAt, SequenceLength, SplitToSequence
 
 
 def test_sequences_that_do_not_fit_together():

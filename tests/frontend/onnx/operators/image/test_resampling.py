@@ -14,8 +14,8 @@ import torch
 from onnx import helper
 
 import tilewright.onnx
-from tilewright.frontend.onnx.operators.image.grid_sample import GridSample
 from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling, nearest_positions
+from tilewright.frontend.onnx.operators.image.regions import GridSample
 from tilewright.frontend.onnx.operators.image.resize import Resize
 
 onnxruntime.set_default_logger_severity(4)

@@ -16,12 +16,14 @@ import numpy as np
 
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
-from tilewright.frontend.onnx.operators.quantization.integer_matmul import lowered_exact_matmul
-from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
-from tilewright.frontend.onnx.operators.recurrent.cells import LSTM
-from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, State
+from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
+from tilewright.frontend.onnx.operators.quantization.products import lowered_exact_matmul
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
+    DynamicQuantizeLinear,
+    check_scale_values,
+    check_zero_type,
+)
+from tilewright.frontend.onnx.operators.recurrent.layers import LSTM, Cell, Direction, State
 from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES

@@ -19,7 +19,7 @@ import numpy as np
 
 from tilewright.errors import InvalidModel, Undecided
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
+from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather

@@ -1,15 +1,20 @@
-"""DepthToSpace, SpaceToDepth and Col2Im: blocks of pixels from channels or columns, and channels from blocks."""
+"""Blocks of pixels from channels or columns, and channels from blocks; the pixels of an encoded image.
+
+DepthToSpace, SpaceToDepth and Col2Im; ImageDecoder, by Pillow if it is installed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
@@ -92,3 +97,37 @@ class Col2Im:
 define("DepthToSpace", DepthToSpace)
 define("SpaceToDepth", SpaceToDepth)
 define("Col2Im", Col2Im, since=18)
+
+
+_MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageDecoder:
+    """Uint8 pixels [height, width, channels]; none, [0, 0, channels], if the bytes are no image."""
+
+    pixel_format: str = "RGB"
+
+    def reference(self, stream: Any) -> Any:
+        if self.pixel_format not in _MODES:
+            raise UnsupportedOperation(
+                f"pixel_format {self.pixel_format!r}", where="ImageDecoder", hint="choose RGB, BGR or Grayscale"
+            )
+        pixels = _decoded(np.asarray(stream, np.uint8).tobytes(), _MODES[self.pixel_format])
+        pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+        return pixels[..., ::-1] if self.pixel_format == "BGR" else pixels
+
+
+def _decoded(data: bytes, mode: str) -> Any:
+    try:
+        pillow = import_module("PIL.Image")
+    except ImportError as error:
+        raise UnsupportedOperation("ImageDecoder without Pillow", why=str(error), hint="pip install pillow") from error
+    try:
+        with pillow.open(BytesIO(data)) as image:
+            return np.array(image.convert(mode))
+    except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError):
+        return np.zeros((0, 0, len(mode)), np.uint8)
+
+
+define("ImageDecoder", ImageDecoder, since=20)

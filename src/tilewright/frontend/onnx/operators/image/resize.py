@@ -11,8 +11,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.image.interpolation import BEFORE_11, Mode, Resampling
-from tilewright.frontend.onnx.operators.image.resampling import lowered, resized
+from tilewright.frontend.onnx.operators.image.interpolation import BEFORE_11, Mode, Resampling, lowered, resized
 from tilewright.frontend.onnx.operators.image.run_time_resampling import RunTimeResampling, run_time_lowered
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder

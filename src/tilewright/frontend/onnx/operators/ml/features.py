@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, labels_of
+from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, labels_of
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor

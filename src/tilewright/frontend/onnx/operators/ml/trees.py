@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, TRANSFORMS, classified, labels_of, matrix, transformed
+from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, TRANSFORMS, classified, labels_of, matrix, transformed
 from tilewright.frontend.onnx.sizes import check_size
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")

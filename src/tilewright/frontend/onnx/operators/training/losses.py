@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.activation.softmax import LogSoftmax
+from tilewright.frontend.onnx.operators.activation.activations import LogSoftmax
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather, gather_elements
 from tilewright.graph.numpy_types import widened

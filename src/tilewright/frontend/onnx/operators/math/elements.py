@@ -1,24 +1,34 @@
-"""Functions of single elements: arithmetic, logic, comparisons, bits, and functions of real numbers.
+"""Functions of elements: arithmetic, logic, comparisons, bits, and functions of real numbers.
 
 Operands broadcast; integers wrap. Functions without attributes are one class.
+
+Max, Min, Sum and Mean take any number of operands.
+
+Before opset 7, the second of two operands broadcasts only if an attribute says so, and from a given axis on: its shape is then a
+contiguous part of the first operand's, which begins at `axis`, or is its end. Source: the ONNX operator schemas, opset 6
+(Broadcasting in ONNX: "multidirectional" came with opset 7).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import reduce
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.frontend.onnx.definition import define
+from tilewright.errors import InternalError, ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define, definition
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph import special_functions
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of
+from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, has_simple_power, power_body
+from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.scalar_functions import FUNCTIONS
-from tilewright.graph.types import Tensor
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Extent, Tensor
 
 BROADCASTING = 7
 """The opset from which on both operands broadcast, as in NumPy."""
@@ -248,3 +258,177 @@ define("Where", Where, since=9)
 define("Clip", ClipBefore6)
 define("Clip", ClipBefore11, since=6)
 define("Clip", Clip, since=11)
+
+
+class Div:
+    """The quotient; of integers, rounded towards 0, and 0 where the divisor is."""
+
+    @in_operand_type
+    def reference(self, x: Any, y: Any) -> Any:
+        if not np.issubdtype(x.dtype, np.integer):
+            return x / y
+        return np.floor_divide(x - np.fmod(x, y), y)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        """One map; of integers, what the remainder leaves is divided."""
+        if not is_integer(x):
+            return builder.map("divide", x, y)
+        whole = apply("subtract", Load(0), apply("fmod", Load(0), Load(1)))
+        return builder.body(apply("floor_divide", whole, Load(1)), x, y, kind="div")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mod:
+    """The remainder of the quotient rounded down (it has the sign of y), or with `fmod` towards 0 (it has the sign of x)."""
+
+    fmod: int = 0
+
+    def reference(self, x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return (np.fmod if self.fmod else np.mod)(x, y)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        return builder.map("fmod" if self.fmod else "mod", x, y)
+
+
+def is_integer(x: Tensor) -> bool:
+    """Whether the elements are whole numbers."""
+    return x.dtype.startswith(("int", "uint"))
+
+
+class Pow:
+    """`x ** y` in the common type of both, converted to the type of x; whole powers of integers wrap."""
+
+    def reference(self, x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            if all(np.issubdtype(operand.dtype, np.integer) for operand in (x, y)):
+                return np.where(y < 0, np.power(x.astype(np.float64), y), np.power(x, np.maximum(y, 0))).astype(x.dtype)
+            return np.asarray(np.power(widened(x), widened(y))).astype(x.dtype)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        """One map; a known power that is a multiple of 1/2 is made of products and a square root."""
+        if is_integer(x) and not is_integer(y):
+            raise UnsupportedOperation("Pow of integers to powers that are none", why="they are computed in a third type")
+        exponent = builder.known.get(y.name)
+        if exponent is not None and not y.shape and not is_integer(x) and has_simple_power(float(exponent)):
+            return builder.body(power_body(float(exponent)), x, kind="pow")
+        return builder.map("pow", x, y, dtype=x.dtype)
+
+
+define("Div", Div, since=BROADCASTING)
+define("Mod", Mod, since=10)
+define("Pow", Pow, since=BROADCASTING)
+
+
+MOST_OPERANDS = 32
+"""Of one map: each is a function more in its body, one inside the other."""
+EXTREMES = ("maximum", "minimum")
+"""Of any order, so that they need not be nested deeply: C of them reads an operand three times, and compilers take 2 s for 32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variadic:
+    """A function of two numbers: of the first two operands, then of its result and the third, ..."""
+
+    function: str
+    numpy: Callable[[Any, Any], Any]
+
+    def reference(self, first: Any, *rest: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(reduce(self.numpy, rest, first))
+
+    def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
+        return _lowered(builder, self.function, (first, *rest))
+
+
+class Mean:
+    """The mean of the operands."""
+
+    @in_operand_type
+    def reference(self, first: Any, *rest: Any) -> Any:
+        return reduce(np.add, rest, first) / (1 + len(rest))
+
+    def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
+        """One map, of few operands: a sum and a quotient."""
+        count = 1 + len(rest)
+        if count > MOST_OPERANDS:
+            return builder.map("divide", _lowered(builder, "add", (first, *rest)), float(count))
+        return builder.body(apply("divide", _folded("add", count), Literal(float(count))), first, *rest, kind="mean")
+
+
+def _lowered(builder: Builder, function: str, operands: Sequence[Tensor]) -> Tensor:
+    """The function of all operands, from the first to the last, a map for every few of them."""
+    result = operands[0]
+    for first in range(1, len(operands), MOST_OPERANDS - 1):
+        some = operands[first : first + MOST_OPERANDS - 1]
+        combine = _balanced if function in EXTREMES else _folded
+        result = builder.body(combine(function, 1 + len(some)), result, *some, kind=function)
+    return result
+
+
+def _balanced(function: str, count: int) -> Scalar:
+    """Of neighbours, then of neighbours of these."""
+    parts: list[Scalar] = [Load(read) for read in range(count)]
+    while len(parts) > 1:
+        last = parts[len(parts) // 2 * 2 :]
+        parts = [*(apply(function, *pair) for pair in zip(parts[::2], parts[1::2], strict=False)), *last]
+    return parts[0]
+
+
+def _folded(function: str, count: int) -> Scalar:
+    start: Scalar = Load(0)
+    return reduce(lambda body, read: apply(function, body, Load(read)), range(1, count), start)
+
+
+define("Max", Variadic, "maximum", np.maximum)
+define("Min", Variadic, "minimum", np.minimum)
+define("Sum", Variadic, "add", np.add)
+define("Mean", Mean)
+
+
+Shape: TypeAlias = Sequence[Extent]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedBroadcast:
+    """A function of x and of y, which lies along some dimensions of x."""
+
+    name: str
+    """Of the operator, which is that of later versions once y has its dimensions."""
+    _: KW_ONLY
+    axis: int | None = None
+    broadcast: int = 0
+
+    def reference(self, x: Any, y: Any) -> Any:
+        return self._later().reference(x, y.reshape(self._aligned(y.shape, x.shape)) if self.broadcast else y)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        y = builder.reshape(y, self._aligned(y.shape, x.shape)) if self.broadcast else y
+        result: Tensor = self._later().lower(builder, x, y)
+        return result
+
+    def _aligned(self, shape: Shape, target: Shape) -> tuple[Extent, ...]:
+        return aligned_shape(shape, target, self.axis, self.name)
+
+    def _later(self) -> Any:
+        found = definition(self.name, BROADCASTING)
+        if found is None:
+            raise InternalError(f"{self.name} is not defined in opset {BROADCASTING}")
+        return found.operator()
+
+
+def aligned_shape(shape: Shape, target: Shape, axis: int | None, where: str) -> tuple[Extent, ...]:
+    """The shape of a second operand with as many dimensions behind it as broadcasting as in NumPy needs.
+
+    >>> aligned_shape((3, 4), (2, 3, 4, 5), 1, "Add")
+    (3, 4, 1)
+    """
+    begin = len(target) - len(shape) if axis is None else axis + len(target) * (axis < 0)
+    if not 0 <= begin <= len(target) - len(shape):
+        text = f"{where} of shapes {shape_text(target)} and {shape_text(shape)} from axis {axis} on"
+        raise ShapeError(text, where=where, why="the second one reaches over the end of the first")
+    return (*shape, *(1,) * (len(target) - len(shape) - begin))
+
+
+for _name in ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Greater", "Less", "Equal"):
+    define(_name, LimitedBroadcast, _name)
