@@ -1,19 +1,19 @@
 """Registry of ONNX operators: the reference implementation and the lowering of every version of an operator.
 
-A file of `operators/<family>/` holds the class of an operator, or of operators that share their attributes, and declares it with
-`define`, which spells the names that it defines. Only the files that spell a name are loaded to find its definition: a session
-waits for this, and a model has few of the operators.
+A file of `operators/<family>/` holds the classes of operators, or of operators that share their attributes, and declares them
+with `onnx_operator` or `define`, which spell the names that they define. Only the files that spell a name are loaded to find its
+definition: a session waits for this, and a model has few of the operators.
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tilewright.graph.types import Tensor
 
 OPERATORS = "tilewright.frontend.onnx.operators"
 OUTPUT_COUNT = "output_count"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +131,22 @@ def define(
         raise InternalError(f"{domain or 'the standard'} operator {name} is defined twice from version {since} on")
     flags = {"is_random": is_random, "unpacks": unpacks}
     versions[since] = Definition(name, domain, since, implementation, parameters, by_attribute=by_attribute or {}, **flags)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def onnx_operator(name: str, **options: Any) -> Callable[[type[T]], type[T]]:
+    """A class as an operator that `define` defines with these options; its fields are the attributes.
+
+    Several versions, or names, of one class stand one above the other.
+    """
+
+    def decorate(implementation: type[T]) -> type[T]:
+        if "__dataclass_fields__" not in vars(implementation):
+            implementation = dataclass(frozen=True, slots=True, kw_only=True)(implementation)
+        define(name, implementation, **options)
+        return implementation
+
+    return decorate
 
 
 def definition(name: str, version: int, domain: str = "") -> Definition | None:

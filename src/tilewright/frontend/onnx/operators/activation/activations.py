@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import define, onnx_operator
 from tilewright.frontend.onnx.operators.math.elements import RealFunction
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
@@ -31,7 +31,7 @@ def where_negative(below: Scalar, otherwise: Scalar) -> Scalar:
     return apply("where", apply("less", _X, _ZERO), below, otherwise)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LeakyRelu")
 class LeakyRelu:
     """x, times alpha where it is negative."""
 
@@ -45,6 +45,7 @@ class LeakyRelu:
         return builder.body(where_negative(times(_X, self.alpha), _X), x, kind="leaky_relu")
 
 
+@onnx_operator("PRelu", since=7)
 class PRelu:
     """x, times the slope where it is negative."""
 
@@ -56,6 +57,7 @@ class PRelu:
         return builder.body(where_negative(apply("multiply", _X, Load(1)), _X), x, slope, kind="prelu")
 
 
+@onnx_operator("PRelu")
 class PReluBefore7:
     """x, times the slope of its channel where it is negative."""
 
@@ -66,7 +68,7 @@ class PReluBefore7:
         return PRelu().lower(builder, x, builder.reshape(slope, _slope_shape(slope.shape, x.shape)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ThresholdedRelu", since=10)
 class ThresholdedRelu:
     """x where it is above alpha, else 0."""
 
@@ -89,7 +91,7 @@ SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 """Of the schema: Klambauer et al., "Self-Normalizing Neural Networks", arXiv:1706.02515 (2017), in float32."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Elu")
 class Elu:
     """x, but alpha (exp(x) - 1) where it is negative."""
 
@@ -103,7 +105,7 @@ class Elu:
         return builder.body(where_negative(times(apply("expm1", _X), self.alpha), _X), x, kind="elu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Selu")
 class Selu:
     """gamma x, but gamma alpha (exp(x) - 1) where it is negative."""
 
@@ -119,7 +121,7 @@ class Selu:
         return builder.body(where_negative(below, times(_X, self.gamma)), x, kind="selu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Celu", since=12)
 class Celu:
     """x, but alpha (exp(x / alpha) - 1) where it is negative (for alpha > 0)."""
 
@@ -134,7 +136,7 @@ class Celu:
         return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("minimum", below, _ZERO)), x, kind="celu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Shrink", since=9)
 class Shrink:
     """x + bias below -lambd, x - bias above lambd, 0 between them."""
 
@@ -155,7 +157,7 @@ class Shrink:
 SWISH_SLOPE = 1 / 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("HardSigmoid")
 class HardSigmoid:
     """alpha x + beta between 0 and 1."""
 
@@ -180,7 +182,7 @@ def _shrinking() -> Scalar:
     return apply("exp", apply("negative", apply("abs", _X)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Swish", since=24)
 class Swish:
     """x sigmoid(alpha x) (P. Ramachandran, B. Zoph, Q. V. Le, arXiv:1710.05941, 2017)."""
 
@@ -194,7 +196,7 @@ class Swish:
         return builder.body(_swish(self.alpha), x, kind="swish")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SwiGLU", since=28)
 class SwiGLU:
     """swish(a) b (N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202, 2020)."""
 
@@ -215,7 +217,7 @@ def _swish(alpha: float) -> Scalar:
     return apply("silu", _X) if alpha == 1 else apply("multiply", _X, apply("sigmoid", times(_X, alpha)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Gelu", since=20)
 class Gelu:
     """x Phi(x)."""
 
@@ -254,22 +256,10 @@ HARD_SWISH = apply("multiply", _X, _hard_sigmoid(SWISH_SLOPE, 0.5))
 """x times its hard sigmoid with the slope 1/6."""
 
 define("Relu", RealFunction, "relu", lambda x: np.maximum(x, 0))
-define("LeakyRelu", LeakyRelu)
-define("PRelu", PReluBefore7)
-define("PRelu", PRelu, since=7)
-define("ThresholdedRelu", ThresholdedRelu, since=10)
-define("Elu", Elu)
-define("Selu", Selu)
-define("Celu", Celu, since=12)
-define("Shrink", Shrink, since=9)
-define("HardSigmoid", HardSigmoid)
 define("HardSwish", RealFunction, "hard_swish", _hard_swish, HARD_SWISH, since=14)
 define("Softplus", RealFunction, "softplus", lambda x: np.logaddexp(x, 0), SOFTPLUS)
 define("Softsign", RealFunction, "softsign", lambda x: x / (1 + np.abs(x)), SOFTSIGN)
 define("Mish", RealFunction, "mish", lambda x: x * np.tanh(np.logaddexp(x, 0)), _mish(), since=18)
-define("Swish", Swish, since=24)
-define("SwiGLU", SwiGLU, since=28)
-define("Gelu", Gelu, since=20)
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,7 +298,7 @@ def _product(shape: Shape) -> int:
     return product
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Softmax", since=13)
 class Softmax:
     """exp(x - max) / sum(exp(x - max))."""
 
@@ -322,7 +312,7 @@ class Softmax:
         return builder.softmax(x, self.axis)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LogSoftmax", since=13)
 class LogSoftmax:
     """x - max - log(sum(exp(x - max)))."""
 
@@ -339,7 +329,7 @@ class LogSoftmax:
         return builder.record(log_softmax, x, self.axis, kind="log_softmax")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Hardmax", since=13)
 class Hardmax:
     """1 at the first of the largest elements, 0 elsewhere."""
 
@@ -367,8 +357,5 @@ class Hardmax:
 
 
 define("Softmax", OverRows, Softmax)
-define("Softmax", Softmax, since=13)
 define("LogSoftmax", OverRows, LogSoftmax)
-define("LogSoftmax", LogSoftmax, since=13)
 define("Hardmax", OverRows, Hardmax)
-define("Hardmax", Hardmax, since=13)

@@ -8,14 +8,14 @@ then quantises the parts by their own ranges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import InvalidModel
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.quantization.products import lowered_exact_matmul
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
@@ -49,7 +49,7 @@ class RoundedLSTM(LSTM):
         return step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("DynamicQuantizeLSTM", domain=MICROSOFT)
 class DynamicQuantizeLSTM:
     """An LSTM with weights [directions, inputs, 4 hidden] and [directions, hidden, 4 hidden] of bytes.
 
@@ -67,7 +67,7 @@ class DynamicQuantizeLSTM:
     def reference(self, *operands: Any) -> Any:
         x, w, r, *others, w_scale, w_zero, r_scale, r_zero = operands
         inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
-        return RoundedLSTM(**self._attributes()).reference(_rounded(x), inputs, recurrent, *others)
+        return RoundedLSTM(**asdict(self)).reference(_rounded(x), inputs, recurrent, *others)
 
     def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """For every step two reductions for the range, a map that quantises, a product of bytes, and two maps."""
@@ -78,10 +78,7 @@ class DynamicQuantizeLSTM:
         w_like, r_like = (replace(each, shape=(each.shape[0], each.shape[2], each.shape[1])) for each in (w, r))
         parameters = Parameters(bias=b, states=(hidden, memory), lengths=lengths, peepholes=p)
         products = partial(_products, builder, of_w, of_r)
-        return LSTM(**self._attributes()).lowered(builder, x, w_like, r_like, parameters, products)
-
-    def _attributes(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return LSTM(**asdict(self)).lowered(builder, x, w_like, r_like, parameters, products)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +145,3 @@ def _check(name: str, weights: Any, scale: Any, zero: Any, scale_values: Any) ->
     check_zero_type(zero, weights, name, _WHERE)
     if scale_values is not None:
         check_scale_values(scale_values, name, divides=False, where=_WHERE)
-
-
-define("DynamicQuantizeLSTM", DynamicQuantizeLSTM, domain=MICROSOFT)

@@ -16,14 +16,13 @@ that lie halfway between two steps but for these may be one step apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT, check_operand
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.quantization.products import (
@@ -41,6 +40,7 @@ from tilewright.graph.shapes import are_known, broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 
 
+@onnx_operator("MatMulIntegerToFloat", domain=MICROSOFT)
 class MatMulIntegerToFloat:
     """`(a - zero of a) @ (b - zero of b)` times both scales, plus a bias for every column.
 
@@ -67,6 +67,7 @@ class MatMulIntegerToFloat:
         return builder.body(body, sums, *factors, *([] if bias is None else [bias]), dtype="float32", kind="scale")
 
 
+@onnx_operator("DynamicQuantizeMatMul", domain=MICROSOFT)
 class DynamicQuantizeMatMul:
     """`a @ b` plus a bias, where `a` is quantised to uint8 by its own range and `b` has been quantised before.
 
@@ -105,7 +106,7 @@ _MASKED = -3.4028234663852886e38
 """What onnxruntime gives to scores of keys behind a query: the least number of float32."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QAttention", domain=MICROSOFT)
 class QAttention:
     """Attention of `input` (batch, steps, K) with `weight` (K, 3 hidden) of bytes, which hold queries, keys and values.
 
@@ -186,15 +187,10 @@ class QAttention:
             raise UnsupportedOperation(f"mask_index has the shape {shape_text(mask.shape)}", where=_ATTENTION, why=why)
 
 
-define("MatMulIntegerToFloat", MatMulIntegerToFloat, domain=MICROSOFT)
-define("DynamicQuantizeMatMul", DynamicQuantizeMatMul, domain=MICROSOFT)
-define("QAttention", QAttention, domain=MICROSOFT)
-
-
 _GEMM = "QGemm"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QGemm", domain=MICROSOFT)
 class QGemm:
     """`alpha * a_scale * b_scale * ((A' - zero of A) @ (B' - zero of B) + C)`, quantised again or as it is.
 
@@ -262,6 +258,3 @@ def _check_bias(c: Any, product: tuple[Any, Any]) -> None:
     if broadcast_shapes((product, c.shape), _GEMM) != product:
         why = f"it broadcasts to the product, {shape_text(product)}"
         raise ShapeError(f"C has the shape {shape_text(c.shape)}", where=_GEMM, why=why)
-
-
-define("QGemm", QGemm, domain=MICROSOFT)

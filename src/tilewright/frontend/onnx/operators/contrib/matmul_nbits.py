@@ -12,13 +12,12 @@ as many steps as there is room for, steps are put into the order of blocks: cons
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import InvalidModel, Undecided
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
@@ -52,7 +51,7 @@ _MIDDLE_OF_4 = 8.0
 _WHERE = "MatMulNBits"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MatMulNBits", domain=MICROSOFT)
 class MatMulNBits:
     """`a @ b.T` plus a bias, where b (N, K) is stored as (N, blocks, bytes of a block): of 4 bits two a byte, the even one lower.
 
@@ -346,6 +345,3 @@ def _in_panels(array: Any) -> Any:
     behind = -array.shape[0] % PANEL
     padded = np.pad(array, [(0, behind)] + [(0, 0)] * (array.ndim - 1)) if behind else array
     return padded.reshape(-1, PANEL, *array.shape[1:])
-
-
-define("MatMulNBits", MatMulNBits, domain=MICROSOFT)

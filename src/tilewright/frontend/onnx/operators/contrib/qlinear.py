@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import define, onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import OverRows, Softmax
 from tilewright.frontend.onnx.operators.nn.pools import AveragePool
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling
@@ -187,6 +187,7 @@ class QLinearBinary:
         check_operand(self.name, "C", a.dtype, c_scale, c_zero, divides=True, known=known)
 
 
+@onnx_operator("QLinearSigmoid", domain=MICROSOFT)
 class QLinearSigmoid(QuantisedFunction):
     """1 / (1 + exp(-x))."""
 
@@ -197,7 +198,7 @@ class QLinearSigmoid(QuantisedFunction):
         return builder.map("sigmoid", x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearLeakyRelu", domain=MICROSOFT)
 class QLinearLeakyRelu(QuantisedFunction):
     """x, or alpha times x where that is below 0."""
 
@@ -211,7 +212,7 @@ class QLinearLeakyRelu(QuantisedFunction):
         return builder.body(apply("where", apply("less", Load(0), Literal(0.0)), scaled, Load(0)), x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearAveragePool", domain=MICROSOFT)
 class QLinearAveragePool(Pooling, QuantisedFunction):
     """The mean of every window; with `channels_last` channels are the last dimension, not the second."""
 
@@ -234,7 +235,7 @@ class QLinearAveragePool(Pooling, QuantisedFunction):
         return AveragePool(**{name: getattr(self, name) for name in names})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearGlobalAveragePool", domain=MICROSOFT)
 class QLinearGlobalAveragePool(QuantisedFunction):
     """The mean of every channel; with `channels_last` channels are the last dimension, not the second."""
 
@@ -254,7 +255,7 @@ class QLinearGlobalAveragePool(QuantisedFunction):
         return tuple(range(1, rank - 1)) if self.channels_last else tuple(range(2, rank))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearSoftmax", domain=MICROSOFT)
 class QLinearSoftmax(QuantisedFunction):
     """The Softmax of an opset along `axis`: before 13 of the rows of a matrix whose columns begin there."""
 
@@ -275,7 +276,7 @@ class QLinearSoftmax(QuantisedFunction):
 _WHERE = "QLinearConcat"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearConcat", domain=MICROSOFT)
 class QLinearConcat:
     """The parts, each given as bytes, scale and zero point; the result's scale and zero point come first."""
 
@@ -329,9 +330,3 @@ def _again(part: Any, scale: Any, zero: Any, y_scale: Any, y_zero: Any) -> Any:
 
 define("QLinearAdd", QLinearBinary, "QLinearAdd", "add", domain=MICROSOFT)
 define("QLinearMul", QLinearBinary, "QLinearMul", "multiply", domain=MICROSOFT)
-define("QLinearSigmoid", QLinearSigmoid, domain=MICROSOFT)
-define("QLinearLeakyRelu", QLinearLeakyRelu, domain=MICROSOFT)
-define("QLinearAveragePool", QLinearAveragePool, domain=MICROSOFT)
-define("QLinearGlobalAveragePool", QLinearGlobalAveragePool, domain=MICROSOFT)
-define("QLinearSoftmax", QLinearSoftmax, domain=MICROSOFT)
-define("QLinearConcat", QLinearConcat, domain=MICROSOFT)

@@ -8,13 +8,12 @@ None.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.graph.shapes import normalize_axis
 
@@ -35,7 +34,7 @@ def stacked(elements: Sequence[Any], where: str, axis: int = 0) -> Any:
     return np.stack(elements, axis=axis)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Loop")
 class Loop:
     """`body(step, condition, *state) -> (condition, *state, *scans)` while the condition holds, `trip_count` times at most.
 
@@ -63,7 +62,7 @@ class Loop:
         return single_or_tuple([*state, *(stacked(scan, "Loop") for scan in scans)])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Scan", since=9)
 class Scan:
     """`body(*state, *elements) -> (*state, *scans)` for the elements of the last `num_scan_inputs` operands along their axes.
 
@@ -91,7 +90,7 @@ class Scan:
         return single_or_tuple([*state, *outputs])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Scan", since=8)
 class ScanBefore9:
     """The same for every member of a batch (axis 0 of all operands and results), along axis 1, as long as `lengths` says.
 
@@ -154,11 +153,7 @@ def _padded(values: Sequence[int], count: int) -> Sequence[int]:
     return values or (0,) * count
 
 
-define("Loop", Loop)
-define("Scan", ScanBefore9, since=8)
-define("Scan", Scan, since=9)
-
-
+@onnx_operator("SequenceConstruct", since=11)
 class SequenceConstruct:
     """The list of the tensors."""
 
@@ -166,7 +161,7 @@ class SequenceConstruct:
         return list(tensors)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SequenceEmpty", since=11)
 class SequenceEmpty:
     """The empty list, whatever its elements would be."""
 
@@ -176,6 +171,7 @@ class SequenceEmpty:
         return []
 
 
+@onnx_operator("SequenceLength", since=11)
 class SequenceLength:
     """The number of elements, 0-d int64."""
 
@@ -183,6 +179,7 @@ class SequenceLength:
         return np.array(len(elements_of(sequence, "SequenceLength")), np.int64)
 
 
+@onnx_operator("SequenceAt", since=11)
 class SequenceAt:
     """The element at a position; a negative position counts from the end."""
 
@@ -191,6 +188,7 @@ class SequenceAt:
         return elements[_position(position, len(elements), "SequenceAt")]
 
 
+@onnx_operator("SequenceInsert", since=11)
 class SequenceInsert:
     """A new list with the tensor before `position`, or at the end."""
 
@@ -204,6 +202,7 @@ class SequenceInsert:
         return [*elements[:before], tensor, *elements[before:]]
 
 
+@onnx_operator("SequenceErase", since=11)
 class SequenceErase:
     """A new list without the element at `position`, or without the last."""
 
@@ -227,7 +226,7 @@ def _position(position: Any, count: int, where: str) -> int:
     return chosen % count
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SequenceMap", since=17)
 class SequenceMap:
     """`body` of every element, beside the elements of further sequences at its place and of tensors as they are."""
 
@@ -246,7 +245,7 @@ class SequenceMap:
         return results[0] if self.output_count == 1 else tuple(results)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SplitToSequence", since=11)
 class SplitToSequence:
     """The parts along an axis: of one element each, of `split` elements each, or as long as the elements of `split`."""
 
@@ -260,7 +259,7 @@ class SplitToSequence:
         return parts if split is not None or self.keepdims else [np.squeeze(part, along) for part in parts]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ConcatFromSequence", since=11)
 class ConcatFromSequence:
     """All elements in one tensor, along one of their axes or a new axis."""
 
@@ -290,7 +289,7 @@ def _lengths(split: Any, extent: int) -> list[int]:
     return [min(size, extent - start) for start in range(0, extent, size)]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Optional", since=15)
 class Optional:
     """The value itself, or None; of what type an empty value would be does not matter."""
 
@@ -300,6 +299,7 @@ class Optional:
         return value
 
 
+@onnx_operator("OptionalHasElement", since=15)
 class OptionalHasElement:
     """Whether there is a value, 0-d bool."""
 
@@ -307,6 +307,7 @@ class OptionalHasElement:
         return np.array(value is not None)
 
 
+@onnx_operator("OptionalGetElement", since=15)
 class OptionalGetElement:
     """The value. Raises `ShapeError` if there is none."""
 
@@ -314,17 +315,3 @@ class OptionalGetElement:
         if value is None:
             raise ShapeError("the optional value is empty", where="OptionalGetElement", hint="ask OptionalHasElement before")
         return value
-
-
-define("SequenceConstruct", SequenceConstruct, since=11)
-define("SequenceEmpty", SequenceEmpty, since=11)
-define("SequenceLength", SequenceLength, since=11)
-define("SequenceAt", SequenceAt, since=11)
-define("SequenceInsert", SequenceInsert, since=11)
-define("SequenceErase", SequenceErase, since=11)
-define("SequenceMap", SequenceMap, since=17)
-define("SplitToSequence", SplitToSequence, since=11)
-define("ConcatFromSequence", ConcatFromSequence, since=11)
-define("Optional", Optional, since=15)
-define("OptionalHasElement", OptionalHasElement, since=15)
-define("OptionalGetElement", OptionalGetElement, since=15)

@@ -12,13 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.arange import arange, range_length
@@ -37,7 +36,7 @@ LARGEST_WHOLE_FLOAT64 = 2**53
 """Integers up to which bodies, whose numbers are float64, can hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ConstantOfShape", since=9)
 class ConstantOfShape:
     """A tensor of one value, float32 zeros without one."""
 
@@ -66,14 +65,11 @@ class ConstantOfShape:
         return np.zeros(1, np.float32) if self.value is None else np.asarray(self.value)
 
 
-define("ConstantOfShape", ConstantOfShape, since=9)
-
-
 STASH_TYPES = ("float32", "float64")
 """Types that ONNX's reference implementation computes short floating-point numbers in."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Range", since=11)
 class Range:
     """start, start + delta, ... before the limit; short floating-point numbers are computed in `stash_type`."""
 
@@ -121,15 +117,12 @@ def _exact(number: Any) -> Extent:
     return number if isinstance(number, SymbolicExtent) else int(number)
 
 
-define("Range", Range, since=11)
-
-
 def generator_of(seed: float | None) -> np.random.Generator:
     """A generator for a seed, which may be any float32, or for none."""
     return np.random.default_rng(None if seed is None else int(np.float32(seed).view(np.uint32)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RandomNormal", is_random=True)
 class RandomNormal:
     """Numbers with a mean and a standard deviation, `scale`."""
 
@@ -144,7 +137,7 @@ class RandomNormal:
         return generator_of(self.seed).normal(self.mean, abs(self.scale), shape).astype(element_type(self.dtype))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RandomNormalLike", is_random=True)
 class RandomNormalLike:
     """The same in the shape of x and, without `dtype`, in its type."""
 
@@ -158,7 +151,7 @@ class RandomNormalLike:
         return generator_of(self.seed).normal(self.mean, abs(self.scale), np.shape(x)).astype(dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RandomUniform", is_random=True)
 class RandomUniform:
     """Numbers from [low, high)."""
 
@@ -173,7 +166,7 @@ class RandomUniform:
         return generator_of(self.seed).uniform(self.low, self.high, shape).astype(element_type(self.dtype))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RandomUniformLike", is_random=True)
 class RandomUniformLike:
     """The same in the shape of x and, without `dtype`, in its type."""
 
@@ -187,7 +180,7 @@ class RandomUniformLike:
         return generator_of(self.seed).uniform(self.low, self.high, np.shape(x)).astype(dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Bernoulli", since=15, is_random=True)
 class Bernoulli:
     """1 with the probability that x gives, else 0."""
 
@@ -199,7 +192,7 @@ class Bernoulli:
         return (generator_of(self.seed).random(np.shape(x)) < np.asarray(x, np.float64)).astype(dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Multinomial", since=7, is_random=True)
 class Multinomial:
     """For every row of log-probabilities [batch, classes], which need not be normalized, `sample_size` classes."""
 
@@ -218,7 +211,8 @@ class Multinomial:
         return np.minimum(np.reshape(rows, shape), x.shape[1] - 1).astype(element_type(self.dtype))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Dropout", since=7, by_attribute={"ratio": 0.5})
+@onnx_operator("Dropout", since=12, is_random=True)
 class Dropout:
     """The operand, and which of its elements were kept."""
 
@@ -252,17 +246,7 @@ def _unchanged(builder: Builder, x: Tensor, output_count: int) -> Any:
     return x, builder.constant(np.ones(extents, bool))
 
 
-define("RandomNormal", RandomNormal, is_random=True)
-define("RandomNormalLike", RandomNormalLike, is_random=True)
-define("RandomUniform", RandomUniform, is_random=True)
-define("RandomUniformLike", RandomUniformLike, is_random=True)
-define("Bernoulli", Bernoulli, since=15, is_random=True)
-define("Multinomial", Multinomial, since=7, is_random=True)
-define("Dropout", Dropout, since=7, by_attribute={"ratio": 0.5})
-define("Dropout", Dropout, since=12, is_random=True)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Trilu", since=14)
 class Trilu:
     """The triangle with the diagonal k."""
 
@@ -296,7 +280,7 @@ def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) 
     return map_of("trilu", x.shape, [Access(x.name, points(rank))], body, x.dtype, name, result)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("EyeLike", since=9)
 class EyeLike:
     """Of the shape of a matrix and, without `dtype`, of its type."""
 
@@ -322,7 +306,3 @@ def _eye(x: Tensor, diagonal: int, dtype: str, *, name: str, result: str) -> tup
     is_on = compared_ahead("equal", AxisValue("d1"), AxisValue("d0"), diagonal)
     body = apply("where", is_on, Literal(1.0), Literal(0.0))
     return map_of("eye", x.shape, (), body, dtype, name, result)
-
-
-define("Trilu", Trilu, since=14)
-define("EyeLike", EyeLike, since=9)

@@ -6,7 +6,6 @@ DepthToSpace, SpaceToDepth and Col2Im; ImageDecoder, by Pillow if it is installe
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from io import BytesIO
 from math import prod
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import shape_text
@@ -28,7 +27,7 @@ TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 """The order of dimensions of the inverse, by mode."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("DepthToSpace")
 class DepthToSpace:
     """Channels as blocks of pixels: dimensions split, put into another order, and merged."""
 
@@ -52,7 +51,7 @@ class DepthToSpace:
         return split, TO_SPACE[self.mode], (n, depth, h * block, w * block)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SpaceToDepth")
 class SpaceToDepth(DepthToSpace):
     """Blocks of pixels as channels."""
 
@@ -70,7 +69,7 @@ def _four(where: str, shape: Any) -> Any:
     return shape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Col2Im", since=18)
 class Col2Im:
     """Every tap of the blocks added to its own places."""
 
@@ -94,15 +93,10 @@ class Col2Im:
         return full[(..., *(slice(begin, begin + extent) for begin, extent in zip(window.begins, image, strict=True)))]
 
 
-define("DepthToSpace", DepthToSpace)
-define("SpaceToDepth", SpaceToDepth)
-define("Col2Im", Col2Im, since=18)
-
-
 _MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ImageDecoder", since=20)
 class ImageDecoder:
     """Uint8 pixels [height, width, channels]; none, [0, 0, channels], if the bytes are no image."""
 
@@ -128,6 +122,3 @@ def _decoded(data: bytes, mode: str) -> Any:
             return np.array(image.convert(mode))
     except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError):
         return np.zeros((0, 0, len(mode)), np.uint8)
-
-
-define("ImageDecoder", ImageDecoder, since=20)

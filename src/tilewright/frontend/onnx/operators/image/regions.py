@@ -12,7 +12,6 @@ MaxRoiPool takes the largest pixel: R. Girshick, "Fast R-CNN", arXiv:1504.08083 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, floor, prod
 from typing import Any
@@ -20,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
@@ -29,7 +28,7 @@ CUBIC_A = -0.75
 MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GridSample", since=16)
 class GridSample:
     """Samples of x (N, C, ...) at the positions of a grid from -1 to 1, the last dimension of x first."""
 
@@ -108,7 +107,7 @@ def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_cor
     return np.asarray(np.moveaxis(total, -1, 1), x.dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("AffineGrid", since=20)
 class AffineGrid:
     """The positions theta (x, y, 1) of all pixels of images of that size, or theta (x, y, z, 1)."""
 
@@ -128,17 +127,13 @@ class AffineGrid:
         return np.asarray(np.einsum("nij,...j->n...i", theta.astype(np.float64), homogeneous), theta.dtype)
 
 
-define("GridSample", GridSample, since=16)
-define("AffineGrid", AffineGrid, since=20)
-
-
 def check_regions(where: str, x: Any, rois: Any, columns: int) -> None:
     """Raise `ShapeError` unless x is (batch, channels, height, width) and each region a row of so many numbers."""
     if x.ndim != 4 or rois.ndim != 2 or rois.shape[1] != columns:
         raise ShapeError(f"{where} of {shape_text(rois.shape)} regions in {shape_text(x.shape)}", where=where)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RoiAlign", since=16)
 class RoiAlign:
     """The mean, or the largest, of the samples of every bin."""
 
@@ -177,7 +172,7 @@ class RoiAlign:
         return samples.mean(axis=(2, 4)) if self.mode == "avg" else samples.max(axis=(2, 4))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RoiAlign", since=10)
 class RoiAlignBefore16(RoiAlign):
     """The same without a shift of half a pixel."""
 
@@ -207,7 +202,7 @@ def _element(image: Any, row: tuple[Any, Any], column: tuple[Any, Any]) -> Any:
     return image[:, row[0][:, None], column[0][None, :]] * (row[1][:, None] * column[1][None, :])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MaxRoiPool")
 class MaxRoiPool:
     """The largest pixel of every bin, 0 in bins without pixels; a region begins with the number of its image."""
 
@@ -235,7 +230,7 @@ def _bins(first: int, last: int, bins: int, extent: int) -> list[slice]:
     return [slice(min(max(low, 0), extent), min(max(high, 0), extent)) for low, high in edges]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("NonMaxSuppression", since=10)
 class NonMaxSuppression:
     """(batch, class, box) of every box that stays, in the order of batches, classes and scores."""
 
@@ -291,9 +286,3 @@ def _kept(corners: Any, scores: Any, most: int, overlap: float, threshold: float
         apart = _overlaps(corners[best], corners[rest]) <= overlap
         order = [number for number, stays in zip(rest, apart, strict=True) if stays]
     return kept
-
-
-define("RoiAlign", RoiAlignBefore16, since=10)
-define("RoiAlign", RoiAlign, since=16)
-define("MaxRoiPool", MaxRoiPool)
-define("NonMaxSuppression", NonMaxSuppression, since=10)

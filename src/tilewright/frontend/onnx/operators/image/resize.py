@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from math import floor, prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.image.interpolation import BEFORE_11, Mode, Resampling, lowered, resized
 from tilewright.frontend.onnx.operators.image.run_time_resampling import RunTimeResampling, run_time_lowered
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
@@ -20,7 +20,7 @@ from tilewright.graph.shapes import are_known, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Resize", since=11)
 class Resize:
     """A tensor of `sizes`, or `scales` times as large, along `axes`."""
 
@@ -131,7 +131,9 @@ def _factors(extents: Sequence[int], scales: Any, sizes: Any, policy: str) -> tu
     return [common] * len(factors), [floor(common * e + 0.5) for e in extents]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Resize", since=10)
+@onnx_operator("Upsample", since=7, by_attribute={"scales": MISSING})
+@onnx_operator("Upsample", since=9)
 class ResizeBefore11:
     """A tensor `scales` times as large."""
 
@@ -147,9 +149,3 @@ class ResizeBefore11:
 
     def _mode(self) -> Mode:
         return Mode(self.mode, "asymmetric", BEFORE_11)
-
-
-define("Resize", Resize, since=11)
-define("Resize", ResizeBefore11, since=10)
-define("Upsample", ResizeBefore11, since=7, by_attribute={"scales": MISSING})
-define("Upsample", ResizeBefore11, since=9)

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define, definition
+from tilewright.frontend.onnx.definition import define, definition, onnx_operator
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph import special_functions
 from tilewright.graph.builders.builder import Builder
@@ -62,6 +62,7 @@ def define_functions(
         define(name, ElementFunction, name.lower(), numpy, function, dtype, since=first)
 
 
+@onnx_operator("Equal", since=BROADCASTING)
 class Equal:
     """Whether elements are equal, truth values included."""
 
@@ -79,7 +80,7 @@ class Equal:
 _X, _Y, _ZERO = Load(0), Load(1), Literal(0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("BitShift", since=11)
 class BitShift:
     """x with its bits moved by y places; signed numbers keep their sign to the right.
 
@@ -122,7 +123,7 @@ class RealFunction:
         return builder.body(self.body or body_of(self.function), x, kind=self.function)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("IsInf", since=10)
 class IsInf:
     """Whether it is an infinity of a sign that is asked for."""
 
@@ -143,6 +144,7 @@ class IsInf:
         return apply("less", apply("abs", Load(0)), Literal(0.0))
 
 
+@onnx_operator("Where", since=9)
 class Where:
     """x where the condition is true, else y."""
 
@@ -160,6 +162,7 @@ LARGEST = float(np.finfo(np.float32).max)
 """The bounds of Clip-6 are -LARGEST and LARGEST for operands of every type. In float16 both mean infinity, hence no bound."""
 
 
+@onnx_operator("Clip", since=11)
 class Clip:
     """`minimum(maximum(x, low), high)`; a bound may be left out."""
 
@@ -174,7 +177,7 @@ class Clip:
         return x if high is None else builder.map("minimum", x, high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Clip")
 class ClipBefore6:
     """`minimum(maximum(x, min), max)` with numbers as bounds."""
 
@@ -189,7 +192,7 @@ class ClipBefore6:
         return builder.map("clip", x, self.min, self.max)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Clip", since=6)
 class ClipBefore11(ClipBefore6):
     """The same, within float32's ends where no numbers are given."""
 
@@ -219,12 +222,10 @@ define_functions(
     },
     dtype="bool",
 )
-define("Equal", Equal, since=BROADCASTING)
 define_functions({"Greater": (np.greater, "greater"), "Less": (np.less, "less")}, dtype="bool")
 define_functions(
     {"GreaterOrEqual": (np.greater_equal, "greater_equal"), "LessOrEqual": (np.less_equal, "less_equal")}, dtype="bool", since=12
 )
-define("BitShift", BitShift, since=11)
 define_functions(
     {
         "BitwiseAnd": (np.bitwise_and, "bitwise_and"),
@@ -252,14 +253,10 @@ define("Sinh", RealFunction, "sinh", np.sinh, since=9)
 define("Sqrt", RealFunction, "sqrt", np.sqrt)
 define("Tan", RealFunction, "tan", np.tan, since=7)
 define("Tanh", RealFunction, "tanh", np.tanh)
-define("IsInf", IsInf, since=10)
 define("IsNaN", ElementFunction, "isnan", np.isnan, "isnan", "bool", since=9)
-define("Where", Where, since=9)
-define("Clip", ClipBefore6)
-define("Clip", ClipBefore11, since=6)
-define("Clip", Clip, since=11)
 
 
+@onnx_operator("Div", since=BROADCASTING)
 class Div:
     """The quotient; of integers, rounded towards 0, and 0 where the divisor is."""
 
@@ -277,7 +274,7 @@ class Div:
         return builder.body(apply("floor_divide", whole, Load(1)), x, y, kind="div")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Mod", since=10)
 class Mod:
     """The remainder of the quotient rounded down (it has the sign of y), or with `fmod` towards 0 (it has the sign of x)."""
 
@@ -296,6 +293,7 @@ def is_integer(x: Tensor) -> bool:
     return x.dtype.startswith(("int", "uint"))
 
 
+@onnx_operator("Pow", since=BROADCASTING)
 class Pow:
     """`x ** y` in the common type of both, converted to the type of x; whole powers of integers wrap."""
 
@@ -313,11 +311,6 @@ class Pow:
         if exponent is not None and not y.shape and not is_integer(x) and has_simple_power(float(exponent)):
             return builder.body(power_body(float(exponent)), x, kind="pow")
         return builder.map("pow", x, y, dtype=x.dtype)
-
-
-define("Div", Div, since=BROADCASTING)
-define("Mod", Mod, since=10)
-define("Pow", Pow, since=BROADCASTING)
 
 
 MOST_OPERANDS = 32
@@ -341,6 +334,7 @@ class Variadic:
         return _lowered(builder, self.function, (first, *rest))
 
 
+@onnx_operator("Mean")
 class Mean:
     """The mean of the operands."""
 
@@ -383,7 +377,6 @@ def _folded(function: str, count: int) -> Scalar:
 define("Max", Variadic, "maximum", np.maximum)
 define("Min", Variadic, "minimum", np.minimum)
 define("Sum", Variadic, "add", np.add)
-define("Mean", Mean)
 
 
 Shape: TypeAlias = Sequence[Extent]

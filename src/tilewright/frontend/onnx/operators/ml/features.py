@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, labels_of
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
 
 
+@onnx_operator("ArrayFeatureExtractor", domain=DOMAIN)
 class ArrayFeatureExtractor:
     """The columns of x at the given places, of a vector as one row."""
 
@@ -30,7 +30,7 @@ class ArrayFeatureExtractor:
         return np.atleast_2d(np.take(x, chosen, axis=-1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("FeatureVectorizer", domain=DOMAIN)
 class FeatureVectorizer:
     """The columns of all operands [N, ...] side by side in float32; vectors are single rows."""
 
@@ -44,7 +44,7 @@ class FeatureVectorizer:
         return np.concatenate(rows, axis=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Binarizer", domain=DOMAIN)
 class Binarizer:
     """1 where x is above the threshold, else 0, in the type of x."""
 
@@ -54,7 +54,7 @@ class Binarizer:
         return (np.asarray(x) > self.threshold).astype(x.dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Imputer", domain=DOMAIN)
 class Imputer:
     """x with one value (NaN, too) replaced, by one other or by one for every column."""
 
@@ -72,7 +72,7 @@ class Imputer:
         return np.where(np.isnan(x) if np.isnan(sought) else x == sought, filling, x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Normalizer", domain=DOMAIN)
 class Normalizer:
     """Rows over their largest element (MAX), the sum of their absolute values (L1) or their length (L2); float32."""
 
@@ -91,7 +91,7 @@ class Normalizer:
         return x / np.where(size == 0, 1, size).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("OneHotEncoder", domain=DOMAIN)
 class OneHotEncoder:
     """A new last dimension with 1 at an element's category, 0 elsewhere; unknown ones are all 0, or refused without `zeros`."""
 
@@ -109,7 +109,7 @@ class OneHotEncoder:
         return encoded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Scaler", domain=DOMAIN)
 class Scaler:
     """(x - offset) * scale in float32, for all columns or for each its own."""
 
@@ -131,7 +131,7 @@ def _columns(values: Sequence[float], shape: Any, default: float) -> Any:
     return np.array(list(values) or [default], np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LabelEncoder", since=2, domain=DOMAIN)
 class LabelEncoder:
     """The value of every element's key, or a default; the last of equal keys counts, and NaN is equal to NaN."""
 
@@ -166,7 +166,7 @@ class LabelEncoder:
         return np.array(chosen, kind), default
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LabelEncoder", domain=DOMAIN)
 class LabelEncoderBefore2:
     """The first version: strings to their places in a list, places to strings."""
 
@@ -184,7 +184,7 @@ class LabelEncoderBefore2:
         return mapper.reference(x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("CategoryMapper", domain=DOMAIN)
 class CategoryMapper:
     """Strings to integers, integers to strings."""
 
@@ -215,7 +215,7 @@ def _key(element: Any) -> Hashable:
     return "NaN of any bits" if math.isnan(element) else float(np.float32(element))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("DictVectorizer", domain=DOMAIN)
 class DictVectorizer:
     """[1, C] of a dictionary's values in the order of the vocabulary, 0 (or "") for words that it lacks."""
 
@@ -230,7 +230,7 @@ class DictVectorizer:
         return np.array([[values.get(word, nothing) for word in words]], object if kind.kind in "OU" else kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("CastMap", domain=DOMAIN)
 class CastMap:
     """[1, C] of a dictionary's values: by increasing keys (DENSE), or each at the place that its key is (SPARSE)."""
 
@@ -253,7 +253,7 @@ class CastMap:
         return np.array([[convert(value) for value in values.values()]], object).astype(kinds[self.cast_to])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ZipMap", domain=DOMAIN)
 class ZipMap:
     """A list of one dictionary for every row of x [N, C], from the labels to the row's numbers."""
 
@@ -272,18 +272,3 @@ def _dictionary(x: Any, where: str) -> dict[Any, Any]:
     if not isinstance(x, dict):
         raise DTypeError(f"{type(x).__name__} is no dictionary", where=where)
     return x
-
-
-define("ArrayFeatureExtractor", ArrayFeatureExtractor, domain=DOMAIN)
-define("FeatureVectorizer", FeatureVectorizer, domain=DOMAIN)
-define("Binarizer", Binarizer, domain=DOMAIN)
-define("Imputer", Imputer, domain=DOMAIN)
-define("Normalizer", Normalizer, domain=DOMAIN)
-define("OneHotEncoder", OneHotEncoder, domain=DOMAIN)
-define("Scaler", Scaler, domain=DOMAIN)
-define("LabelEncoder", LabelEncoderBefore2, domain=DOMAIN)
-define("LabelEncoder", LabelEncoder, since=2, domain=DOMAIN)
-define("CategoryMapper", CategoryMapper, domain=DOMAIN)
-define("DictVectorizer", DictVectorizer, domain=DOMAIN)
-define("CastMap", CastMap, domain=DOMAIN)
-define("ZipMap", ZipMap, domain=DOMAIN)

@@ -10,7 +10,6 @@ JMLR 5 (2004), section 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
 from statistics import NormalDist
 from typing import Any
@@ -18,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import Softmax
 from tilewright.graph.special_functions import sigmoid
 
@@ -95,7 +94,7 @@ def _probit(shares: Any) -> Any:
     return np.vectorize(lambda p: inverse(p) if 0 < p < 1 else np.copysign(np.inf, p - 0.5), otypes=[np.float64])(shares)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LinearRegressor", domain=DOMAIN)
 class LinearRegressor:
     """x W^T + b of [N, F] for W [targets, F]; float32."""
 
@@ -109,7 +108,7 @@ class LinearRegressor:
         return transformed(scores, self.post_transform).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LinearClassifier", domain=DOMAIN)
 class LinearClassifier:
     """The best label of every row and its scores [N, E]. There are as many rows of coefficients as intercepts."""
 
@@ -138,7 +137,7 @@ KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 _COUPLING_STEPS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SVMRegressor", domain=DOMAIN)
 class SVMRegressor:
     """sum_i c_i K(s_i, x) + rho as [N, 1]; its sign for a one-class machine. Without support vectors it is linear."""
 
@@ -164,7 +163,7 @@ class SVMRegressor:
         return transformed(np.where(scores > 0, 1.0, -1.0) if self.one_class else scores, self.post_transform).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SVMClassifier", domain=DOMAIN)
 class SVMClassifier:
     """The label that most pairs of classes vote for, and the scores: of every pair, or probabilities of every class."""
 
@@ -255,9 +254,3 @@ def _coupled_sample(r: Any) -> Any:
             p[t] += (p @ q @ p - q[t] @ p) / q[t, t]
             p /= p.sum()
     return p
-
-
-define("LinearRegressor", LinearRegressor, domain=DOMAIN)
-define("LinearClassifier", LinearClassifier, domain=DOMAIN)
-define("SVMRegressor", SVMRegressor, domain=DOMAIN)
-define("SVMClassifier", SVMClassifier, domain=DOMAIN)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, TRANSFORMS, classified, labels_of, matrix, transformed
 from tilewright.frontend.onnx.sizes import check_size
 
@@ -97,7 +97,7 @@ def flags(values: Sequence[int], count: int) -> Any:
     return np.array(values, bool) if len(values) else np.zeros(count, bool)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TreeEnsemble", since=5, domain=DOMAIN)
 class TreeEnsemble:
     """Scores [N, n_targets] in the type of x."""
 
@@ -235,7 +235,7 @@ class NumberedNodes:
             raise UnsupportedOperation(f"nodes of mode {', '.join(sorted(unknown))}", where=DOMAIN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TreeEnsembleRegressor", domain=DOMAIN)
 class TreeEnsembleRegressor(NumberedNodes):
     """Scores [N, n_targets], float32."""
 
@@ -257,7 +257,7 @@ class TreeEnsembleRegressor(NumberedNodes):
         return transformed(scores + (base if len(base) else 0.0), self.post_transform).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TreeEnsembleClassifier", domain=DOMAIN)
 class TreeEnsembleClassifier(NumberedNodes):
     """The best label of every row and the scores [N, E], float32.
 
@@ -306,8 +306,3 @@ def _votes(places: dict[tuple[int, int], int], votes: Sequence[Any], count: int)
 def _either(values: Sequence[float], tensor: Any) -> Any:
     """The list as it is stored, float32, or the tensor."""
     return np.array(values, np.float32).astype(np.float64) if tensor is None else np.asarray(tensor, np.float64)
-
-
-define("TreeEnsemble", TreeEnsemble, since=5, domain=DOMAIN)
-define("TreeEnsembleRegressor", TreeEnsembleRegressor, domain=DOMAIN)
-define("TreeEnsembleClassifier", TreeEnsembleClassifier, domain=DOMAIN)

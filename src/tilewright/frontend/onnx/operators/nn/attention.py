@@ -27,13 +27,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.tensor.gather import Gather
@@ -53,7 +52,7 @@ STAGES = ("scores", "capped", "biased", "shares")
 """What `qk_matmul_output_mode` asks for by number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Attention", since=23)
 class Attention:
     """The attended values, and if they are asked for the keys and values with the past ones, and a stage of the scores."""
 
@@ -204,7 +203,7 @@ def _times(left: Extent, right: Extent) -> int:
 Modification = Callable[[Any], Sequence[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("FlexAttention", domain="ai.onnx.preview")
 class FlexAttention:
     """`prob_mod(softmax(score_mod(q k^T scale))) v` of [batch, heads, length, size]; groups of query heads share keys."""
 
@@ -263,7 +262,7 @@ _RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, Tru
 """Whether a rule has a decay, and whether it has a correction."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LinearAttention", since=27)
 class LinearAttention:
     """Outputs [batch, tokens, q_num_heads * d_v] and the last state [batch, kv_num_heads, d_k, d_v].
 
@@ -313,12 +312,7 @@ def _heads(x: Any, count: int) -> Any:
     return np.asarray(x, np.float64).reshape(*x.shape[:2], count, -1)
 
 
-define("Attention", Attention, since=23)
-define("FlexAttention", FlexAttention, domain="ai.onnx.preview")
-define("LinearAttention", LinearAttention, since=27)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RotaryEmbedding", since=23)
 class RotaryEmbedding:
     """x with the first columns of every head turned: (batch, heads, length, width), or packed (batch, length, heads * width)."""
 
@@ -427,6 +421,3 @@ def _check_caches(x: Shape, cos: Shape, sin: Shape, has_positions: bool, turned:
     if cos != wanted or sin != wanted:
         text = f"RotaryEmbedding with caches of {shape_text(cos)} and {shape_text(sin)}"
         raise ShapeError(text, why=f"expected are {shape_text(wanted)}, with a dimension of positions if these are given")
-
-
-define("RotaryEmbedding", RotaryEmbedding, since=23)

@@ -32,14 +32,13 @@ A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
 from tilewright.graph.builders.builder import Builder
@@ -55,7 +54,7 @@ MOVED = apply("add", apply("multiply", Load(0), Load(2)), apply("multiply", Load
 """A running mean, of an old value, a new one and the momentum."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("BatchNormalization", since=9)
 class BatchNormalization:
     """The normalized array; in training also the running mean and variance."""
 
@@ -88,7 +87,7 @@ class BatchNormalization:
         return _lowered_scaling(builder, x, scale, bias, *used, self.epsilon), *kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("BatchNormalization")
 class BatchNormalizationBefore9(BatchNormalization):
     """Inference, of channels."""
 
@@ -125,7 +124,7 @@ def check_channels(where: str, x: Tensor, *parameters: Tensor) -> None:
         raise ShapeError(f"{where} of {shapes}", where=where, why="every channel takes one element")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("InstanceNormalization")
 class InstanceNormalization:
     """Every channel by itself."""
 
@@ -140,7 +139,7 @@ class InstanceNormalization:
         return _lowered_groups(builder, x, scale, bias, x.shape[1], self.epsilon)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GroupNormalization", since=21)
 class GroupNormalization:
     """Groups of channels, with one scale and bias per channel."""
 
@@ -157,7 +156,7 @@ class GroupNormalization:
         return _lowered_groups(builder, x, scale, bias, self.num_groups, self.epsilon)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GroupNormalization", since=18)
 class GroupNormalizationBefore21:
     """Groups of channels, with one scale and bias per group."""
 
@@ -191,7 +190,7 @@ def _lowered_groups(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, gr
     return builder.map("add", scaled, builder.reshape(bias, shape))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LayerNormalization", since=17)
 class LayerNormalization:
     """The normalized array, and if they are asked for the mean and the inverse standard deviation of every row."""
 
@@ -253,7 +252,7 @@ def normalized(
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RMSNormalization", since=23)
 class RMSNormalization:
     """The normalized array, in the type of the scale."""
 
@@ -280,7 +279,7 @@ SMALL = 1e-9
 """Added to the deviation (ONNX, MeanVarianceNormalization)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MeanVarianceNormalization", since=9)
 class MeanVarianceNormalization:
     """(x - mean) / (deviation + SMALL)."""
 
@@ -301,7 +300,7 @@ class MeanVarianceNormalization:
         return builder.map("divide", centred, deviation)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LpNormalization")
 class LpNormalization:
     """x over its p-norm; a row of zeros stays."""
 
@@ -329,7 +328,7 @@ class LpNormalization:
         return builder.body(body, x, norm, kind="lp_norm")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LRN")
 class LRN:
     """Every element over a power of the squares around it."""
 
@@ -356,15 +355,3 @@ class LRN:
         if len(shape) < 2 or self.size < 1:
             raise ShapeError(f"LRN of {shape_text(shape)} over {self.size} channels", where="LRN")
         return window_of((shape[1],), (self.size,), where="LRN", pads=((self.size - 1) // 2, self.size // 2))
-
-
-define("BatchNormalization", BatchNormalizationBefore9)
-define("BatchNormalization", BatchNormalization, since=9)
-define("InstanceNormalization", InstanceNormalization)
-define("GroupNormalization", GroupNormalizationBefore21, since=18)
-define("GroupNormalization", GroupNormalization, since=21)
-define("LayerNormalization", LayerNormalization, since=17)
-define("RMSNormalization", RMSNormalization, since=23)
-define("MeanVarianceNormalization", MeanVarianceNormalization, since=9)
-define("LpNormalization", LpNormalization)
-define("LRN", LRN)

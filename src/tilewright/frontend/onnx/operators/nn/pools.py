@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import define, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
@@ -31,7 +31,7 @@ from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("AveragePool")
 class AveragePool(Pooling):
     """The mean of every window."""
 
@@ -49,7 +49,7 @@ class AveragePool(Pooling):
         return pooled_mean(builder, x, window, with_padding=bool(self.count_include_pad), first=2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LpPool")
 class LpPool(Pooling):
     """The p-norm of every window."""
 
@@ -67,7 +67,7 @@ class LpPool(Pooling):
         return builder.body(_root(self.p), sums, kind="root")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GlobalLpPool")
 class GlobalLpPool:
     """The p-norm of every channel."""
 
@@ -121,7 +121,7 @@ class GlobalPool:
         return builder.reduce(self.function, x, tuple(range(2, len(x.shape))), keepdims=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MaxUnpool", since=9)
 class MaxUnpool:
     """Positions count in the pooled tensor's shape, whatever shape is asked for."""
 
@@ -157,7 +157,7 @@ def _places(positions: Any, pooled: tuple[int, ...], shape: tuple[int, ...]) -> 
     return places
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MaxPool")
 class MaxPool(Pooling):
     """The largest element of every window. Of equal ones the first one counts; positions are those in all of x, flattened."""
 
@@ -262,10 +262,5 @@ def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
     return apply("add", apply("multiply", image, Literal(float(prod(window.extents)))), place)
 
 
-define("AveragePool", AveragePool)
-define("LpPool", LpPool)
-define("GlobalLpPool", GlobalLpPool)
 define("GlobalAveragePool", GlobalPool, "mean")
 define("GlobalMaxPool", GlobalPool, "max")
-define("MaxUnpool", MaxUnpool, since=9)
-define("MaxPool", MaxPool)

@@ -10,14 +10,14 @@ weights keep them small. All others are added in int64.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from math import inf, prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
@@ -104,6 +104,7 @@ def with_bias(builder: Builder, sums: Tensor, largest: float, bias: Tensor, spre
     return builder.map("add", sums, spread, dtype="int64" if largest + size > LARGEST else sums.dtype)
 
 
+@onnx_operator("MatMulInteger", since=10)
 class MatMulInteger:
     """(a - zero of a) (b - zero of b) in int32; zero points are of the tensor, of rows of a, or of columns of b."""
 
@@ -154,6 +155,7 @@ def lowered_exact_matmul(
     return builder.body(total, *parts, dtype="int64", kind="parts")
 
 
+@onnx_operator("QLinearMatMul", since=10)
 class QLinearMatMul:
     """The product of what a and b stand for, as y stands for it: rounded to even, with saturation."""
 
@@ -239,11 +241,7 @@ def _lowered_parameter(builder: Builder, parameter: Tensor, x: Tensor, *, of_row
     return builder.reshape(parameter, (*parameter.shape, 1)) if of_rows and len(parameter.shape) < len(x.shape) else parameter
 
 
-define("MatMulInteger", MatMulInteger, since=10)
-define("QLinearMatMul", QLinearMatMul, since=10)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ConvInteger", since=10)
 class ConvInteger(Convolution):
     """The sums, of what the padding leaves out as 0."""
 
@@ -282,7 +280,7 @@ class ConvInteger(Convolution):
         return self.lowered_sums(builder, *(_lowered_centred(builder, tensor, zero) for tensor, zero in zeros))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearConv", since=10)
 class QLinearConv(Convolution):
     """The sums, scaled, rounded to even and saturated to the type of the result's zero point."""
 
@@ -378,7 +376,3 @@ def _centred(x: Any, zero: Any, channels: int) -> Any:
         return x.astype(np.int32)
     shape = (channels,) + (1,) * (x.ndim - 1) if np.size(zero) > 1 else (1,) * x.ndim
     return x.astype(np.int32) - np.reshape(zero.astype(np.int32), shape)
-
-
-define("ConvInteger", ConvInteger, since=10)
-define("QLinearConv", QLinearConv, since=10)

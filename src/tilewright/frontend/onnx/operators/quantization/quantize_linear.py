@@ -9,14 +9,13 @@ constants, as they nearly always are; those that a call computes are taken as th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.builders.elementwise import repeat
@@ -189,7 +188,7 @@ def _lowered_blocks(builder: Builder, parameter: Tensor, x: Tensor, along: int, 
     return builder.record(repeat, parameter, along, block_size, extent, kind="repeat")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QuantizeLinear", since=10)
 class QuantizeLinear:
     """x / scale rounded to even, plus the zero point, within the range of the type of that (uint8 if nothing says which)."""
 
@@ -225,7 +224,7 @@ class QuantizeLinear:
         return element_type(self.output_dtype).name if self.output_dtype else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("DequantizeLinear", since=10, unpacks=True)
 class DequantizeLinear:
     """(x - zero point) scale, in the type of the scale or the one that is asked for."""
 
@@ -260,6 +259,7 @@ _SHARE = apply("where", apply("equal", Load(1), Literal(0.0)), Literal(0.0), app
 """A number over a scale; 0 where the scale is."""
 
 
+@onnx_operator("DynamicQuantizeLinear", since=11)
 class DynamicQuantizeLinear:
     """x as uint8, and the scale and zero point that its range (with 0 in it) takes."""
 
@@ -287,8 +287,3 @@ class DynamicQuantizeLinear:
         scale = builder.body(apply("divide", apply("subtract", Load(0), Load(1)), Literal(255.0)), high, low, kind="scale")
         zero = lowered_quantized(builder, apply("negative", _SHARE), (low, scale), 0.0, "uint8")
         return lowered_quantized(builder, _SHARE, (x, scale), zero, "uint8"), scale, zero
-
-
-define("QuantizeLinear", QuantizeLinear, since=10)
-define("DequantizeLinear", DequantizeLinear, since=10, unpacks=True)
-define("DynamicQuantizeLinear", DynamicQuantizeLinear, since=11)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     Operands,
@@ -277,7 +277,7 @@ def _walk(steps: Any, lengths: Any, way: Direction, cell: Cell) -> tuple[Any, St
     return hidden, states
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RNN", since=7)
 class RNN(RecurrentLayer):
     """The simple cell: a function of the projected input and the projected state."""
 
@@ -298,7 +298,7 @@ class RNN(RecurrentLayer):
         return step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GRU", since=7)
 class GRU(RecurrentLayer):
     """H = (1 - z) h + z H with update gate z, reset gate r and candidate h."""
 
@@ -348,7 +348,7 @@ class GRU(RecurrentLayer):
         return step
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LSTM", since=7)
 class LSTM(RecurrentLayer):
     """C = f C + i c, H = o h(C) with gates i, o, f and candidate c; results are H of all steps, the last H and the last C."""
 
@@ -391,8 +391,3 @@ class LSTM(RecurrentLayer):
             return f(self.clipped(at_o + peep_o * memory)) * h(memory), memory
 
         return step
-
-
-define("RNN", RNN, since=7)
-define("GRU", GRU, since=7)
-define("LSTM", LSTM, since=7)

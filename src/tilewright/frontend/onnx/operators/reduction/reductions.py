@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import define, onnx_operator
 from tilewright.graph.builders import reduce as reduce_operator
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import map_of, points
@@ -207,7 +207,8 @@ def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> 
     return Reduction((StateVariable("extreme", start, Point(), function), position), State("position"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TopK", by_attribute={"k": MISSING})
+@onnx_operator("TopK", since=10)
 class TopK:
     """Values and positions, always sorted."""
 
@@ -275,7 +276,5 @@ def _cumulated(
 
 define("ArgMax", ArgExtreme, "maximum")
 define("ArgMin", ArgExtreme, "minimum")
-define("TopK", TopK, by_attribute={"k": MISSING})
-define("TopK", TopK, since=10)
 define("CumSum", Cumulate, "sum", since=11)
 define("CumProd", Cumulate, "prod", since=26)

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import define, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.frontend.onnx.sizes import check_size
@@ -68,7 +68,8 @@ def positive_integer(value: Any, where: str) -> int:
     return check_size((np.asarray(value).item(),), where)[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("DFT", since=17, by_attribute={"axis": 1})
+@onnx_operator("DFT", since=20)
 class DFT:
     """In `dft_length` points along an axis, by default the last one before the parts; one-sided: of or to real numbers."""
 
@@ -89,7 +90,7 @@ class DFT:
         return pairs((np.fft.ifft if self.inverse else np.fft.fft)(complex_numbers(x), length, axis=along), x.dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("STFT", since=17)
 class STFT:
     """Transforms [batch, frames, bins, 2] of frames of a signal [batch, samples] or [batch, samples, 1 or 2]."""
 
@@ -134,7 +135,7 @@ class Window:
         return np.sum(terms, axis=0).astype(element_type(self.output_datatype))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MelWeightMatrix", since=17)
 class MelWeightMatrix:
     """Weights [dft_length // 2 + 1, num_mel_bins], 1 at the middle of a band falling to 0 at the middles of its neighbours."""
 
@@ -165,10 +166,6 @@ def _mel(hertz: float) -> float:
     return float(2595 * np.log10(1 + hertz / 700))
 
 
-define("DFT", DFT, since=17, by_attribute={"axis": 1})
-define("DFT", DFT, since=20)
-define("STFT", STFT, since=17)
 define("HannWindow", Window, "HannWindow", (0.5, 0.5), since=17)
 define("HammingWindow", Window, "HammingWindow", (25 / 46, 21 / 46), since=17)
 define("BlackmanWindow", Window, "BlackmanWindow", (0.42, 0.5, 0.08), since=17)
-define("MelWeightMatrix", MelWeightMatrix, since=17)

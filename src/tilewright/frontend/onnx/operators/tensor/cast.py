@@ -9,14 +9,13 @@ Of texts ONNX names only the forms that they may have; what is written is what o
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
@@ -153,7 +152,7 @@ GENERATED = frozenset(
 """Types between which maps convert."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Cast", since=6)
 class Cast:
     """The same elements in another type; extents that are known at run time stay what they are."""
 
@@ -196,7 +195,7 @@ class Cast:
         return builder.body(body, x, dtype=target, accumulator="float32", kind="cast")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("CastLike", since=15)
 class CastLike:
     """The same elements in the type of a second operand."""
 
@@ -213,7 +212,7 @@ class CastLike:
         return Cast(to=dtype, saturate=self.saturate, round_mode=self.round_mode)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("BitCast", since=26)
 class BitCast:
     """The same bits as elements of another type of the same width."""
 
@@ -229,8 +228,3 @@ class BitCast:
 def _bits(dtype: np.dtype[Any]) -> int:
     digits = dtype.name.removeprefix("u").removeprefix("int")
     return int(digits) if digits in ("2", "4") else 4 if dtype.name.startswith("float4") else dtype.itemsize * 8
-
-
-define("Cast", Cast, since=6)
-define("CastLike", CastLike, since=15)
-define("BitCast", BitCast, since=26)

@@ -7,14 +7,13 @@ position of another axis.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
@@ -26,7 +25,7 @@ from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Extent, Operator, Tensor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Gather")
 class Gather:
     """Slices along an axis."""
 
@@ -46,7 +45,7 @@ class Gather:
         return builder.record(gather, x, ids, chosen, kind="gather")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GatherElements", since=11)
 class GatherElements:
     """One element for every position, along an axis."""
 
@@ -65,7 +64,7 @@ class GatherElements:
         return builder.record(gather_elements, x, ids, self.axis, kind="gather")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GatherND", since=11)
 class GatherND:
     """Slices at positions of several dimensions, behind `batch_dims` that both have."""
 
@@ -116,7 +115,7 @@ def _check_known(ids: Any, extent: Extent, kind: str) -> None:
 REDUCTIONS = MappingProxyType({"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ScatterElements", since=11)
 class ScatterElements:
     """`x` with x[.., ids[i..], ..] = updates[i..] for every element of `ids`."""
 
@@ -132,7 +131,7 @@ class ScatterElements:
         return _scattered(x, tuple(places), updates, self.reduction)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Scatter", since=9)
 class Scatter:
     """As ScatterElements without a reduction."""
 
@@ -142,7 +141,7 @@ class Scatter:
         return ScatterElements(axis=self.axis).reference(x, ids, updates)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ScatterND", since=11)
 class ScatterND:
     """`x` with x[ids[i.., 0], .., ids[i.., k - 1]] = updates[i..]."""
 
@@ -155,7 +154,7 @@ class ScatterND:
         return _scattered(x, tuple(ids[..., k] for k in range(depth)), updates, self.reduction)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TensorScatter", since=24)
 class TensorScatter:
     """A cache with new entries along `axis`, from a position that every batch item has; `circular` ones begin anew at the end."""
 
@@ -193,16 +192,7 @@ def _grid(shape: tuple[int, ...]) -> list[Any]:
     return [np.broadcast_to(positions, shape) for positions in np.ogrid[tuple(slice(extent) for extent in shape)]]
 
 
-define("Gather", Gather)
-define("GatherElements", GatherElements, since=11)
-define("GatherND", GatherND, since=11)
-define("Scatter", Scatter, since=9)
-define("ScatterElements", ScatterElements, since=11)
-define("ScatterND", ScatterND, since=11)
-define("TensorScatter", TensorScatter, since=24)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Compress", since=9)
 class Compress:
     """The slices along an axis, or the elements in row-major order; a condition that ends early leaves out the rest."""
 
@@ -214,6 +204,7 @@ class Compress:
         return np.compress(chosen, values, axis=0 if self.axis is None else self.axis)
 
 
+@onnx_operator("NonZero", since=9)
 class NonZero:
     """One column for every position, in row-major order."""
 
@@ -222,7 +213,7 @@ class NonZero:
         return np.asarray(found[: x.ndim], np.int64).reshape(x.ndim, len(found[0]))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Unique", since=11)
 class Unique:
     """The distinct ones, where each occurs first, which of them every element is, and how often they occur."""
 
@@ -239,7 +230,7 @@ class Unique:
         return values, *(positions.astype(np.int64) for positions in (first, inverse, counts))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("OneHot", since=9)
 class OneHot:
     """Negative elements count from the end; those outside give the value of all others everywhere."""
 
@@ -288,13 +279,7 @@ def _chosen(mask: Tensor, values: Tensor, *, name: str, result: str) -> tuple[Op
     return map_of("one_hot", mask.shape, reads, apply("where", Load(0), Load(2), Load(1)), values.dtype, name, result)
 
 
-define("Compress", Compress, since=9)
-define("NonZero", NonZero, since=9)
-define("Unique", Unique, since=11)
-define("OneHot", OneHot, since=9)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ReverseSequence", since=10)
 class ReverseSequence:
     """Batch and time are the first two dimensions, in any order."""
 
@@ -339,6 +324,3 @@ def _reversed(x: Tensor, places: Tensor, batch: int, time: int, *, name: str, re
     indices = tuple(constant(0) if d == time else index for d, index in enumerate(outputs))
     reads = (Access(places.name, (outputs[batch], outputs[time])), Access(x.name, indices, lookups=((time, 0),)))
     return map_of(BY_LENGTH, x.shape, reads, Load(1), x.dtype, name, result, computed=x.dtype)
-
-
-define("ReverseSequence", ReverseSequence, since=10)

@@ -13,7 +13,7 @@ CenterCropPad takes the middle of a tensor along some axes, or puts the tensor i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS, check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenated
@@ -36,7 +36,8 @@ from tilewright.graph.types import Access, Guard, Operator, Tensor, planned_exte
 MODES = ("constant", "reflect", "edge", "wrap")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Pad", since=2, by_attribute={"pads": MISSING, "value": 0.0})
+@onnx_operator("Pad", since=11)
 class Pad:
     """By numbers of elements that an operand gives; negative ones are cut off first."""
 
@@ -157,7 +158,7 @@ def _checked(mode: Any) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("CenterCropPad", since=18)
 class CenterCropPad:
     """Elements behind the middle go where the difference of extents is odd."""
 
@@ -208,8 +209,3 @@ def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name:
     ]
     read = Access(x.name, indices, Guard(tuple(constraints), 0.0) if constraints else None)
     return map_of("crop", wanted, [read], Load(0), x.dtype, name, result)
-
-
-define("Pad", Pad, since=2, by_attribute={"pads": MISSING, "value": 0.0})
-define("Pad", Pad, since=11)
-define("CenterCropPad", CenterCropPad, since=18)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate_lengths, concatenated
@@ -29,7 +29,7 @@ from tilewright.graph.shapes import broadcast_shapes, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Reshape", since=5)
 class Reshape:
     """The shape that an operand gives; 0 there copies the extent, -1 takes the rest."""
 
@@ -56,7 +56,7 @@ class Reshape:
         return tuple(given[place] if extent == 0 else extent for place, extent in enumerate(shape))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Flatten")
 class Flatten:
     """A matrix: the dimensions before `axis` as rows, the others as columns."""
 
@@ -77,6 +77,8 @@ class Flatten:
         return self.axis + rank if self.axis < 0 else self.axis
 
 
+@onnx_operator("Squeeze", by_attribute={"axes": None})
+@onnx_operator("Squeeze", since=13)
 class Squeeze:
     """Without the named dimensions, or without all of extent 1."""
 
@@ -88,6 +90,8 @@ class Squeeze:
         return builder.reshape(x, _squeezed(x.shape, None if axes is None else builder.integers(axes)))
 
 
+@onnx_operator("Unsqueeze", by_attribute={"axes": MISSING})
+@onnx_operator("Unsqueeze", since=13)
 class Unsqueeze:
     """New dimensions of extent 1 at the places `axes` of the result."""
 
@@ -121,7 +125,7 @@ def _unsqueezed(shape: Sequence[Extent], axes: Sequence[Any]) -> tuple[Extent, .
     return tuple(1 if axis in chosen else next(extents) for axis in range(rank))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Transpose")
 class Transpose:
     """The order that is given, or the reverse."""
 
@@ -138,15 +142,7 @@ class Transpose:
         return x if order == tuple(range(len(x.shape))) else builder.transpose(x, order)
 
 
-define("Reshape", Reshape, since=5)
-define("Flatten", Flatten)
-define("Squeeze", Squeeze, by_attribute={"axes": None})
-define("Squeeze", Squeeze, since=13)
-define("Unsqueeze", Unsqueeze, by_attribute={"axes": MISSING})
-define("Unsqueeze", Unsqueeze, since=13)
-define("Transpose", Transpose)
-
-
+@onnx_operator("Expand", since=8)
 class Expand:
     """Broadcast against a shape."""
 
@@ -167,6 +163,7 @@ class Expand:
         return x if full == x.shape else builder.record(broadcast, x, full, kind="broadcast")
 
 
+@onnx_operator("Tile", since=6)
 class Tile:
     """As many along every dimension as an operand says."""
 
@@ -222,11 +219,7 @@ def _repeated(extent: Extent, count: int, x: Tensor) -> Extent:
     return extent * count
 
 
-define("Expand", Expand, since=8)
-define("Tile", Tile, since=6)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Concat", since=4)
 class Concat:
     """All parts."""
 
@@ -249,7 +242,8 @@ class Concat:
         return concatenated(builder, present, chosen)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Split", since=2, by_attribute={"split": None})
+@onnx_operator("Split", since=13)
 class Split:
     """Parts of extents that an operand gives, or equal ones."""
 
@@ -298,11 +292,8 @@ def split_sizes(extent: int, sizes: Sequence[int] | None, count: int, where: str
     return tuple(max(0, min(part, extent - number * part)) for number in range(count))
 
 
-define("Concat", Concat, since=4)
-define("Split", Split, since=2, by_attribute={"split": None})
-define("Split", Split, since=13)
-
-
+@onnx_operator("Slice", by_attribute={"starts": MISSING, "ends": MISSING, "axes": None})
+@onnx_operator("Slice", since=10)
 class Slice:
     """Ranges that operands give."""
 
@@ -356,7 +347,3 @@ def _whole(value: Extent) -> int:
     if not isinstance(value, int):
         raise UnsupportedOperation(f"Slice along axis, or with steps, of {value}")
     return value
-
-
-define("Slice", Slice, by_attribute={"starts": MISSING, "ends": MISSING, "axes": None})
-define("Slice", Slice, since=10)

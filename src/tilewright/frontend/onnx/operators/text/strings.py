@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 
 
@@ -22,6 +21,7 @@ def strings(x: Any) -> Any:
     return np.asarray(x, object)
 
 
+@onnx_operator("StringConcat", since=20)
 class StringConcat:
     """Both strings in a row, with broadcasting."""
 
@@ -32,7 +32,7 @@ class StringConcat:
             raise ShapeError("operands that do not broadcast", where="StringConcat", why=str(error)) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("StringSplit", since=20)
 class StringSplit:
     """The parts of every string along a new last axis, filled with empty strings, and how many there are (int64).
 
@@ -56,7 +56,7 @@ class StringSplit:
 _CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("StringNormalizer", since=10)
 class StringNormalizer:
     """The strings of a [C] or [1, C] tensor without stop words, in another case; one empty string if none is left."""
 
@@ -80,7 +80,7 @@ class StringNormalizer:
 _POSIX = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "0-9a-zA-Z", "upper": "A-Z", "lower": "a-z", "space": r"\s", "word": r"\w"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RegexFullMatch", since=20)
 class RegexFullMatch:
     """Whether the pattern, in the syntax of RE2, matches the whole string."""
 
@@ -102,7 +102,7 @@ def _from_re2(pattern: str) -> str:
     return pattern.replace(r"\z", r"\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TfIdfVectorizer", since=9)
 class TfIdfVectorizer:
     """Float32 rows of max(ngram_indexes) + 1 counts: of shape [D] for tokens [C], [N, D] for [N, C].
 
@@ -159,10 +159,3 @@ class TfIdfVectorizer:
             for stride in range(1, 2 if size == 1 else min(self.max_skip_count + 2, len(tokens) + 1)):
                 for first in range(len(tokens) - stride * (size - 1)):
                     yield tuple(tokens[first : first + stride * (size - 1) + 1 : stride])
-
-
-define("StringConcat", StringConcat, since=20)
-define("StringSplit", StringSplit, since=20)
-define("StringNormalizer", StringNormalizer, since=10)
-define("RegexFullMatch", RegexFullMatch, since=20)
-define("TfIdfVectorizer", TfIdfVectorizer, since=9)
