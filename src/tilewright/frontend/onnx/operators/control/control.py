@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.graph.shapes import normalize_axis
 
@@ -35,15 +35,12 @@ def stacked(elements: Sequence[Any], where: str, axis: int = 0) -> Any:
 
 
 @onnx_operator("Loop")
-class Loop:
+class Loop(SchemaAttributes):
     """`body(step, condition, *state) -> (condition, *state, *scans)` while the condition holds, `trip_count` times at most.
 
     Results are the last state and the scans of all steps, stacked (float32 of shape (0,) if there was no step). The conditions of
     the body count only if there was a condition at first.
     """
-
-    body: Body
-    output_count: int = 1
 
     def reference(self, trip_count: Any = None, condition: Any = None, *initial: Any) -> Any:
         if trip_count is None and condition is None:
@@ -63,19 +60,11 @@ class Loop:
 
 
 @onnx_operator("Scan", since=9)
-class Scan:
+class Scan(SchemaAttributes):
     """`body(*state, *elements) -> (*state, *scans)` for the elements of the last `num_scan_inputs` operands along their axes.
 
     Results are the last state and the scans of all steps, stacked along their axes. Direction 1 begins at the end.
     """
-
-    body: Body
-    num_scan_inputs: int
-    scan_input_axes: Sequence[int] = ()
-    scan_input_directions: Sequence[int] = ()
-    scan_output_axes: Sequence[int] = ()
-    scan_output_directions: Sequence[int] = ()
-    output_count: int = 1
 
     def reference(self, *operands: Any) -> Any:
         count = _state_count(operands, self.num_scan_inputs)
@@ -91,16 +80,11 @@ class Scan:
 
 
 @onnx_operator("Scan", since=8)
-class ScanBefore9:
+class ScanBefore9(SchemaAttributes):
     """The same for every member of a batch (axis 0 of all operands and results), along axis 1, as long as `lengths` says.
 
     The scans of shorter members end with zeros.
     """
-
-    body: Body
-    num_scan_inputs: int
-    directions: Sequence[int] = ()
-    output_count: int = 1
 
     def reference(self, lengths: Any, *operands: Any) -> Any:
         count = _state_count(operands, self.num_scan_inputs)
@@ -162,10 +146,8 @@ class SequenceConstruct:
 
 
 @onnx_operator("SequenceEmpty", since=11)
-class SequenceEmpty:
+class SequenceEmpty(SchemaAttributes):
     """The empty list, whatever its elements would be."""
-
-    dtype: int = 1
 
     def reference(self) -> Any:
         return []
@@ -227,11 +209,8 @@ def _position(position: Any, count: int, where: str) -> int:
 
 
 @onnx_operator("SequenceMap", since=17)
-class SequenceMap:
+class SequenceMap(SchemaAttributes):
     """`body` of every element, beside the elements of further sequences at its place and of tensors as they are."""
-
-    body: Body
-    output_count: int = 1
 
     def reference(self, sequence: Any, *operands: Any) -> Any:
         elements = elements_of(sequence, "SequenceMap")
@@ -246,11 +225,8 @@ class SequenceMap:
 
 
 @onnx_operator("SplitToSequence", since=11)
-class SplitToSequence:
+class SplitToSequence(SchemaAttributes):
     """The parts along an axis: of one element each, of `split` elements each, or as long as the elements of `split`."""
-
-    axis: int = 0
-    keepdims: int = 1
 
     def reference(self, x: Any, split: Any = None) -> Any:
         along = normalize_axis(self.axis, np.ndim(x), where="SplitToSequence")
@@ -260,11 +236,8 @@ class SplitToSequence:
 
 
 @onnx_operator("ConcatFromSequence", since=11)
-class ConcatFromSequence:
+class ConcatFromSequence(SchemaAttributes):
     """All elements in one tensor, along one of their axes or a new axis."""
-
-    axis: int
-    new_axis: int = 0
 
     def reference(self, sequence: Any) -> Any:
         elements = elements_of(sequence, "ConcatFromSequence")
@@ -290,10 +263,8 @@ def _lengths(split: Any, extent: int) -> list[int]:
 
 
 @onnx_operator("Optional", since=15)
-class Optional:
+class Optional(SchemaAttributes):
     """The value itself, or None; of what type an empty value would be does not matter."""
-
-    type: Any = None
 
     def reference(self, value: Any = None) -> Any:
         return value

@@ -11,13 +11,12 @@ training, and scales the others up; in inference it does nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.arange import arange, range_length
@@ -123,14 +122,8 @@ def generator_of(seed: float | None) -> np.random.Generator:
 
 
 @onnx_operator("RandomNormal", is_random=True)
-class RandomNormal:
+class RandomNormal(SchemaAttributes):
     """Numbers with a mean and a standard deviation, `scale`."""
-
-    dtype: int = 1
-    mean: float = 0.0
-    scale: float = 1.0
-    seed: float | None = None
-    shape: Sequence[int]
 
     def reference(self) -> Any:
         shape = check_size(self.shape, "RandomNormal")
@@ -138,13 +131,8 @@ class RandomNormal:
 
 
 @onnx_operator("RandomNormalLike", is_random=True)
-class RandomNormalLike:
+class RandomNormalLike(SchemaAttributes):
     """The same in the shape of x and, without `dtype`, in its type."""
-
-    dtype: int | None = None
-    mean: float = 0.0
-    scale: float = 1.0
-    seed: float | None = None
 
     def reference(self, x: Any) -> Any:
         dtype = x.dtype if self.dtype is None else element_type(self.dtype)
@@ -152,14 +140,8 @@ class RandomNormalLike:
 
 
 @onnx_operator("RandomUniform", is_random=True)
-class RandomUniform:
+class RandomUniform(SchemaAttributes):
     """Numbers from [low, high)."""
-
-    dtype: int = 1
-    high: float = 1.0
-    low: float = 0.0
-    seed: float | None = None
-    shape: Sequence[int]
 
     def reference(self) -> Any:
         shape = check_size(self.shape, "RandomUniform")
@@ -167,13 +149,8 @@ class RandomUniform:
 
 
 @onnx_operator("RandomUniformLike", is_random=True)
-class RandomUniformLike:
+class RandomUniformLike(SchemaAttributes):
     """The same in the shape of x and, without `dtype`, in its type."""
-
-    dtype: int | None = None
-    high: float = 1.0
-    low: float = 0.0
-    seed: float | None = None
 
     def reference(self, x: Any) -> Any:
         dtype = x.dtype if self.dtype is None else element_type(self.dtype)
@@ -181,11 +158,8 @@ class RandomUniformLike:
 
 
 @onnx_operator("Bernoulli", since=15, is_random=True)
-class Bernoulli:
+class Bernoulli(SchemaAttributes):
     """1 with the probability that x gives, else 0."""
-
-    dtype: int | None = None
-    seed: float | None = None
 
     def reference(self, x: Any) -> Any:
         dtype = x.dtype if self.dtype is None else element_type(self.dtype)
@@ -193,12 +167,8 @@ class Bernoulli:
 
 
 @onnx_operator("Multinomial", since=7, is_random=True)
-class Multinomial:
+class Multinomial(SchemaAttributes):
     """For every row of log-probabilities [batch, classes], which need not be normalized, `sample_size` classes."""
-
-    dtype: int = 6
-    sample_size: int = 1
-    seed: float | None = None
 
     def reference(self, x: Any) -> Any:
         if np.ndim(x) != 2 or not x.shape[1]:

@@ -5,7 +5,6 @@ DepthToSpace, SpaceToDepth and Col2Im; ImageDecoder, by Pillow if it is installe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import import_module
 from io import BytesIO
 from math import prod
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import shape_text
@@ -70,16 +69,13 @@ def _four(where: str, shape: Any) -> Any:
 
 
 @onnx_operator("Col2Im", since=18)
-class Col2Im:
+class Col2Im(SchemaAttributes):
     """Every tap of the blocks added to its own places."""
-
-    dilations: Sequence[int] | None = None
-    pads: Sequence[int] | None = None
-    strides: Sequence[int] | None = None
 
     def reference(self, x: Any, image_shape: Any, block_shape: Any) -> Any:
         image, block = (tuple(int(extent) for extent in np.reshape(shape, -1)) for shape in (image_shape, block_shape))
-        window = window_of(image, block, where="Col2Im", pads=self.pads, strides=self.strides, dilations=self.dilations)
+        rules = {"pads": self.pads or None, "strides": self.strides or None, "dilations": self.dilations or None}
+        window = window_of(image, block, where="Col2Im", **rules)
         if x.ndim != 3 or x.shape[1] % prod(block) or x.shape[2] != prod(window.outputs):
             raise ShapeError(f"Col2Im of {shape_text(x.shape)} into {image} by {block}", where="Col2Im")
         columns = x.reshape(x.shape[0], -1, *block, *window.outputs)
@@ -97,10 +93,8 @@ _MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
 
 
 @onnx_operator("ImageDecoder", since=20)
-class ImageDecoder:
+class ImageDecoder(SchemaAttributes):
     """Uint8 pixels [height, width, channels]; none, [0, 0, channels], if the bytes are no image."""
-
-    pixel_format: str = "RGB"
 
     def reference(self, stream: Any) -> Any:
         if self.pixel_format not in _MODES:

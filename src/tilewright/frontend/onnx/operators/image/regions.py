@@ -11,7 +11,6 @@ MaxRoiPool takes the largest pixel: R. Girshick, "Fast R-CNN", arXiv:1504.08083 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from math import ceil, floor, prod
 from typing import Any
@@ -19,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
@@ -29,12 +28,8 @@ MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": 
 
 
 @onnx_operator("GridSample", since=16)
-class GridSample:
+class GridSample(SchemaAttributes):
     """Samples of x (N, C, ...) at the positions of a grid from -1 to 1, the last dimension of x first."""
-
-    align_corners: int = 0
-    mode: str = "linear"
-    padding_mode: str = "zeros"
 
     def reference(self, x: Any, grid: Any) -> Any:
         rank = x.ndim - 2
@@ -108,10 +103,8 @@ def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_cor
 
 
 @onnx_operator("AffineGrid", since=20)
-class AffineGrid:
+class AffineGrid(SchemaAttributes):
     """The positions theta (x, y, 1) of all pixels of images of that size, or theta (x, y, z, 1)."""
-
-    align_corners: int = 0
 
     def reference(self, theta: Any, size: Any) -> Any:
         shape = tuple(int(extent) for extent in np.reshape(size, -1))
@@ -133,16 +126,13 @@ def check_regions(where: str, x: Any, rois: Any, columns: int) -> None:
         raise ShapeError(f"{where} of {shape_text(rois.shape)} regions in {shape_text(x.shape)}", where=where)
 
 
+@onnx_operator("RoiAlign", since=10)
 @onnx_operator("RoiAlign", since=16)
-class RoiAlign:
+class RoiAlign(SchemaAttributes):
     """The mean, or the largest, of the samples of every bin."""
 
-    coordinate_transformation_mode: str = "half_pixel"
-    mode: str = "avg"
-    output_height: int = 1
-    output_width: int = 1
-    sampling_ratio: int = 0
-    spatial_scale: float = 1.0
+    coordinate_transformation_mode = "output_half_pixel"
+    """Before opset 16."""
 
     def reference(self, x: Any, rois: Any, batch_indices: Any) -> Any:
         check_regions("RoiAlign", x, rois, 4)
@@ -172,13 +162,6 @@ class RoiAlign:
         return samples.mean(axis=(2, 4)) if self.mode == "avg" else samples.max(axis=(2, 4))
 
 
-@onnx_operator("RoiAlign", since=10)
-class RoiAlignBefore16(RoiAlign):
-    """The same without a shift of half a pixel."""
-
-    coordinate_transformation_mode: str = "output_half_pixel"
-
-
 def _samples(start: Any, stop: Any, bins: int, ratio: int, half: bool) -> Any:
     """Where all bins are sampled, bin by bin: nowhere in a region without a size."""
     kind = start.dtype.type
@@ -203,11 +186,8 @@ def _element(image: Any, row: tuple[Any, Any], column: tuple[Any, Any]) -> Any:
 
 
 @onnx_operator("MaxRoiPool")
-class MaxRoiPool:
+class MaxRoiPool(SchemaAttributes):
     """The largest pixel of every bin, 0 in bins without pixels; a region begins with the number of its image."""
-
-    pooled_shape: Sequence[int]
-    spatial_scale: float = 1.0
 
     def reference(self, x: Any, rois: Any) -> Any:
         check_regions("MaxRoiPool", x, rois, 5)
@@ -231,10 +211,8 @@ def _bins(first: int, last: int, bins: int, extent: int) -> list[slice]:
 
 
 @onnx_operator("NonMaxSuppression", since=10)
-class NonMaxSuppression:
+class NonMaxSuppression(SchemaAttributes):
     """(batch, class, box) of every box that stays, in the order of batches, classes and scores."""
-
-    center_point_box: int = 0
 
     def reference(
         self,

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import Softmax
 from tilewright.graph.special_functions import sigmoid
 
@@ -95,13 +95,8 @@ def _probit(shares: Any) -> Any:
 
 
 @onnx_operator("LinearRegressor", domain=DOMAIN)
-class LinearRegressor:
+class LinearRegressor(SchemaAttributes):
     """x W^T + b of [N, F] for W [targets, F]; float32."""
-
-    coefficients: Sequence[float] = ()
-    intercepts: Sequence[float] = ()
-    post_transform: str = "NONE"
-    targets: int = 1
 
     def reference(self, x: Any) -> Any:
         scores = linear(x, self.coefficients, self.intercepts, self.targets, "LinearRegressor")
@@ -109,15 +104,8 @@ class LinearRegressor:
 
 
 @onnx_operator("LinearClassifier", domain=DOMAIN)
-class LinearClassifier:
+class LinearClassifier(SchemaAttributes):
     """The best label of every row and its scores [N, E]. There are as many rows of coefficients as intercepts."""
-
-    classlabels_ints: Sequence[int] = ()
-    classlabels_strings: Sequence[str] = ()
-    coefficients: Sequence[float]
-    intercepts: Sequence[float] = ()
-    multi_class: int = 0
-    post_transform: str = "NONE"
 
     def reference(self, x: Any) -> Any:
         labels = labels_of(self.classlabels_ints, self.classlabels_strings, "LinearClassifier")
@@ -138,17 +126,8 @@ _COUPLING_STEPS = 100
 
 
 @onnx_operator("SVMRegressor", domain=DOMAIN)
-class SVMRegressor:
+class SVMRegressor(SchemaAttributes):
     """sum_i c_i K(s_i, x) + rho as [N, 1]; its sign for a one-class machine. Without support vectors it is linear."""
-
-    coefficients: Sequence[float] = ()
-    kernel_params: Sequence[float] = ()
-    kernel_type: str = "LINEAR"
-    n_supports: int = 0
-    one_class: int = 0
-    post_transform: str = "NONE"
-    rho: Sequence[float] = ()
-    support_vectors: Sequence[float] = ()
 
     def reference(self, x: Any) -> Any:
         features = matrix(x, "SVMRegressor")
@@ -164,20 +143,8 @@ class SVMRegressor:
 
 
 @onnx_operator("SVMClassifier", domain=DOMAIN)
-class SVMClassifier:
+class SVMClassifier(SchemaAttributes):
     """The label that most pairs of classes vote for, and the scores: of every pair, or probabilities of every class."""
-
-    classlabels_ints: Sequence[int] = ()
-    classlabels_strings: Sequence[str] = ()
-    coefficients: Sequence[float] = ()
-    kernel_params: Sequence[float] = ()
-    kernel_type: str = "LINEAR"
-    post_transform: str = "NONE"
-    prob_a: Sequence[float] = ()
-    prob_b: Sequence[float] = ()
-    rho: Sequence[float] = ()
-    support_vectors: Sequence[float] = ()
-    vectors_per_class: Sequence[int] = ()
 
     def reference(self, x: Any) -> Any:
         labels = labels_of(self.classlabels_ints, self.classlabels_strings, "SVMClassifier")

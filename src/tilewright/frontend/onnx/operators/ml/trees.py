@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, TRANSFORMS, classified, labels_of, matrix, transformed
 from tilewright.frontend.onnx.sizes import check_size
 
@@ -98,32 +98,15 @@ def flags(values: Sequence[int], count: int) -> Any:
 
 
 @onnx_operator("TreeEnsemble", since=5, domain=DOMAIN)
-class TreeEnsemble:
+class TreeEnsemble(SchemaAttributes):
     """Scores [N, n_targets] in the type of x."""
-
-    aggregate_function: int = 1
-    leaf_targetids: Sequence[int]
-    leaf_weights: Any
-    membership_values: Any = None
-    n_targets: int = 1
-    nodes_falseleafs: Sequence[int]
-    nodes_falsenodeids: Sequence[int]
-    nodes_featureids: Sequence[int]
-    nodes_hitrates: Any = None
-    nodes_missing_value_tracks_true: Sequence[int] = ()
-    nodes_modes: Any
-    nodes_splits: Any
-    nodes_trueleafs: Sequence[int]
-    nodes_truenodeids: Sequence[int]
-    post_transform: int = 0
-    tree_roots: Sequence[int]
 
     def reference(self, x: Any) -> Any:
         if not 0 <= self.aggregate_function < len(AGGREGATES) or not 0 <= self.post_transform < len(TRANSFORMS):
             message = f"aggregate_function {self.aggregate_function}, post_transform {self.post_transform}"
             raise UnsupportedOperation(message, where="TreeEnsemble")
         features = np.atleast_2d(np.asarray(x))
-        scores = self._forest().scores(features, self.n_targets, AGGREGATES[self.aggregate_function])
+        scores = self._forest().scores(features, self.n_targets or 1, AGGREGATES[self.aggregate_function])
         return transformed(scores, TRANSFORMS[self.post_transform]).astype(x.dtype)
 
     def _forest(self) -> Forest:
@@ -170,24 +153,8 @@ def _children(numbers: Sequence[int], is_leaf: Sequence[int]) -> Any:
     return np.where(np.array(is_leaf, bool), ~np.array(numbers, np.int64), np.array(numbers, np.int64))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedNodes:
+class NumberedNodes(SchemaAttributes):
     """Attributes of the nodes, which are found by their tree and their number in it."""
-
-    base_values: Sequence[float] = ()
-    base_values_as_tensor: Any = None
-    nodes_falsenodeids: Sequence[int] = ()
-    nodes_featureids: Sequence[int] = ()
-    nodes_hitrates: Sequence[float] = ()
-    nodes_hitrates_as_tensor: Any = None
-    nodes_missing_value_tracks_true: Sequence[int] = ()
-    nodes_modes: Sequence[str] = ()
-    nodes_nodeids: Sequence[int] = ()
-    nodes_treeids: Sequence[int] = ()
-    nodes_truenodeids: Sequence[int] = ()
-    nodes_values: Sequence[float] = ()
-    nodes_values_as_tensor: Any = None
-    post_transform: str = "NONE"
 
     def _base(self) -> Any:
         return _either(self.base_values, self.base_values_as_tensor)
@@ -239,20 +206,12 @@ class NumberedNodes:
 class TreeEnsembleRegressor(NumberedNodes):
     """Scores [N, n_targets], float32."""
 
-    aggregate_function: str = "SUM"
-    n_targets: int = 1
-    target_ids: Sequence[int] = ()
-    target_nodeids: Sequence[int] = ()
-    target_treeids: Sequence[int] = ()
-    target_weights: Sequence[float] = ()
-    target_weights_as_tensor: Any = None
-
     def reference(self, x: Any) -> Any:
         if self.aggregate_function not in AGGREGATES:
             raise UnsupportedOperation(f"aggregate_function {self.aggregate_function!r}", where="TreeEnsembleRegressor")
         weights = _either(self.target_weights, self.target_weights_as_tensor)
         forest = self._forest(self.target_treeids, self.target_nodeids, self.target_ids, weights)
-        scores = forest.scores(matrix(x, "TreeEnsembleRegressor"), self.n_targets, self.aggregate_function)
+        scores = forest.scores(matrix(x, "TreeEnsembleRegressor"), self.n_targets or 1, self.aggregate_function)
         base = self._base()
         return transformed(scores + (base if len(base) else 0.0), self.post_transform).astype(np.float32)
 
@@ -264,14 +223,6 @@ class TreeEnsembleClassifier(NumberedNodes):
     If all votes are for the first of two classes, they count for the second, which wins above 1/2 where no weight is negative,
     else above 0.
     """
-
-    class_ids: Sequence[int] = ()
-    class_nodeids: Sequence[int] = ()
-    class_treeids: Sequence[int] = ()
-    class_weights: Sequence[float] = ()
-    class_weights_as_tensor: Any = None
-    classlabels_int64s: Sequence[int] = ()
-    classlabels_strings: Sequence[str] = ()
 
     def reference(self, x: Any) -> Any:
         labels = labels_of(self.classlabels_int64s, self.classlabels_strings, "TreeEnsembleClassifier")

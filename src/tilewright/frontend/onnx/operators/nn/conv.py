@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding, is_same, taps_of, window_of, windows
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
@@ -153,15 +153,8 @@ def _places(tap: Sequence[int], extents: Sequence[int], taps: Taps) -> tuple[sli
 
 
 @onnx_operator("DeformConv", since=19)
-class DeformConv:
+class DeformConv(SchemaAttributes):
     """Every tap sampled bilinearly, with zeros outside; then the products are summed."""
-
-    dilations: Sequence[int] | None = None
-    group: int = 1
-    kernel_shape: Sequence[int] | None = None
-    offset_group: int = 1
-    pads: Sequence[int] | None = None
-    strides: Sequence[int] | None = None
 
     def reference(self, x: Any, w: Any, offset: Any, b: Any = None, mask: Any = None) -> Any:
         window = self._window(x.shape, w.shape, offset.shape)
@@ -180,7 +173,8 @@ class DeformConv:
         """The windows before they are moved. Raises `ShapeError` and `UnsupportedOperation` for shapes that do not fit."""
         if len(x) != 4 or len(w) != 4:
             raise UnsupportedOperation(f"DeformConv of {shape_text(x)}", where="DeformConv", why="only images are")
-        window = window_of(x[2:], w[2:], where="DeformConv", pads=self.pads, strides=self.strides, dilations=self.dilations)
+        rules = {"pads": self.pads or None, "strides": self.strides or None, "dilations": self.dilations or None}
+        window = window_of(x[2:], w[2:], where="DeformConv", **rules)
         moves = (x[0], self.offset_group * prod(window.kernel) * 2, *window.outputs)
         if offset != moves or x[1] % self.offset_group or x[1] != w[1] * self.group:
             raise ShapeError(f"DeformConv of {shape_text(x)} by {shape_text(w)} moved by {shape_text(offset)}")

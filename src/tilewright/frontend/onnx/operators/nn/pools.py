@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
@@ -122,12 +122,8 @@ class GlobalPool:
 
 
 @onnx_operator("MaxUnpool", since=9)
-class MaxUnpool:
+class MaxUnpool(SchemaAttributes):
     """Positions count in the pooled tensor's shape, whatever shape is asked for."""
-
-    kernel_shape: Sequence[int]
-    pads: Sequence[int] | None = None
-    strides: Sequence[int] | None = None
 
     def reference(self, x: Any, positions: Any, output_shape: Any = None) -> Any:
         rank = len(self.kernel_shape)

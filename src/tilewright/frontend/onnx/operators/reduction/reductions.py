@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.graph.builders import reduce as reduce_operator
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import map_of, points
@@ -209,12 +209,11 @@ def _extreme_and_position(function: str, axis: str, extent: int, last: bool) -> 
 
 @onnx_operator("TopK", by_attribute={"k": MISSING})
 @onnx_operator("TopK", since=10)
-class TopK:
+class TopK(SchemaAttributes):
     """Values and positions, always sorted."""
 
-    axis: int = -1
-    largest: int = 1
-    sorted: int = 1
+    largest = 1
+    """Before opset 11."""
 
     def reference(self, x: Any, k: Any) -> Any:
         axis, count = normalize_axis(self.axis, x.ndim, "TopK"), int(np.asarray(k).reshape(-1)[0])

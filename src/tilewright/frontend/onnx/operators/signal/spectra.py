@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.frontend.onnx.sizes import check_size
@@ -70,11 +70,8 @@ def positive_integer(value: Any, where: str) -> int:
 
 @onnx_operator("DFT", since=17, by_attribute={"axis": 1})
 @onnx_operator("DFT", since=20)
-class DFT:
+class DFT(SchemaAttributes):
     """In `dft_length` points along an axis, by default the last one before the parts; one-sided: of or to real numbers."""
-
-    inverse: int = 0
-    onesided: int = 0
 
     def reference(self, x: Any, dft_length: Any = None, axis: Any = None) -> Any:
         check_parts(x, "DFT")
@@ -91,10 +88,8 @@ class DFT:
 
 
 @onnx_operator("STFT", since=17)
-class STFT:
+class STFT(SchemaAttributes):
     """Transforms [batch, frames, bins, 2] of frames of a signal [batch, samples] or [batch, samples, 1 or 2]."""
-
-    onesided: int = 1
 
     def reference(self, signal: Any, frame_step: Any, window: Any = None, frame_length: Any = None) -> Any:
         if np.ndim(signal) not in (2, 3):
@@ -136,10 +131,8 @@ class Window:
 
 
 @onnx_operator("MelWeightMatrix", since=17)
-class MelWeightMatrix:
+class MelWeightMatrix(SchemaAttributes):
     """Weights [dft_length // 2 + 1, num_mel_bins], 1 at the middle of a band falling to 0 at the middles of its neighbours."""
-
-    output_datatype: int = 1
 
     def reference(
         self, num_mel_bins: Any, dft_length: Any, sample_rate: Any, lower_edge_hertz: Any, upper_edge_hertz: Any

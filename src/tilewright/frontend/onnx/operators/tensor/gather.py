@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
@@ -115,12 +115,13 @@ def _check_known(ids: Any, extent: Extent, kind: str) -> None:
 REDUCTIONS = MappingProxyType({"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum})
 
 
+@onnx_operator("Scatter", since=9)
 @onnx_operator("ScatterElements", since=11)
-class ScatterElements:
+class ScatterElements(SchemaAttributes):
     """`x` with x[.., ids[i..], ..] = updates[i..] for every element of `ids`."""
 
-    axis: int = 0
-    reduction: str = "none"
+    reduction = "none"
+    """Of Scatter, and before opset 16."""
 
     def reference(self, x: Any, ids: Any, updates: Any) -> Any:
         axis = normalize_axis(self.axis, x.ndim, "ScatterElements")
@@ -131,21 +132,9 @@ class ScatterElements:
         return _scattered(x, tuple(places), updates, self.reduction)
 
 
-@onnx_operator("Scatter", since=9)
-class Scatter:
-    """As ScatterElements without a reduction."""
-
-    axis: int = 0
-
-    def reference(self, x: Any, ids: Any, updates: Any) -> Any:
-        return ScatterElements(axis=self.axis).reference(x, ids, updates)
-
-
 @onnx_operator("ScatterND", since=11)
-class ScatterND:
+class ScatterND(SchemaAttributes):
     """`x` with x[ids[i.., 0], .., ids[i.., k - 1]] = updates[i..]."""
-
-    reduction: str = "none"
 
     def reference(self, x: Any, ids: Any, updates: Any) -> Any:
         depth = ids.shape[-1]
@@ -193,10 +182,8 @@ def _grid(shape: tuple[int, ...]) -> list[Any]:
 
 
 @onnx_operator("Compress", since=9)
-class Compress:
+class Compress(SchemaAttributes):
     """The slices along an axis, or the elements in row-major order; a condition that ends early leaves out the rest."""
-
-    axis: int | None = None
 
     def reference(self, x: Any, condition: Any) -> Any:
         values = x.reshape(-1) if self.axis is None else x
@@ -214,11 +201,8 @@ class NonZero:
 
 
 @onnx_operator("Unique", since=11)
-class Unique:
+class Unique(SchemaAttributes):
     """The distinct ones, where each occurs first, which of them every element is, and how often they occur."""
-
-    axis: int | None = None
-    sorted: int = 1
 
     def reference(self, x: Any) -> Any:
         values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=self.axis)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 
 
@@ -33,19 +33,17 @@ class StringConcat:
 
 
 @onnx_operator("StringSplit", since=20)
-class StringSplit:
+class StringSplit(SchemaAttributes):
     """The parts of every string along a new last axis, filled with empty strings, and how many there are (int64).
 
     Without a delimiter strings are split at white space, of which any amount counts once and none at the ends.
     """
 
-    delimiter: str = ""
-    maxsplit: int = -1
-
     def reference(self, x: Any) -> Any:
         x = strings(x)
         texts = x.reshape(-1) if self.delimiter else [text.strip() for text in x.reshape(-1)]
-        parts = [text.split(self.delimiter or None, self.maxsplit) for text in texts]
+        most = -1 if self.maxsplit is None else self.maxsplit
+        parts = [text.split(self.delimiter or None, most) for text in texts]
         longest = max(map(len, parts), default=0)
         table = np.full((len(parts), longest), "", object)
         for row, found in zip(table, parts, strict=True):
@@ -57,13 +55,8 @@ _CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPP
 
 
 @onnx_operator("StringNormalizer", since=10)
-class StringNormalizer:
+class StringNormalizer(SchemaAttributes):
     """The strings of a [C] or [1, C] tensor without stop words, in another case; one empty string if none is left."""
-
-    case_change_action: str = "NONE"
-    is_case_sensitive: int = 0
-    locale: str = ""
-    stopwords: Sequence[str] = ()
 
     def reference(self, x: Any) -> Any:
         x = strings(x)
@@ -103,22 +96,12 @@ def _from_re2(pattern: str) -> str:
 
 
 @onnx_operator("TfIdfVectorizer", since=9)
-class TfIdfVectorizer:
+class TfIdfVectorizer(SchemaAttributes):
     """Float32 rows of max(ngram_indexes) + 1 counts: of shape [D] for tokens [C], [N, D] for [N, C].
 
     An n-gram may skip 0 ... max_skip_count tokens between two of its own, the same number everywhere; single tokens are
     counted once. TF gives counts, IDF the weight of what occurs, TFIDF weight times count.
     """
-
-    max_gram_length: int
-    max_skip_count: int
-    min_gram_length: int
-    mode: str
-    ngram_counts: Sequence[int]
-    ngram_indexes: Sequence[int]
-    pool_int64s: Sequence[int] = ()
-    pool_strings: Sequence[str] = ()
-    weights: Sequence[float] = ()
 
     def reference(self, x: Any) -> Any:
         self._check(x)
