@@ -14,13 +14,11 @@ import numpy as np
 from onnx import AttributeProto
 
 from tilewright.errors import InvalidModel, UnsupportedOperation
-from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
 from tilewright.frontend.onnx.definition import Definition, definition
-from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.files import ExternalFiles
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
-from tilewright.frontend.onnx.order import sorted_nodes
-from tilewright.frontend.onnx.scope import Names, Scope
-from tilewright.frontend.onnx.tensors import array_of, declared, sparse_array_of
+from tilewright.frontend.onnx.names import Names, Scope, sorted_nodes
+from tilewright.frontend.onnx.values import array_of, check_against, declared, kind_of, schema_of, sparse_array_of, value_of
 from tilewright.graph.short_names import short_name
 from tilewright.ort_errors import Fail, InvalidArgument, InvalidGraph, raised_as
 

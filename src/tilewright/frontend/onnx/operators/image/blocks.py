@@ -74,8 +74,7 @@ class Col2Im(SchemaAttributes):
 
     def reference(self, x: Any, image_shape: Any, block_shape: Any) -> Any:
         image, block = (tuple(int(extent) for extent in np.reshape(shape, -1)) for shape in (image_shape, block_shape))
-        rules = {"pads": self.pads or None, "strides": self.strides or None, "dilations": self.dilations or None}
-        window = window_of(image, block, where="Col2Im", **rules)
+        window = window_of(image, block, where="Col2Im", pads=self.pads, strides=self.strides, dilations=self.dilations)
         if x.ndim != 3 or x.shape[1] % prod(block) or x.shape[2] != prod(window.outputs):
             raise ShapeError(f"Col2Im of {shape_text(x.shape)} into {image} by {block}", where="Col2Im")
         columns = x.reshape(x.shape[0], -1, *block, *window.outputs)

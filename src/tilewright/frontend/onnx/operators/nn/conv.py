@@ -173,8 +173,7 @@ class DeformConv(SchemaAttributes):
         """The windows before they are moved. Raises `ShapeError` and `UnsupportedOperation` for shapes that do not fit."""
         if len(x) != 4 or len(w) != 4:
             raise UnsupportedOperation(f"DeformConv of {shape_text(x)}", where="DeformConv", why="only images are")
-        rules = {"pads": self.pads or None, "strides": self.strides or None, "dilations": self.dilations or None}
-        window = window_of(x[2:], w[2:], where="DeformConv", **rules)
+        window = window_of(x[2:], w[2:], where="DeformConv", pads=self.pads, strides=self.strides, dilations=self.dilations)
         moves = (x[0], self.offset_group * prod(window.kernel) * 2, *window.outputs)
         if offset != moves or x[1] % self.offset_group or x[1] != w[1] * self.group:
             raise ShapeError(f"DeformConv of {shape_text(x)} by {shape_text(w)} moved by {shape_text(offset)}")

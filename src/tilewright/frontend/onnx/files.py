@@ -1,15 +1,118 @@
-"""Files beside a model that hold its large tensors: only regular files inside the model's own directory are read."""
+"""Files of a model, read without copying its weights: large contents of tensors stay where they are, in mapped files.
+
+A model is protobuf: fields, each a key (number and wire type) and a value. Contents of initializers are at
+`ModelProto.graph` (7) / `GraphProto.initializer` (5) / `TensorProto.raw_data` (9). These are cut out, and the rest, which is
+small, goes through the ordinary parser. Wire format: protobuf.dev/programming-guides/encoding.
+
+Files beside a model that hold its large tensors: only regular files inside the model's own directory are read.
+"""
 
 from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from tilewright.errors import InvalidModel
-from tilewright.frontend.onnx.large_fields import LARGE_BYTES
+from tilewright.ort_errors import InvalidProtobuf
+
+GRAPH, INITIALIZER, RAW_DATA = 7, 5, 9
+LARGE_BYTES = 4096
+"""Contents from this size on stay in the file."""
+VARINT, FIXED64, LENGTH, FIXED32 = 0, 1, 2, 5
+PLACEHOLDER = b"\x4a\x00"
+"""A `raw_data` of no bytes."""
+
+
+def without_large_contents(content: memoryview) -> tuple[bytes, list[memoryview | None]]:
+    """The model without large contents of its initializers, and these in the order of the initializers; None for small ones.
+
+    Raises `InvalidProtobuf` for what is cut off. What looks odd in another way is left to the parser.
+    """
+    found: list[memoryview | None] = []
+    fields = _fields(content)
+    parts = [
+        _field(GRAPH, _graph(value, found)) if number == GRAPH and value is not None else whole for number, whole, value in fields
+    ]
+    return b"".join(parts), found
+
+
+def _graph(content: memoryview, found: list[memoryview | None]) -> bytes:
+    parts: list[bytes | memoryview] = []
+    for number, whole, value in _fields(content):
+        large, rest = _tensor(value) if number == INITIALIZER and value is not None else (None, b"")
+        parts.append(whole if large is None else _field(INITIALIZER, rest))
+        if number == INITIALIZER and value is not None:
+            found.append(large)
+    return b"".join(parts)
+
+
+def _tensor(content: memoryview) -> tuple[memoryview | None, bytes]:
+    """The large contents of a tensor, and the tensor without them."""
+    large: memoryview | None = None
+    parts: list[bytes | memoryview] = []
+    for number, whole, value in _fields(content):
+        is_large = number == RAW_DATA and value is not None and len(value) >= LARGE_BYTES
+        large = value if is_large else large
+        parts.append(PLACEHOLDER if is_large else whole)
+    return large, b"".join(parts)
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | LENGTH) + _varint(len(content)) + content
+
+
+def _fields(content: memoryview) -> Iterator[tuple[int, memoryview, memoryview | None]]:
+    """Number, whole text and, of those with a length, value of every field."""
+    position = 0
+    while position < len(content):
+        key, start = _read_varint(content, position)
+        wire = key & 7
+        value = None
+        if wire == LENGTH:
+            length, start = _read_varint(content, start)
+            end = start + length
+            value = content[start:end]
+        elif wire == VARINT:
+            _, end = _read_varint(content, start)
+        elif wire in (FIXED64, FIXED32):
+            end = start + (8 if wire == FIXED64 else 4)
+        else:
+            raise _damaged(f"a field of wire type {wire}")
+        if end > len(content):
+            raise _damaged("a field ends behind the end")
+        yield key >> 3, content[position:end], value
+        position = end
+
+
+def _read_varint(content: memoryview, position: int) -> tuple[int, int]:
+    value = shift = 0
+    while position < len(content) and shift < 64:
+        byte = content[position]
+        value |= (byte & 127) << shift
+        position, shift = position + 1, shift + 7
+        if byte < 128:
+            return value, position
+    raise _damaged("a number is cut off")
+
+
+def _varint(value: int) -> bytes:
+    """A number, seven bits a byte, the lowest first.
+
+    >>> _varint(300)
+    b'\\xac\\x02'
+    """
+    encoded = bytearray()
+    while value > 127:
+        encoded.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*encoded, value])
+
+
+def _damaged(why: str) -> InvalidProtobuf:
+    return InvalidProtobuf("this is no ONNX model, or a damaged one", where="protobuf", why=why)
 
 
 class ExternalFiles:
