@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
-from tilewright.frontend.tracing.integers import wholes
+from tilewright.frontend.tracing.dynamic_dimensions import wholes
 from tilewright.frontend.tracing.location import located, user_location
-from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import float_type
-from tilewright.frontend.tracing.registration import array_of, recorded
+from tilewright.frontend.tracing.recording import array_of, converted, recorded
 from tilewright.graph.builders.attention import AttentionShape, Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import Shape, shape_text
