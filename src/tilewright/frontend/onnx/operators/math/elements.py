@@ -21,7 +21,6 @@ import numpy as np
 from tilewright.errors import InternalError, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define, definition, onnx_operator
 from tilewright.frontend.onnx.operators.operands import in_operand_type
-from tilewright.graph import special_functions
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, has_simple_power, power_body
 from tilewright.graph.numpy_types import widened
@@ -36,30 +35,26 @@ BROADCASTING = 7
 
 @dataclass(frozen=True, slots=True)
 class ElementFunction:
-    """A function of one or two arrays."""
+    """A scalar function of one or two arrays at every point."""
 
     kind: str
-    numpy: Callable[..., Any]
     function: str
-    """The scalar function at every point."""
     dtype: str | None = None
     """The type of the result; None is that of the operands."""
 
     def reference(self, *operands: Any) -> Any:
         with np.errstate(all="ignore"):
-            return np.asarray(self.numpy(*operands))
+            return np.asarray(FUNCTIONS[self.function].numpy(*operands))
 
     def lower(self, builder: Builder, *operands: Tensor) -> Tensor:
         return builder.body(body_of(self.function), *operands, dtype=self.dtype, kind=self.kind)
 
 
-def define_functions(
-    functions: Mapping[str, tuple[Callable[..., Any], str]], dtype: str | None = None, since: int | None = None
-) -> None:
-    """Define operators that are NumPy's functions and scalar functions: `since` 1 or, of two operands, `BROADCASTING`."""
-    for name, (numpy, function) in functions.items():
+def define_functions(functions: Mapping[str, str], dtype: str | None = None, since: int | None = None) -> None:
+    """Define operators that are scalar functions: `since` 1 or, of two operands, `BROADCASTING`."""
+    for name, function in functions.items():
         first = since or (BROADCASTING if FUNCTIONS[function].arity == 2 else 1)
-        define(name, ElementFunction, name.lower(), numpy, function, dtype, since=first)
+        define(name, ElementFunction, name.lower(), function, dtype, since=first)
 
 
 @onnx_operator("Equal", since=BROADCASTING)
@@ -112,12 +107,13 @@ class RealFunction:
 
     function: str
     """The scalar function at every point, or the name of `body`."""
-    numpy: Callable[[Any], Any]
+    numpy: Callable[[Any], Any] | None = None
+    """Of `body`."""
     body: Scalar | None = None
 
     @in_operand_type
     def reference(self, x: Any) -> Any:
-        return self.numpy(x)
+        return (self.numpy or FUNCTIONS[self.function].numpy)(x)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         return builder.body(self.body or body_of(self.function), x, kind=self.function)
@@ -201,59 +197,26 @@ class ClipBefore11(ClipBefore6):
 
 
 define_functions(
-    {
-        "Abs": (np.abs, "abs"),
-        "Add": (np.add, "add"),
-        "Ceil": (np.ceil, "ceil"),
-        "Floor": (np.floor, "floor"),
-        "Mul": (np.multiply, "multiply"),
-        "Neg": (np.negative, "negative"),
-        "Sub": (np.subtract, "subtract"),
-    }
+    {"Abs": "abs", "Add": "add", "Ceil": "ceil", "Floor": "floor", "Mul": "multiply", "Neg": "negative", "Sub": "subtract"}
 )
-define_functions({"Sign": (np.sign, "sign")}, since=9)
-define_functions({"Round": (np.rint, "round")}, since=11)
+define_functions({"Sign": "sign"}, since=9)
+define_functions({"Round": "round"}, since=11)
+define_functions({"And": "logical_and", "Not": "logical_not", "Or": "logical_or", "Xor": "logical_xor"}, dtype="bool")
+define_functions({"Greater": "greater", "Less": "less"}, dtype="bool")
+define_functions({"GreaterOrEqual": "greater_equal", "LessOrEqual": "less_equal"}, dtype="bool", since=12)
+define_functions({"IsNaN": "isnan"}, dtype="bool", since=9)
 define_functions(
-    {
-        "And": (np.logical_and, "logical_and"),
-        "Not": (np.logical_not, "logical_not"),
-        "Or": (np.logical_or, "logical_or"),
-        "Xor": (np.logical_xor, "logical_xor"),
-    },
-    dtype="bool",
+    {"BitwiseAnd": "bitwise_and", "BitwiseNot": "bitwise_not", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor"}, since=18
 )
-define_functions({"Greater": (np.greater, "greater"), "Less": (np.less, "less")}, dtype="bool")
-define_functions(
-    {"GreaterOrEqual": (np.greater_equal, "greater_equal"), "LessOrEqual": (np.less_equal, "less_equal")}, dtype="bool", since=12
-)
-define_functions(
-    {
-        "BitwiseAnd": (np.bitwise_and, "bitwise_and"),
-        "BitwiseNot": (np.invert, "bitwise_not"),
-        "BitwiseOr": (np.bitwise_or, "bitwise_or"),
-        "BitwiseXor": (np.bitwise_xor, "bitwise_xor"),
-    },
-    since=18,
-)
-define("Acos", RealFunction, "acos", np.arccos, since=7)
-define("Acosh", RealFunction, "acosh", np.arccosh, since=9)
-define("Asin", RealFunction, "asin", np.arcsin, since=7)
-define("Asinh", RealFunction, "asinh", np.arcsinh, since=9)
-define("Atan", RealFunction, "atan", np.arctan, since=7)
-define("Atanh", RealFunction, "atanh", np.arctanh, since=9)
-define("Cos", RealFunction, "cos", np.cos, since=7)
-define("Cosh", RealFunction, "cosh", np.cosh, since=9)
-define("Erf", RealFunction, "erf", special_functions.erf, since=9)
-define("Exp", RealFunction, "exp", np.exp)
-define("Log", RealFunction, "log", np.log)
-define("Reciprocal", RealFunction, "reciprocal", lambda x: 1 / x)
-define("Sigmoid", RealFunction, "sigmoid", special_functions.sigmoid)
-define("Sin", RealFunction, "sin", np.sin, since=7)
-define("Sinh", RealFunction, "sinh", np.sinh, since=9)
-define("Sqrt", RealFunction, "sqrt", np.sqrt)
-define("Tan", RealFunction, "tan", np.tan, since=7)
-define("Tanh", RealFunction, "tanh", np.tanh)
-define("IsNaN", ElementFunction, "isnan", np.isnan, "isnan", "bool", since=9)
+REAL_FUNCTIONS = {
+    1: ("Exp", "Log", "Reciprocal", "Sigmoid", "Sqrt", "Tanh"),
+    7: ("Acos", "Asin", "Atan", "Cos", "Sin", "Tan"),
+    9: ("Acosh", "Asinh", "Atanh", "Cosh", "Erf", "Sinh"),
+}
+"""By the opset from which on they are there."""
+for _since, _names in REAL_FUNCTIONS.items():
+    for _name in _names:
+        define(_name, RealFunction, _name.lower(), since=_since)
 
 
 @onnx_operator("Div", since=BROADCASTING)

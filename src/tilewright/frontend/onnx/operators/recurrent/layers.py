@@ -24,6 +24,7 @@ from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     Operands,
     Parameters,
+    Products,
     ProductsOf,
     States,
     Way,
@@ -33,7 +34,7 @@ from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     products_of_floats,
     total,
     unrolled,
-    way_of,
+    zeros_of,
 )
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Scalar, apply
@@ -58,20 +59,8 @@ _FUNCTIONS: dict[str, tuple[Callable[[Any, float, float], Any], float | None, fl
 """By name in lower case: the function of x, alpha and beta, and the defaults of these two (None: it has none)."""
 
 
-def activation_functions(
-    names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], defaults: Sequence[str], directions: int
-) -> list[tuple[Function, ...]]:
-    """The functions of each direction; those with an alpha or a beta take the next given number, or their default.
-
-    Raises `UnsupportedOperation` for names that are unknown, or too few.
-    """
-    left = iter(alphas), iter(betas)
-    chosen = activation_names(names, defaults, directions)
-    return [tuple([_function(name, *left) for name in of_one]) for of_one in chosen]
-
-
 def activation_names(names: Sequence[str], defaults: Sequence[str], directions: int) -> list[tuple[str, ...]]:
-    """The names of each direction's functions in lower case. Raises `UnsupportedOperation` as `activation_functions` does."""
+    """The names of each direction's functions in lower case. Raises `UnsupportedOperation` for unknown ones, or too few."""
     wanted = len(defaults) * directions
     chosen = [name.lower() for name in names or [*defaults] * directions][:wanted]
     if len(chosen) != wanted or not _FUNCTIONS.keys() >= {*chosen}:
@@ -80,6 +69,7 @@ def activation_names(names: Sequence[str], defaults: Sequence[str], directions: 
 
 
 def _function(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:
+    """A function with the next given alpha and beta, if it has such, or its own."""
     function, alpha, beta = _FUNCTIONS[name]
     alpha = None if alpha is None else next(alphas, alpha)
     beta = None if beta is None else next(betas, beta)
@@ -124,8 +114,21 @@ class RecurrentLayer(ABC):
     """Whether lowered steps add the recurrent bias themselves."""
 
     def reference(self, *operands: Any) -> Any:
+        """The hidden states of all steps [steps, directions, batch, hidden], then the last states.
+
+        Behind the end of a sequence hidden states are 0, and no state changes. Raises `ShapeError` and `UnsupportedOperation`.
+        """
         x, w, r, b, lengths, first, p = self._operands(operands)
-        return self.run(x, w, r, b, lengths, first, p)
+        steps = np.swapaxes(x, 0, 1) if self.layout and np.ndim(x) > 1 else x
+        ways = self._directions(x, w, r, b, p, first)
+        lengths = np.full(steps.shape[1], len(steps)) if lengths is None else np.asarray(lengths)
+        _check_lengths(lengths, steps, type(self).__name__)
+        walked = [_walk(steps, lengths, way, self.cell(way)) for way in ways]
+        hidden = np.stack([states_of_steps for states_of_steps, _ in walked], axis=1)
+        results = [hidden, *(np.stack(states) for states in zip(*(states for _, states in walked), strict=True))]
+        if self.layout:
+            results = [hidden.transpose(2, 0, 1, 3), *(np.swapaxes(state, 0, 1) for state in results[1:])]
+        return tuple(result.astype(x.dtype, copy=False) for result in results)
 
     def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """A few operators for every step."""
@@ -154,81 +157,57 @@ class RecurrentLayer(ABC):
         """The same of an expression."""
         return x if self.clip is None else apply("minimum", apply("maximum", x, Literal(-self.clip)), Literal(self.clip))
 
-    def run(self, x: Any, w: Any, r: Any, b: Any, lengths: Any, first: State, p: Any = None) -> tuple[Any, ...]:
-        """The hidden states of all steps [steps, directions, batch, hidden], then the last states.
-
-        Behind the end of a sequence hidden states are 0, and no state changes. Raises `ShapeError` and `UnsupportedOperation`.
-        """
-        steps = np.swapaxes(x, 0, 1) if self.layout and np.ndim(x) > 1 else x
-        ways = self._directions(x, w, r, b, p, first)
-        lengths = np.full(steps.shape[1], len(steps)) if lengths is None else np.asarray(lengths)
-        _check_lengths(lengths, steps, type(self).__name__)
-        walked = [_walk(steps, lengths, way, self.cell(way)) for way in ways]
-        hidden = np.stack([states_of_steps for states_of_steps, _ in walked], axis=1)
-        last = [np.stack(states) for states in zip(*(states for _, states in walked), strict=True)]
-        results = [hidden, *last]
-        if self.layout:
-            results = [hidden.transpose(2, 0, 1, 3), *(np.swapaxes(state, 0, 1) for state in last)]
-        return tuple(result.astype(x.dtype, copy=False) for result in results)
-
     def _directions(self, x: Any, w: Any, r: Any, b: Any, p: Any, first: State) -> list[Direction]:
         """The parameters of each direction, in float32 or wider; missing ones are 0."""
-        count, gates = self._count(), self.gates
-        functions = activation_functions(
-            self.activations, self.activation_alpha, self.activation_beta, self.default_activations, count
-        )
+        count = self._count()
+        given = iter(self.activation_alpha), iter(self.activation_beta)
+        names = activation_names(self.activations, self.default_activations, count)
+        functions = [tuple([_function(name, *given) for name in of_one]) for of_one in names]
         wide = np.result_type(x.dtype, np.float32)
         inputs, recurrent, biases, peepholes, *states = (
             np.zeros(shape, wide) if array is None else np.asarray(array, wide)
             for array, shape in self._checked(x, w, r, b, p, first, count)
         )
-        hidden = recurrent.shape[-1]
         states = [np.swapaxes(state, 0, 1) if self.layout else state for state in states]
-        return [
-            Direction(
-                inputs[number],
-                recurrent[number],
-                biases[number, : gates * hidden],
-                biases[number, gates * hidden :],
-                peepholes[number],
-                functions[number],
-                tuple(state[number] for state in states),
-                self.direction == "reverse" or number == 1,
-            )
-            for number in range(count)
-        ]
+        ways = zip(inputs, recurrent, *np.split(biases, 2, axis=1), peepholes, functions, zip(*states, strict=True), strict=True)
+        return [Direction(*of_one, self._is_reverse(number)) for number, of_one in enumerate(ways)]
 
     def lowered(
         self, builder: Builder, x: Tensor, w: Tensor, r: Tensor, parameters: Parameters, products: ProductsOf
     ) -> tuple[Tensor, ...]:
-        """What `run` gives, of float32 and a known, moderate number of steps; raises `UnsupportedOperation` for others.
+        """What `reference` gives, of float32 and a known, moderate number of steps; raises `UnsupportedOperation` for others.
 
         `products` are those of a direction with its weights, which `w` and `r` have the shapes of.
         """
         where, count = type(self).__name__, self._count()
         self._checked(x, w, r, parameters.bias, parameters.peepholes, parameters.states, count)
         names = activation_names(self.activations, self.default_activations, count)
-        functions = [functions_of(of_one, where) for of_one in names]
         steps = builder.transpose(x, (1, 0, 2)) if self.layout else x
         check_steps(steps, where)
         _check_lengths(parameters.lengths, steps, where)
-        ways = [
-            way_of(
-                builder,
-                products(steps, number),
-                parameters,
-                number,
-                functions=functions[number],
-                is_reverse=self.direction == "reverse" or number == 1,
-                adds_biases_apart=self.adds_biases_apart,
-                is_batch_first=bool(self.layout),
-            )
-            for number in range(count)
-        ]
+        ways = [self._way(builder, products(steps, n), parameters, n, names[n]) for n in range(count)]
         results = unrolled(builder, ways, self.gates, parameters.lengths, partial(self.lowered_step, builder))
         if not self.layout:
             return results
         return builder.transpose(results[0], (2, 0, 1, 3)), *(builder.transpose(last, (1, 0, 2)) for last in results[1:])
+
+    def _way(self, builder: Builder, products: Products, parameters: Parameters, number: int, names: tuple[str, ...]) -> Way:
+        """A direction with its biases, peepholes and first states: 0 where they are left out."""
+        functions = functions_of(names, type(self).__name__)
+        projected, bias = products.of_inputs, None
+        if parameters.bias is not None:
+            of_inputs, bias = parts(builder, builder.slice(parameters.bias, (number,)), 2)
+            if not self.adds_biases_apart:
+                of_inputs, bias = builder.map("add", of_inputs, bias), None
+            projected = builder.map("add", projected, of_inputs)
+        peepholes = parameters.peepholes
+        peeps = [] if peepholes is None else parts(builder, builder.slice(peepholes, (number,)), 3)
+        shape, place = (projected.shape[1], products.hidden), (slice(None), number) if self.layout else (number,)
+        states = [zeros_of(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states]
+        return Way(projected, products.of_state, bias, tuple(peeps), functions, tuple(states), self._is_reverse(number))
+
+    def _is_reverse(self, number: int) -> bool:
+        return self.direction == "reverse" or number == 1
 
     def _count(self) -> int:
         """The number of directions. Raises `UnsupportedOperation` for an unknown one."""
