@@ -43,16 +43,16 @@ class Resampling:
     """The part of the axis that is resized, for `tf_crop_and_resize`."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
     """The attributes that say what is interpolated, and where."""
 
+    antialias: int = 0
+    coordinate_transformation_mode: str = "half_pixel"
+    cubic_coeff_a: float = -0.75
+    exclude_outside: int = 0
     mode: str = "nearest"
-    transformation: str = "half_pixel"
-    nearest: str = "round_prefer_floor"
-    cubic_a: float = -0.75
-    exclude_outside: bool = False
-    antialias: bool = False
+    nearest_mode: str = "round_prefer_floor"
 
 
 def is_identity(resampling: Resampling) -> bool:
@@ -102,12 +102,12 @@ def nearest_positions(resampling: Resampling, how: Mode) -> Any:
     A position within `TIE` of the middle between two elements counts as a tie, as in onnxruntime: the roundings of a float32
     position are smaller than that up to the 16th element. An axis that is not resized keeps its elements.
 
-    >>> nearest_positions(Resampling(20, 6, 0.3), Mode(nearest="round_prefer_ceil")).tolist()  # the fifth lies at 14.5
+    >>> nearest_positions(Resampling(20, 6, 0.3), Mode(nearest_mode="round_prefer_ceil")).tolist()  # the fifth lies at 14.5
     [1, 5, 8, 11, 15, 18]
     """
     if is_identity(resampling):
         return np.arange(resampling.extent)
-    places = positions(resampling, how.transformation)
+    places = positions(resampling, how.coordinate_transformation_mode)
     low = np.floor(places)
     nearer, is_tie = np.floor(places + 0.5), np.abs(places - low - 0.5) <= TIE
     rounded = {
@@ -116,7 +116,7 @@ def nearest_positions(resampling: Resampling, how: Mode) -> Any:
         "floor": low,
         "ceil": np.ceil(places),
     }
-    mode = nearest_mode(how.nearest, resampling.scale)
+    mode = nearest_mode(how.nearest_mode, resampling.scale)
     if mode not in rounded:
         raise UnsupportedOperation(f"Resize with nearest_mode {mode!r}", where="Resize")
     return np.clip(rounded[mode], 0, resampling.extent - 1).astype(np.int64)
@@ -126,7 +126,7 @@ def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:
     """The elements that every output is made of, and their weights, both (taps, outputs). The last element inside stands for
     those outside.
 
-    >>> places, weights = taps(Resampling(2, 4, 2.0), Mode("linear"))
+    >>> places, weights = taps(Resampling(2, 4, 2.0), Mode(mode="linear"))
     >>> places.tolist(), weights.tolist()
     ([[0, 0, 0, 1], [1, 1, 1, 1]], [[1.0, 0.75, 0.25, 1.0], [0.0, 0.25, 0.75, 0.0]])
     """
@@ -134,7 +134,7 @@ def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:
         raise UnsupportedOperation(f"Resize by {how.mode!r}", where="Resize", hint="nearest, linear or cubic")
     step = min(resampling.scale, 1.0) if how.antialias else 1.0
     reach = (1 if how.mode == "linear" else 2) / step
-    centres = np.asarray(positions(resampling, how.transformation), np.float64)
+    centres = np.asarray(positions(resampling, how.coordinate_transformation_mode), np.float64)
     if how.mode == "linear" and not how.antialias:
         centres = np.clip(centres, 0, resampling.extent - 1)
     places = np.floor(centres) + np.arange(1 - ceil(reach), 1 + ceil(reach))[:, None]
@@ -147,7 +147,7 @@ def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:
 
 
 def _kernel(distance: Any, how: Mode) -> Any:
-    t, a = np.abs(distance), how.cubic_a
+    t, a = np.abs(distance), how.cubic_coeff_a
     if how.mode == "linear":
         return np.clip(1 - t, 0, None)
     near = ((a + 2) * t - (a + 3)) * t * t + 1
@@ -166,9 +166,9 @@ def resized(x: Any, found: dict[int, Resampling], how: Mode, outside: float) -> 
             y = np.take(y, nearest_positions(resampling, how), axis=d)
         elif not is_identity(resampling):
             y = _interpolated(y, d, *taps(resampling, how))
-    if how.transformation == "tf_crop_and_resize":
+    if how.coordinate_transformation_mode == "tf_crop_and_resize":
         for d, resampling in found.items():
-            places = positions(resampling, how.transformation)
+            places = positions(resampling, how.coordinate_transformation_mode)
             beyond = (places < 0) | (places > resampling.extent - 1)
             y = np.where(beyond.reshape(-1, *(1,) * (y.ndim - 1 - d)), outside, y)
     if x.dtype.kind in "iu" and how.mode != "nearest":
@@ -203,7 +203,7 @@ def _dimensions_of_corners(rank: int, found: dict[int, Resampling]) -> list[int]
 def _ends(resampling: Resampling, how: Mode) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
     """The elements before and behind every output, and their shares; halves of one that is both."""
     last = resampling.extent - 1
-    places = positions(resampling, how.transformation) if not is_identity(resampling) else np.arange(last + 1)
+    places = positions(resampling, how.coordinate_transformation_mode) if not is_identity(resampling) else np.arange(last + 1)
     places = np.clip(places.astype(np.float32), 0, last)
     low = np.floor(places).astype(np.int64)
     high = np.minimum(low + 1, last)

@@ -126,16 +126,10 @@ class TreeEnsemble(SchemaAttributes):
 
     def _check(self) -> None:
         """Raises `ShapeError` for attributes of different lengths."""
-        per_node = (
-            self.nodes_falseleafs,
-            self.nodes_falsenodeids,
-            self.nodes_featureids,
-            self.nodes_modes,
-            self.nodes_splits,
-            self.nodes_trueleafs,
-            self.nodes_truenodeids,
-        )
-        if len(set(map(len, per_node))) != 1 or len(self.leaf_targetids) != len(self.leaf_weights):
+        names = ("falseleafs", "falsenodeids", "featureids", "modes", "splits", "trueleafs", "truenodeids")
+        if len({len(getattr(self, f"nodes_{name}")) for name in names}) != 1 or len(self.leaf_targetids) != len(
+            self.leaf_weights
+        ):
             raise ShapeError("attributes of nodes or leaves have different lengths", where="TreeEnsemble")
 
 
@@ -186,16 +180,12 @@ class NumberedNodes(SchemaAttributes):
 
     def _check(self, votes: Sequence[Sequence[Any]]) -> None:
         """Raises `ShapeError` and `UnsupportedOperation` for nodes that do not fit each other."""
-        per_node = (
-            self.nodes_treeids,
-            self.nodes_nodeids,
-            self.nodes_featureids,
-            self.nodes_modes,
-            self.nodes_truenodeids,
-            self.nodes_falsenodeids,
-            _either(self.nodes_values, self.nodes_values_as_tensor),
-        )
-        if len(set(map(len, per_node))) != 1 or len(set(map(len, votes))) != 1:
+        names = ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
+        per_node = [getattr(self, f"nodes_{name}") for name in names]
+        if (
+            len(set(map(len, [*per_node, _either(self.nodes_values, self.nodes_values_as_tensor)]))) != 1
+            or len(set(map(len, votes))) != 1
+        ):
             raise ShapeError("attributes of nodes or votes have different lengths", where=DOMAIN)
         unknown = set(self.nodes_modes) - {*MODES[:-1], "LEAF"}
         if unknown:
