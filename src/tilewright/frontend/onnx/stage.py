@@ -134,9 +134,7 @@ class _Traversal:
 
     def _needs(self, node: Node, tensor: str) -> None:
         """An operator needs the constant value of a tensor."""
-        given = next(
-            (name for name in self.import_request.given if name in self.tensors and self.tensors[name].name == tensor), None
-        )
+        given = self._given_names().get(tensor)
         if given is not None and given not in self.import_request.unknowable:
             raise NeedsValues(given)
         value = evaluated(self.builder, tensor)
@@ -295,7 +293,7 @@ class _Traversal:
         computed: dict[str, str] = {}
         same = {name: self.opaque[name] for name in sorted(needed) if self.opaque.get(name, name) != name}
         known: dict[str, Any] = {}
-        inputs = {tensor.name: name for name, tensor in self._given_tensors()}
+        inputs = self._given_names()
         for name in sorted(needed - self.later - self.opaque.keys()):
             value = self.known_value(name)
             if value is not _UNKNOWN:
@@ -325,8 +323,9 @@ class _Traversal:
             self.refused,
         )
 
-    def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
-        return ((name, self.tensors[name]) for name in self.import_request.given if name in self.tensors)
+    def _given_names(self) -> dict[str, str]:
+        """The given values that are tensors, by tensor."""
+        return {self.tensors[name].name: name for name in self.import_request.given if name in self.tensors}
 
     def _divided(self) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """The nodes that run as NumPy, and those of the next stage."""

@@ -22,7 +22,6 @@ from tilewright.frontend.tracing.recorder import INTEGERS, Recorder, current_rec
 from tilewright.frontend.tracing.recording import (
     apply_map,
     in_one_type,
-    record_index_change,
     record_map,
     record_operator,
     recorder_of,
@@ -36,7 +35,6 @@ from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders import matmul as matmul_operator
 from tilewright.graph.builders import reduce as reduce_operator
 from tilewright.graph.builders import softmax as softmax_operator
-from tilewright.graph.builders import transpose as transpose_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
@@ -228,8 +226,8 @@ def reshape(x: Any, shape: Any) -> Any:
 @traceable("transpose")
 def transpose(x: Any, axes: Any = None) -> Any:
     """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
-    order = None if axes is None else wholes(axes)
-    return record_index_change(transpose_operator.transpose, (x,), order, kind="transpose")
+    order = tuple(reversed(range(x.ndim))) if axes is None else wholes(axes)
+    return _changed(x, lambda recorder, tensor: recorder.transpose(tensor, order))
 
 
 @traceable("permute_dims")
@@ -283,7 +281,7 @@ def broadcast_to(x: Any, shape: Extent | Sequence[Extent]) -> Any:
     wanted = wholes(shape if isinstance(shape, tuple | list) else (shape,))
     if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
-    return record_index_change(map_operator.broadcast, (x,), wanted, kind="broadcast")
+    return _changed(x, lambda recorder, tensor: recorder.record(map_operator.broadcast, tensor, wanted, kind="broadcast"))
 
 
 @traceable(lambda x, key: np.asarray(x)[key])

@@ -226,13 +226,6 @@ def in_one_type(operands: Sequence[Any], rule: Rule, kind: str) -> list[Tensor]:
     return [tensor_of(recorder, converted(operand, dtype)) for operand in operands]
 
 
-def record_index_change(build: Callable[..., Any], operands: Sequence[Any], *arguments: Any, kind: str, **options: Any) -> Any:
-    """The traced result of an operator that keeps the elements of its operands as they are, of whatever type."""
-    recorder = recorder_of(operands)
-    tensors = [tensor_of(recorder, operand) for operand in operands]
-    return Traced(recorder, recorder.record(build, *tensors, *arguments, kind=kind, **options))
-
-
 def recorded(name: str, record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:
     """The traced result of what `record` makes of a builder and the operands' tensors, or its value for plain arrays.
 

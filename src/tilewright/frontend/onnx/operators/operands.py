@@ -1,4 +1,4 @@
-"""Operands of reference implementations and lowerings: those left out, and short floating-point numbers.
+"""Operands of reference implementations and lowerings: those left out, short floating-point numbers, and sums of expressions.
 
 Reference implementations compute short floating-point numbers in float32, as kernels do, and round the result.
 """
@@ -6,13 +6,14 @@ Reference implementations compute short floating-point numbers in float32, as ke
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import partial, reduce, wraps
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.numpy_types import widened
+from tilewright.graph.scalar import Scalar, apply
 
 
 def in_operand_type(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,6 +42,11 @@ def completed(operands: Sequence[Any], count: int) -> tuple[Any, ...]:
     ('x', 'scale', None)
     """
     return (*operands, *(None,) * (count - len(operands)))
+
+
+def total(terms: Sequence[Scalar]) -> Scalar:
+    """The sum of one or more expressions, from the first to the last."""
+    return reduce(partial(apply, "add"), terms)
 
 
 def single(value: Any, where: str) -> Any:

@@ -22,7 +22,7 @@ def test_a_loop_ends_by_its_condition_or_its_count():
 
     total, scans = loop(body=body, output_count=2).reference(np.array(9), np.array(True), np.array(0))
     assert (int(total), scans.tolist()) == (10, [0, 10, 20, 30, 40])
-    assert int(loop(body=body).reference(np.array(3), None, np.array(0))) == 3
+    assert int(loop(body=body).reference(np.array(3), None, np.array(0))[0]) == 3
     assert loop(body=body, output_count=2).reference(np.array(0), None, np.array(0))[1].shape == (0,)
     with pytest.raises(UnsupportedOperation, match="never ends"):
         loop(body=body).reference()

@@ -8,7 +8,7 @@ then quantises the parts by their own ranges.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -35,9 +35,18 @@ from tilewright.graph.types import Tensor
 _WHERE = "DynamicQuantizeLSTM"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundedLSTM(LSTM):
-    """An LSTM that rounds the hidden state of a step as DynamicQuantizeLinear does."""
+@onnx_operator("DynamicQuantizeLSTM", domain=MICROSOFT)
+class DynamicQuantizeLSTM(LSTM):
+    """An LSTM with weights [directions, inputs, 4 hidden] and [directions, hidden, 4 hidden] of bytes.
+
+    Their scales and zero points are [directions] or [directions, 4 hidden]. The hidden state of a step is rounded as
+    DynamicQuantizeLinear does.
+    """
+
+    def reference(self, *operands: Any) -> Any:
+        x, w, r, *others, w_scale, w_zero, r_scale, r_zero = operands
+        inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
+        return LSTM.reference(self, _rounded(x), inputs, recurrent, *others)
 
     def cell(self, way: Direction) -> Cell:
         exact = LSTM.cell(self, way)
@@ -48,27 +57,6 @@ class RoundedLSTM(LSTM):
 
         return step
 
-
-@onnx_operator("DynamicQuantizeLSTM", domain=MICROSOFT)
-class DynamicQuantizeLSTM:
-    """An LSTM with weights [directions, inputs, 4 hidden] and [directions, hidden, 4 hidden] of bytes.
-
-    Their scales and zero points are [directions] or [directions, 4 hidden].
-    """
-
-    activation_alpha: Any = ()
-    activation_beta: Any = ()
-    activations: Any = ()
-    clip: float | None = None
-    direction: str = "forward"
-    hidden_size: int = 0
-    input_forget: int = 0
-
-    def reference(self, *operands: Any) -> Any:
-        x, w, r, *others, w_scale, w_zero, r_scale, r_zero = operands
-        inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
-        return RoundedLSTM(**asdict(self)).reference(_rounded(x), inputs, recurrent, *others)
-
     def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """For every step two reductions for the range, a map that quantises, a product of bytes, and two maps."""
         x, w, r, b, lengths, hidden, memory, p, w_scale, w_zero, r_scale, r_zero = operands
@@ -77,8 +65,7 @@ class DynamicQuantizeLSTM:
         of_w, of_r = QuantisedWeights(w, w_scale, w_zero), QuantisedWeights(r, r_scale, r_zero)
         w_like, r_like = (replace(each, shape=(each.shape[0], each.shape[2], each.shape[1])) for each in (w, r))
         parameters = Parameters(bias=b, states=(hidden, memory), lengths=lengths, peepholes=p)
-        products = partial(_products, builder, of_w, of_r)
-        return LSTM(**asdict(self)).lowered(builder, x, w_like, r_like, parameters, products)
+        return self.lowered(builder, x, w_like, r_like, parameters, partial(_products, builder, of_w, of_r))
 
 
 @dataclass(frozen=True, slots=True)

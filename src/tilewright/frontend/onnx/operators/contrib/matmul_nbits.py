@@ -297,12 +297,9 @@ class MatMulNBits:
     def _check_zeros(self, a: Any, zero_points: Any) -> None:
         name = np.dtype(zero_points.dtype).name
         if name not in ("uint8", np.dtype(a.dtype).name):
-            raise InvalidModel(
-                f"zero_points are of {name}",
-                where=_WHERE,
-                why=f"they are packed into uint8, or of the type of A, {np.dtype(a.dtype).name}",
-                hint="store them so, or leave them out where all are in the middle",
-            )
+            why = f"they are packed into uint8, or of the type of A, {np.dtype(a.dtype).name}"
+            hint = "store them so, or leave them out where all are in the middle"
+            raise InvalidModel(f"zero_points are of {name}", where=_WHERE, why=why, hint=hint)
         count = self._zero_bytes if name == "uint8" else self._blocks
         _check_shape("zero_points", zero_points.shape, [(self.N, count), (self.N * count,)])
 
@@ -327,12 +324,9 @@ def _is_few(rows: Extent) -> bool:
 
 def _check_shape(operand: str, shape: Any, allowed: list[tuple[int, ...]]) -> None:
     if tuple(shape) not in allowed:
-        raise InvalidModel(
-            f"{operand} has the shape {shape_text(shape)}",
-            where=_WHERE,
-            why=f"by K, N, bits and block_size it is {' or '.join(map(shape_text, allowed))}",
-            hint="quantise the model again",
-        )
+        text, why = f"{operand} has the shape {shape_text(shape)}", "by K, N, bits and block_size it is "
+        why += " or ".join(map(shape_text, allowed))
+        raise InvalidModel(text, where=_WHERE, why=why, hint="quantise the model again")
 
 
 def _panels(array: Any) -> Any:

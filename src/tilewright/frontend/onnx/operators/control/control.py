@@ -20,11 +20,6 @@ from tilewright.graph.shapes import normalize_axis
 Body: TypeAlias = Callable[..., Sequence[Any]]
 
 
-def single_or_tuple(results: Sequence[Any]) -> Any:
-    """A single result itself, several as a tuple."""
-    return results[0] if len(results) == 1 else tuple(results)
-
-
 def stacked(elements: Sequence[Any], where: str, axis: int = 0) -> Any:
     """The elements of all steps along a new axis. Raises `ShapeError` if their shapes differ."""
     if not elements:
@@ -56,7 +51,7 @@ class Loop(SchemaAttributes):
             goes_on = condition is None or bool(single(next_condition, "Loop"))
             for scan, element in zip(scans, results[len(initial) :], strict=False):
                 scan.append(element)
-        return single_or_tuple([*state, *(stacked(scan, "Loop") for scan in scans)])
+        return (*state, *(stacked(scan, "Loop") for scan in scans))
 
 
 @onnx_operator("Scan", since=9)
@@ -76,7 +71,7 @@ class Scan(SchemaAttributes):
         state, scans = _steps(self.body, list(operands[:count]), rows, self.output_count - count)
         axes, backwards = (_padded(values, len(scans)) for values in (self.scan_output_axes, self.scan_output_directions))
         outputs = [_collected(elements, axis, back) for elements, axis, back in zip(scans, axes, backwards, strict=True)]
-        return single_or_tuple([*state, *outputs])
+        return (*state, *outputs)
 
 
 @onnx_operator("Scan", since=8)
@@ -95,7 +90,7 @@ class ScanBefore9(SchemaAttributes):
             rows = _directed([x[member, :steps] for x in operands[count:]], self.directions)
             state, scans = _steps(self.body, [s[member] for s in operands[:count]], rows, self.output_count - count)
             members.append([*state, *(_lengthened(stacked(elements, "Scan"), longest) for elements in scans)])
-        return single_or_tuple([np.stack(results) for results in zip(*members, strict=True)])
+        return tuple([np.stack(results) for results in zip(*members, strict=True)])
 
 
 def _directed(rows: Sequence[Any], directions: Sequence[int]) -> list[Any]:
@@ -221,7 +216,7 @@ class SequenceMap(SchemaAttributes):
             arguments = (operand[number] if isinstance(operand, list) else operand for operand in operands)
             for collected, result in zip(results, self.body(element, *arguments), strict=True):
                 collected.append(result)
-        return results[0] if self.output_count == 1 else tuple(results)
+        return tuple(results)
 
 
 @onnx_operator("SplitToSequence", since=11)

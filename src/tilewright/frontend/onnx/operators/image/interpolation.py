@@ -9,7 +9,6 @@ with antialias these are as many as a step is wide. Taps alone are read: in a pr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from itertools import product
 from math import ceil
 from typing import Any
@@ -17,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
+from tilewright.frontend.onnx.operators.operands import total
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.builders.gather import gather
@@ -250,8 +250,7 @@ def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, 
         reads += [Access(places.name, (constant(k), along)), Access(weights.name, (constant(k), along))]
         reads.append(Access(x.name, indices, lookups=((d, place),)))
         terms.append(apply("multiply", Load(weight), Load(element)))
-    body = reduce(lambda left, right: apply("add", left, right), terms)
-    return map_of("resize", shape, reads, body, x.dtype, name, result)
+    return map_of("resize", shape, reads, total(terms), x.dtype, name, result)
 
 
 def _lowered_nearest(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode) -> Tensor:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
 
@@ -148,14 +147,12 @@ def _nearer(place: Scalar, beside: float) -> Scalar:
     return apply("where", is_tie, apply("add", low, Literal(beside)), apply("floor", apply("add", place, HALF)))
 
 
-_ROUNDED: Mapping[str, Callable[[Scalar], Scalar]] = MappingProxyType(
-    {
-        "round_prefer_floor": lambda place: _nearer(place, 0.0),
-        "round_prefer_ceil": lambda place: _nearer(place, 1.0),
-        "floor": lambda place: apply("floor", place),
-        "ceil": lambda place: apply("ceil", place),
-    }
-)
+_ROUNDED: Mapping[str, Callable[[Scalar], Scalar]] = {
+    "round_prefer_floor": lambda place: _nearer(place, 0.0),
+    "round_prefer_ceil": lambda place: _nearer(place, 1.0),
+    "floor": lambda place: apply("floor", place),
+    "ceil": lambda place: apply("ceil", place),
+}
 
 
 @cache

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
+from tilewright.frontend.onnx.operators.operands import total
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.window_means import element_counts, lowest, pooled, pooled_mean
@@ -237,11 +237,7 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
 def _value(index: Index) -> Scalar:
     """An affine index as a number."""
     parts: list[Scalar] = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
-    return _sum([Literal(float(index.constant)), *parts])
-
-
-def _sum(parts: Sequence[Scalar]) -> Scalar:
-    return reduce(lambda left, right: apply("add", left, right), parts)
+    return total([Literal(float(index.constant)), *parts])
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
@@ -253,7 +249,7 @@ def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
             row = apply("floor_divide", place, Literal(float(prod(window.extents[d + 1 :]))))
             coordinate = apply("mod", row, Literal(float(extent)))
             parts.append(apply("multiply", coordinate, Literal(float(prod(window.extents[:d])))))
-        place = _sum(parts)
+        place = total(parts)
     image = apply("add", apply("multiply", AxisValue("d0"), Literal(float(channels))), AxisValue("d1"))
     return apply("add", apply("multiply", image, Literal(float(prod(window.extents)))), place)
 

@@ -153,11 +153,8 @@ def is_same(auto_pad: str, where: str) -> bool:
 def _attribute(name: str, values: Sequence[int] | None, rank: int, least: int, where: str) -> tuple[int, ...]:
     found = tuple(int(value) for value in values or (1,) * rank)
     if len(found) != rank or any(value < least for value in found):
-        raise ShapeError(
-            f"{where} with {name} {found}",
-            where=where,
-            why=f"there are {rank} spatial dimensions, and each takes a number from {least} on",
-        )
+        why = f"there are {rank} spatial dimensions, and each takes a number from {least} on"
+        raise ShapeError(f"{where} with {name} {found}", where=where, why=why)
     return found
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
-from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.operators.operands import completed, total
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
     SMALL,
     check_scale,
@@ -33,7 +33,7 @@ from tilewright.graph.builders.integer_matmul import integer_matmul
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import PRODUCT, Extent, Tensor
 
@@ -149,10 +149,7 @@ def lowered_exact_matmul(
     if not isinstance(steps, int):
         return builder.record(integer_matmul, a, b, *zeros, kind="matmul", dtype="int64")
     parts = [_part(builder, a, b, zeros, slice(start, start + most)) for start in range(0, steps, most)]
-    total: Scalar = Load(0)
-    for number in range(1, len(parts)):
-        total = apply("add", total, Load(number))
-    return builder.body(total, *parts, dtype="int64", kind="parts")
+    return builder.body(total([Load(number) for number in range(len(parts))]), *parts, dtype="int64", kind="parts")
 
 
 @onnx_operator("QLinearMatMul", since=10)

@@ -44,30 +44,22 @@ def check_zero_type(zero: Any, quantised: Any, what: str, where: str = WHERE) ->
       hint: make the zero point uint8
     """
     if zero is not None and _name(zero) != _name(quantised):
-        raise InvalidModel(
-            f"the zero point of {what} is {_name(zero)}, and {what} is {_name(quantised)}",
-            where=where,
-            why="ONNX gives both one type: read as another type, a zero point is off by up to 256",
-            hint=f"make the zero point {_name(quantised)}",
-        )
+        text = f"the zero point of {what} is {_name(zero)}, and {what} is {_name(quantised)}"
+        why = "ONNX gives both one type: read as another type, a zero point is off by up to 256"
+        raise InvalidModel(text, where=where, why=why, hint=f"make the zero point {_name(quantised)}")
 
 
 def check_output_type(zero: Any, declared: str | None, what: str) -> None:
     """Raise `InvalidModel` for a zero point of a type that nothing is quantised to, or of another type than is declared."""
     if zero is not None and _name(zero) in WIDE:
-        raise InvalidModel(
-            f"the zero point of {what} is {_name(zero)}",
-            where=WHERE,
-            why="its type is that of the result, which has 2 to 16 bits",
-            hint="make the zero point uint8 or int8",
-        )
+        why, hint = "its type is that of the result, which has 2 to 16 bits", "make the zero point uint8 or int8"
+        raise InvalidModel(f"the zero point of {what} is {_name(zero)}", where=WHERE, why=why, hint=hint)
     if zero is not None and declared is not None and _name(zero) != declared:
-        raise InvalidModel(
+        text, hint = (
             f"the zero point of {what} is {_name(zero)}, and output_dtype is {declared}",
-            where=WHERE,
-            why="the result has one type",
-            hint="leave out output_dtype, or make both the same",
+            "leave it out, or make both the same",
         )
+        raise InvalidModel(text, where=WHERE, why="the result has one type", hint=hint)
 
 
 def check_scale(builder: Builder, scale: Tensor, what: str, *, divides: bool) -> None:
@@ -87,12 +79,10 @@ def check_scale_values(scale: Any, what: str, *, divides: bool, where: str = WHE
     is_wrong = ~np.isfinite(values) | (values < 0) | (divides & (values == 0))
     if is_wrong.any():
         place = tuple(map(int, np.argwhere(is_wrong)[0]))
-        raise InvalidModel(
-            f"the scale of {what}{f' at {list(place)}' if place else ''} is {float(values[place])}",
-            where=where,
-            why="a scale is positive and finite: numbers are " + ("divided" if divides else "multiplied") + " by it",
-            hint="quantise the model again; tools write such scales for ranges that they have not seen",
-        )
+        text = f"the scale of {what}{f' at {list(place)}' if place else ''} is {float(values[place])}"
+        why = f"a scale is positive and finite: numbers are {'divided' if divides else 'multiplied'} by it"
+        hint = "quantise the model again; tools write such scales for ranges that they have not seen"
+        raise InvalidModel(text, where=where, why=why, hint=hint)
 
 
 def _name(array: Any) -> str:

@@ -20,7 +20,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
-from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.operators.operands import completed, total
 from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     Operands,
     Parameters,
@@ -32,7 +32,6 @@ from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     functions_of,
     parts,
     products_of_floats,
-    total,
     unrolled,
     zeros_of,
 )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -99,11 +98,6 @@ class Operands:
     def computed(self, builder: Builder, body: Scalar, kind: str) -> Tensor:
         """An expression of them at every point."""
         return builder.body(body, *self.tensors, kind=kind)
-
-
-def total(terms: Sequence[Scalar]) -> Scalar:
-    """The sum of one or more expressions, from the first to the last."""
-    return reduce(partial(apply, "add"), terms)
 
 
 def check_steps(steps: Tensor, where: str) -> None:

@@ -36,6 +36,7 @@ from tilewright.graph.extents import largest_extent
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, State, apply
+from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, StateVariable, Tensor
 
@@ -46,17 +47,23 @@ LOG_SUM_EXP = Reduction(
     apply("add", State("largest"), apply("log", State("total"))),
 )
 """The share of the largest element is 1, an infinite one too."""
+LOG_SUM_EXP_NAME = "ReduceLogSumExp"
 
 
 @dataclass(frozen=True, slots=True)
 class Formula:
     """What is computed of the elements: `after(reduction(before(x)))`."""
 
-    numpy: Callable[[Any, Sequence[int], bool], Any]
-    """(elements, axes, keepdims) -> result, in any precision."""
     reduction: str = "sum"
     before: str = ""
     after: str = ""
+
+    def numpy(self, x: Any, axis: Sequence[int], keepdims: bool) -> Any:
+        """Of arrays, in any precision."""
+        with np.errstate(all="ignore"):
+            elements = FUNCTIONS[self.before].numpy(x) if self.before else x
+            total = _NUMPY[self.reduction](elements, axis=axis, keepdims=keepdims)
+            return FUNCTIONS[self.after].numpy(total) if self.after else total
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +80,8 @@ class Reduce:
         """By NumPy; integers and float16 stay what they are."""
         wide = x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x
         chosen = self._chosen(axes, x.ndim)
-        return np.asarray(FORMULAS[self.name].numpy(wide, chosen, bool(self.keepdims))).astype(x.dtype)
+        formula = _log_sum_exp if self.name == LOG_SUM_EXP_NAME else FORMULAS[self.name].numpy
+        return np.asarray(formula(wide, chosen, bool(self.keepdims))).astype(x.dtype)
 
     def lower(self, builder: Builder, x: Tensor, axes: Tensor | None = None) -> Tensor:
         """A reduction, with maps before and behind it."""
@@ -93,7 +101,7 @@ class Reduce:
 
     def _lowered(self, builder: Builder, x: Tensor, axes: tuple[int, ...]) -> Tensor:
         formula, keepdims = FORMULAS[self.name], bool(self.keepdims)
-        if self.name == "ReduceLogSumExp" and axes:
+        if self.name == LOG_SUM_EXP_NAME and axes:
             return builder.record(_log_sum_exp_operator, x, axes, keepdims, kind="log_sum_exp")
         result = builder.map(formula.before, x) if formula.before else x
         result = builder.reduce(formula.reduction, result, axes, keepdims=keepdims) if axes else result
@@ -130,17 +138,6 @@ def _least(dtype: np.dtype[Any], sign: int) -> Any:
     return dtype.type(sign * np.inf)
 
 
-def _by(
-    function: Callable[..., Any], before: Callable[..., Any] | None = None, after: Callable[..., Any] | None = None
-) -> Callable[..., Any]:
-    def evaluate(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
-        with np.errstate(all="ignore"):
-            total = function(x if before is None else before(x), axis=axis, keepdims=keepdims)
-            return total if after is None else after(total)
-
-    return evaluate
-
-
 def _mean(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     """NaN where there are no elements, without a warning."""
     count = math.prod(x.shape[d] for d in axis)
@@ -148,17 +145,24 @@ def _mean(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
         return np.divide(np.sum(x, axis=axis, keepdims=keepdims, dtype=None if x.dtype.kind == "f" else np.float64), count)
 
 
+_NUMPY: Mapping[str, Callable[..., Any]] = {
+    "sum": np.sum,
+    "mean": _mean,
+    "prod": np.prod,
+    "max": _extreme(np.max, -1),
+    "min": _extreme(np.min, 1),
+}
 FORMULAS: Mapping[str, Formula] = {
-    "ReduceSum": Formula(_by(np.sum)),
-    "ReduceMean": Formula(_mean, "mean"),
-    "ReduceProd": Formula(_by(np.prod), "prod"),
-    "ReduceMax": Formula(_extreme(np.max, -1), "max"),
-    "ReduceMin": Formula(_extreme(np.min, 1), "min"),
-    "ReduceL1": Formula(_by(np.sum, np.abs), before="abs"),
-    "ReduceL2": Formula(_by(np.sum, np.square, np.sqrt), before="square", after="sqrt"),
-    "ReduceSumSquare": Formula(_by(np.sum, np.square), before="square"),
-    "ReduceLogSum": Formula(_by(np.sum, None, np.log), after="log"),
-    "ReduceLogSumExp": Formula(_log_sum_exp, before="exp", after="log"),
+    "ReduceSum": Formula(),
+    "ReduceMean": Formula("mean"),
+    "ReduceProd": Formula("prod"),
+    "ReduceMax": Formula("max"),
+    "ReduceMin": Formula("min"),
+    "ReduceL1": Formula(before="abs"),
+    "ReduceL2": Formula(before="square", after="sqrt"),
+    "ReduceSumSquare": Formula(before="square"),
+    "ReduceLogSum": Formula(after="log"),
+    LOG_SUM_EXP_NAME: Formula(before="exp", after="log"),
 }
 
 for _name in FORMULAS:

@@ -76,8 +76,7 @@ class GatherND:
             raise ShapeError(f"{depth} positions behind {self.batch_dims} common dimensions", where=f"GatherND of {x.shape}")
         for k in range(depth):
             check_positions(ids[..., k], x.shape[self.batch_dims + k], "GatherND")
-        rank = ids.ndim - 1
-        common = tuple(np.arange(ids.shape[d]).reshape(_along(d, rank)) for d in range(self.batch_dims))
+        common = _grid(ids.shape[:-1])[: self.batch_dims]
         return x[(*common, *(ids[..., k] for k in range(depth)))]
 
     def lower(self, builder: Builder, x: Tensor, ids: Tensor) -> Tensor:
@@ -87,10 +86,6 @@ class GatherND:
             for k in range(known.shape[-1]):
                 _check_known(known[..., k], x.shape[self.batch_dims + k], "GatherND")
         return result
-
-
-def _along(dimension: int, rank: int) -> tuple[int, ...]:
-    return tuple(-1 if d == dimension else 1 for d in range(rank))
 
 
 def _as_slice(ids: Any, extent: Extent) -> int | slice | None:

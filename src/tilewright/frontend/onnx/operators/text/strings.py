@@ -16,18 +16,13 @@ from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 
 
-def strings(x: Any) -> Any:
-    """An operand as an array of objects."""
-    return np.asarray(x, object)
-
-
 @onnx_operator("StringConcat", since=20)
 class StringConcat:
     """Both strings in a row, with broadcasting."""
 
     def reference(self, left: Any, right: Any) -> Any:
         try:
-            return np.asarray(np.add(strings(left), strings(right)), object)
+            return np.asarray(np.add(np.asarray(left, object), np.asarray(right, object)), object)
         except ValueError as error:
             raise ShapeError("operands that do not broadcast", where="StringConcat", why=str(error)) from error
 
@@ -40,7 +35,7 @@ class StringSplit(SchemaAttributes):
     """
 
     def reference(self, x: Any) -> Any:
-        x = strings(x)
+        x = np.asarray(x, object)
         texts = x.reshape(-1) if self.delimiter else [text.strip() for text in x.reshape(-1)]
         most = -1 if self.maxsplit is None else self.maxsplit
         parts = [text.split(self.delimiter or None, most) for text in texts]
@@ -59,7 +54,7 @@ class StringNormalizer(SchemaAttributes):
     """The strings of a [C] or [1, C] tensor without stop words, in another case; one empty string if none is left."""
 
     def reference(self, x: Any) -> Any:
-        x = strings(x)
+        x = np.asarray(x, object)
         if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
             raise ShapeError(f"strings of shape {x.shape}", where="StringNormalizer", why="only [C] and [1, C] have a meaning")
         if self.case_change_action not in _CASES:
@@ -80,7 +75,7 @@ class RegexFullMatch:
     pattern: str
 
     def reference(self, x: Any) -> Any:
-        x = strings(x)
+        x = np.asarray(x, object)
         try:
             compiled = re.compile(_from_re2(self.pattern), re.ASCII)
         except (re.error, OverflowError, RecursionError) as error:
