@@ -63,16 +63,6 @@ class Definition:
     """Whether it makes longer numbers of short ones, which stay short where they are constants: products may take them so."""
 
     @property
-    def attributes(self) -> frozenset[str]:
-        """The names of all attributes."""
-        return frozenset(self.defaults)
-
-    @property
-    def required_attributes(self) -> frozenset[str]:
-        """The names of the attributes without a default."""
-        return frozenset(name for name, default in self.defaults.items() if default is MISSING)
-
-    @property
     def defaults(self) -> dict[str, Any]:
         """Of all attributes; MISSING of those without one."""
         return {name: default for name, default in self._keywords().items() if name != OUTPUT_COUNT} | dict(self.by_attribute)

@@ -177,22 +177,9 @@ def _extent(dim: Any) -> int | str | None:
     return str(dim.dim_param) or None
 
 
-_FIELDS = {
-    AttributeProto.FLOAT: "f",
-    AttributeProto.INT: "i",
-    AttributeProto.STRING: "s",
-    AttributeProto.TENSOR: "t",
-    AttributeProto.GRAPH: "g",
-    AttributeProto.SPARSE_TENSOR: "sparse_tensor",
-    AttributeProto.TYPE_PROTO: "tp",
-    AttributeProto.FLOATS: "floats",
-    AttributeProto.INTS: "ints",
-    AttributeProto.STRINGS: "strings",
-    AttributeProto.TENSORS: "tensors",
-    AttributeProto.GRAPHS: "graphs",
-    AttributeProto.SPARSE_TENSORS: "sparse_tensors",
-    AttributeProto.TYPE_PROTOS: "type_protos",
-}
+_SCALARS = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
+_FIELDS = {number: _SCALARS.get(name, name.lower()) for name, number in AttributeProto.AttributeType.items() if number}
+"""The field of an `AttributeProto` that holds the value, by type."""
 _LISTS = {number for number, field in _FIELDS.items() if field.endswith("s") and len(field) > 1}
 
 

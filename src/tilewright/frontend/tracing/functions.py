@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import DTypeError, ShapeError, TilewrightError
+from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.tracing.dynamic_dimensions import whole, wholes
 from tilewright.frontend.tracing.elementwise import *  # noqa: F403
-from tilewright.frontend.tracing.location import located, unsupported, user_location
+from tilewright.frontend.tracing.location import located_call, unsupported, user_location
 from tilewright.frontend.tracing.namespace import FUNCTIONS, bool_, float32, float64, newaxis
 from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
 from tilewright.frontend.tracing.promotion import contracted_type, float_type, reduced_type
@@ -61,14 +61,8 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
         raise unsupported("einsum without a string of subscripts", FUNCTIONS, "operands and indices are interleaved")
     recorder = recorder_of(operands)
     tensors = in_one_type(operands, contracted_type, "einsum")
-    return Traced(recorder, contracted(recorder, *without_diagonals(recorder, _subscripts(subscripts, tensors), tensors)))
-
-
-def _subscripts(subscripts: str, tensors: Sequence[Any]) -> einsum_operator.Subscripts:
-    try:
-        return einsum_operator.parse(subscripts, [len(tensor.shape) for tensor in tensors])
-    except ShapeError as error:
-        raise located(error) from error.__cause__
+    parsed = located_call(einsum_operator.parse, subscripts, [len(tensor.shape) for tensor in tensors])
+    return Traced(recorder, contracted(recorder, *without_diagonals(recorder, parsed, tensors)))
 
 
 @traceable("matmul")
@@ -301,10 +295,7 @@ def _key_part(part: Any) -> Any:
 def _changed(x: Any, change: Callable[[Recorder, Tensor], Tensor]) -> Any:
     """The traced result of an index change. Errors are given the place in the user's source."""
     recorder = recorder_of((x,))
-    try:
-        return Traced(recorder, change(recorder, tensor_of(recorder, x)))
-    except TilewrightError as error:
-        raise located(error) from error.__cause__
+    return Traced(recorder, located_call(change, recorder, tensor_of(recorder, x)))
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

@@ -172,8 +172,7 @@ class Traced:
     def __int__(self) -> NoReturn:
         raise _no_value("integer value")
 
-    def __index__(self) -> NoReturn:
-        raise _no_value("integer value")
+    __index__ = __int__
 
     def __float__(self) -> NoReturn:
         raise _no_value("value", "keep it an array: a 0-d array works in arithmetic")

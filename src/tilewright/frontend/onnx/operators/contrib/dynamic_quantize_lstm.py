@@ -8,9 +8,9 @@ then quantises the parts by their own ranges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -62,39 +62,35 @@ class DynamicQuantizeLSTM(LSTM):
         x, w, r, b, lengths, hidden, memory, p, w_scale, w_zero, r_scale, r_zero = operands
         for name, weights, scale, zero in (("W", w, w_scale, w_zero), ("R", r, r_scale, r_zero)):
             _check(name, weights, scale, zero, builder.known.get(scale.name))
-        of_w, of_r = QuantisedWeights(w, w_scale, w_zero), QuantisedWeights(r, r_scale, r_zero)
+        of_w, of_r = (w, w_scale, w_zero), (r, r_scale, r_zero)
         w_like, r_like = (replace(each, shape=(each.shape[0], each.shape[2], each.shape[1])) for each in (w, r))
         parameters = Parameters(bias=b, states=(hidden, memory), lengths=lengths, peepholes=p)
         return self.lowered(builder, x, w_like, r_like, parameters, partial(_products, builder, of_w, of_r))
 
 
-@dataclass(frozen=True, slots=True)
-class QuantisedWeights:
-    """Bytes [directions, rows, columns], and their scales and zero points [directions] or [directions, columns]."""
+QuantisedWeights: TypeAlias = tuple[Tensor, Tensor, Tensor]
+"""Bytes [directions, rows, columns], and their scales and zero points [directions] or [directions, columns]."""
 
-    numbers: Tensor
-    scales: Tensor
-    zeros: Tensor
 
-    def multiplied(self, builder: Builder, rows: Tensor, direction: int) -> Tensor:
-        """Rows of float32, quantised all together, times the weights of a direction."""
-        steps, scale, zero = DynamicQuantizeLinear().lower(builder, rows)
-        numbers, scales, zeros = (_of(builder, each, direction) for each in (self.numbers, self.scales, self.zeros))
-        sums = lowered_exact_matmul(builder, steps, numbers, zero, zeros)
-        body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
-        return builder.body(body, sums, scale, scales, dtype="float32", kind="scale")
+def _multiplied(builder: Builder, rows: Tensor, weights: QuantisedWeights, direction: int) -> Tensor:
+    """Rows of float32, quantised all together, times the weights of a direction."""
+    steps, scale, zero = DynamicQuantizeLinear().lower(builder, rows)
+    numbers, scales, zeros = (_of(builder, each, direction) for each in weights)
+    sums = lowered_exact_matmul(builder, steps, numbers, zero, zeros)
+    body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
+    return builder.body(body, sums, scale, scales, dtype="float32", kind="scale")
 
 
 def _products(builder: Builder, w: QuantisedWeights, r: QuantisedWeights, steps: Tensor, direction: int) -> Products:
     """The products of a direction. Those of states are of all gates at once, which an LSTM asks for."""
     count, batch, inputs = steps.shape
-    product = w.multiplied(builder, builder.reshape(steps, (times(count, batch), inputs)), direction)
-    hidden = r.numbers.shape[1]
+    product = _multiplied(builder, builder.reshape(steps, (times(count, batch), inputs)), w, direction)
+    hidden = r[0].shape[1]
     assert isinstance(hidden, int)
 
     def of_state(state: Tensor, first: int, last: int) -> Tensor:
         assert (first, last) == (0, LSTM.gates)
-        return r.multiplied(builder, state, direction)
+        return _multiplied(builder, state, r, direction)
 
     return Products(builder.reshape(product, (count, batch, product.shape[-1])), of_state, hidden)
 

@@ -122,39 +122,29 @@ def generator_of(seed: float | None) -> np.random.Generator:
 
 
 @onnx_operator("RandomNormal", is_random=True)
+@onnx_operator("RandomNormalLike", is_random=True)
 class RandomNormal(SchemaAttributes):
     """Numbers with a mean and a standard deviation, `scale`."""
 
-    def reference(self) -> Any:
-        shape = check_size(self.shape, "RandomNormal")
-        return generator_of(self.seed).normal(self.mean, abs(self.scale), shape).astype(element_type(self.dtype))
-
-
-@onnx_operator("RandomNormalLike", is_random=True)
-class RandomNormalLike(SchemaAttributes):
-    """The same in the shape of x and, without `dtype`, in its type."""
-
-    def reference(self, x: Any) -> Any:
-        dtype = x.dtype if self.dtype is None else element_type(self.dtype)
-        return generator_of(self.seed).normal(self.mean, abs(self.scale), np.shape(x)).astype(dtype)
+    def reference(self, *like: Any) -> Any:
+        shape, dtype = _drawn(self, *like)
+        return generator_of(self.seed).normal(self.mean, abs(self.scale), shape).astype(dtype)
 
 
 @onnx_operator("RandomUniform", is_random=True)
+@onnx_operator("RandomUniformLike", is_random=True)
 class RandomUniform(SchemaAttributes):
     """Numbers from [low, high)."""
 
-    def reference(self) -> Any:
-        shape = check_size(self.shape, "RandomUniform")
-        return generator_of(self.seed).uniform(self.low, self.high, shape).astype(element_type(self.dtype))
+    def reference(self, *like: Any) -> Any:
+        shape, dtype = _drawn(self, *like)
+        return generator_of(self.seed).uniform(self.low, self.high, shape).astype(dtype)
 
 
-@onnx_operator("RandomUniformLike", is_random=True)
-class RandomUniformLike(SchemaAttributes):
-    """The same in the shape of x and, without `dtype`, in its type."""
-
-    def reference(self, x: Any) -> Any:
-        dtype = x.dtype if self.dtype is None else element_type(self.dtype)
-        return generator_of(self.seed).uniform(self.low, self.high, np.shape(x)).astype(dtype)
+def _drawn(operator: Any, like: Any = None) -> tuple[tuple[int, ...], Any]:
+    """The shape and the type of a result: those of attributes, or those of an operand but for a type that is given."""
+    shape = check_size(operator.shape, "random numbers") if like is None else np.shape(like)
+    return shape, like.dtype if operator.dtype is None else element_type(operator.dtype)
 
 
 @onnx_operator("Bernoulli", since=15, is_random=True)
@@ -162,8 +152,8 @@ class Bernoulli(SchemaAttributes):
     """1 with the probability that x gives, else 0."""
 
     def reference(self, x: Any) -> Any:
-        dtype = x.dtype if self.dtype is None else element_type(self.dtype)
-        return (generator_of(self.seed).random(np.shape(x)) < np.asarray(x, np.float64)).astype(dtype)
+        shape, dtype = _drawn(self, x)
+        return (generator_of(self.seed).random(shape) < np.asarray(x, np.float64)).astype(dtype)
 
 
 @onnx_operator("Multinomial", since=7, is_random=True)

@@ -387,7 +387,9 @@ def _rotation(
     length = x.shape[1 if is_packed else 2]
     half = width // 2
     axes = [Axis("b", x.shape[0]), Axis("n", heads), Axis("t", length), Axis("j", half), Axis("s", 2)]
-    column, partner = ((axis("j") * 2 + place if interleaved else axis("j") + place * half) for place in _places())
+    column, partner = (
+        (axis("j") * 2 + place if interleaved else axis("j") + place * half) for place in (axis("s"), number(1) - axis("s"))
+    )
     reads = (
         Access(x.name, _position(is_packed, width, column)),
         Access(x.name, _position(is_packed, width, partner)),
@@ -402,10 +404,6 @@ def _rotation(
     write = Access(result, _position(is_packed, width, column))
     operator = Operator(name, "rotation", tuple(order), reads, write, body, accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, x.shape, x.dtype)
-
-
-def _places() -> tuple[Index, Index]:
-    return axis("s"), number(1) - axis("s")
 
 
 def _position(is_packed: bool, width: int, column: Index) -> tuple[Index, ...]:

@@ -168,8 +168,9 @@ class RecurrentLayer(ABC):
             for array, shape in self._checked(x, w, r, b, p, first, count)
         )
         states = [np.swapaxes(state, 0, 1) if self.layout else state for state in states]
-        ways = zip(inputs, recurrent, *np.split(biases, 2, axis=1), peepholes, functions, zip(*states, strict=True), strict=True)
-        return [Direction(*of_one, self._is_reverse(number)) for number, of_one in enumerate(ways)]
+        halves, is_reverse = np.split(biases, 2, axis=1), [self._is_reverse(number) for number in range(count)]
+        ways = zip(inputs, recurrent, *halves, peepholes, functions, zip(*states, strict=True), is_reverse, strict=True)
+        return [Direction(*of_one) for of_one in ways]
 
     def lowered(
         self, builder: Builder, x: Tensor, w: Tensor, r: Tensor, parameters: Parameters, products: ProductsOf
