@@ -13,7 +13,7 @@ import mmap
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from tilewright.errors import InvalidModel
 from tilewright.ort_errors import InvalidProtobuf
@@ -125,20 +125,21 @@ class ExternalFiles:
         """`directory` of the model; None if the model did not come from a file."""
         self._directory = directory
         self._maps: dict[str, memoryview] = {}
-        self._open: list[tuple[IO[bytes], _State]] = []
+        self._open: list[tuple[IO[bytes], os.stat_result]] = []
         """As they were when they were mapped."""
 
     def mapped(self, path: str | Path) -> memoryview:
         """The content of any file. Raises `OSError`."""
         file = open(path, "rb")  # noqa: SIM115  # for `check`, as long as the model lives
-        self._open.append((file, _state(file)))
-        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if _state(file).size_bytes else b""
+        state = os.fstat(file.fileno())
+        self._open.append((file, state))
+        content: Any = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if state.st_size else b""
         return memoryview(content)
 
     def check(self) -> None:
         """Raise `InvalidModel` if a file was written to since it was mapped; others may take its place."""
         for file, state in self._open:
-            if _is_written(_state(file), state):
+            if _is_written(os.fstat(file.fileno()), state):
                 hint = "make a new session, or write changed models to other files"
                 raise InvalidModel(f"{file.name} has changed since the session was made", where=str(file.name), hint=hint)
 
@@ -181,24 +182,14 @@ class ExternalFiles:
         return path
 
 
-class _State(NamedTuple):
-    """What a file's system says of it."""
+def _is_written(now: os.stat_result, before: os.stat_result) -> bool:
+    """A file that another replaces loses a link, which changes it, too, but nothing of its content.
 
-    size_bytes: int
-    written_ns: int
-    """Which who writes may set back."""
-    changed_ns: int
-    links: int
-
-
-def _state(file: IO[bytes]) -> _State:
-    status = os.fstat(file.fileno())
-    return _State(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_nlink)
-
-
-def _is_written(now: _State, before: _State) -> bool:
-    """A file that another replaces loses a link, which changes it, too, but nothing of its content."""
-    return now[:2] != before[:2] or (now.changed_ns != before.changed_ns and now.links == before.links)
+    Times of the last change are those of the file system: who writes may set back the other ones.
+    """
+    if (now.st_size, now.st_mtime_ns) != (before.st_size, before.st_mtime_ns):
+        return True
+    return now.st_ctime_ns != before.st_ctime_ns and now.st_nlink == before.st_nlink
 
 
 def _number(entries: Mapping[str, str], key: str, default: int, where: str) -> int:

@@ -95,12 +95,9 @@ def _in_one_type(*operands: Any) -> list[Any]:
 def _checked_mask(shape: AttentionShape, mask: Any, dtype: Any) -> Any:
     """Raises `DTypeError` and `ShapeError` for a mask that is neither truth values nor of q's type, or does not broadcast."""
     if mask.dtype not in (np.bool_, dtype):
-        raise DTypeError(
-            f"attn_mask has dtype {mask.dtype}",
-            where=user_location(),
-            why=f"a mask holds truth values (which keys take part), or {dtype} numbers as q does (which are added to the scores)",
-            hint="compare it: attn_mask != 0, or convert it with astype",
-        )
+        why = f"a mask holds truth values (which keys take part), or {dtype} numbers as q does (which are added to the scores)"
+        hint = "compare it: attn_mask != 0, or convert it with astype"
+        raise DTypeError(f"attn_mask has dtype {mask.dtype}", where=user_location(), why=why, hint=hint)
     located_call(check_mask, shape, wholes(mask.shape))
     return mask
 

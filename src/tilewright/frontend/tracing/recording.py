@@ -34,28 +34,20 @@ def recorder_of(values: Sequence[Any]) -> Recorder:
     """The one trace that all traced values belong to."""
     for value in values:
         if isinstance(value, list | tuple) and any(isinstance(element, Traced) for element in value):
-            raise UnsupportedOperation(
-                f"a {type(value).__name__} of traced values was used as an array",
-                where=user_location(),
-                why="in an argument, lists and tuples are containers, whose elements are traced one by one",
-                hint="pass numpy.asarray(...) of it, or use its elements",
-            )
+            text = f"a {type(value).__name__} of traced values was used as an array"
+            why = "in an argument, lists and tuples are containers, whose elements are traced one by one"
+            hint = "pass numpy.asarray(...) of it, or use its elements"
+            raise UnsupportedOperation(text, where=user_location(), why=why, hint=hint)
     recorders = {id(value.recorder): value.recorder for value in values if isinstance(value, Traced)}
     if len(recorders) != 1:
-        raise UnsupportedOperation(
-            "traced arrays of different calls were mixed",
-            where=user_location(),
-            why="an array of an earlier trace outlived its function (a global or an attribute)",
-            hint="return it from the function instead",
-        )
+        text, why = "traced arrays of different calls were mixed", "an array of an earlier trace outlived its function"
+        hint = "return it from the function instead"
+        raise UnsupportedOperation(text, where=user_location(), why=f"{why} (a global or an attribute)", hint=hint)
     recorder = next(iter(recorders.values()))
     if recorder is not current_recorder():
-        raise UnsupportedOperation(
-            "a traced array was used after its trace had ended",
-            where=user_location(),
-            why="it stands for the values of one call while the function is traced, and outlived it (a global or an attribute)",
-            hint="return it from the function, or pass it as an argument",
-        )
+        why = "it stands for the values of one call while the function is traced, and outlived it (a global or an attribute)"
+        hint = "return it from the function, or pass it as an argument"
+        raise UnsupportedOperation("a traced array was used after its trace had ended", where=user_location(), why=why, hint=hint)
     return recorder
 
 

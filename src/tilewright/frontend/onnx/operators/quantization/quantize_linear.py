@@ -23,7 +23,7 @@ from tilewright.graph.builders.least_values import least_value
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
-from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Extent, Tensor
 
 WIDE = ("float16", "float32", "float64", "int32", "int64", "uint32", "uint64", "bfloat16", "bool")
@@ -132,9 +132,13 @@ def spread(parameter: Any, shape: tuple[int, ...], axis: int, block_size: int) -
     else:
         fits = parameter.shape == (shape[along],)
     if not fits:
-        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(shape)}"
-        raise ShapeError(text, where="quantisation", why=f"there is one for every index or block along axis {along}")
+        raise _misfit(parameter.shape, shape, f"index or block along axis {along}")
     return parameter if block_size else parameter.reshape([-1 if d == along else 1 for d in range(len(shape))])
+
+
+def _misfit(parameter: Shape, shape: Shape, each: str) -> ShapeError:
+    text = f"scales or zero points of shape {shape_text(parameter)} for an array of {shape_text(shape)}"
+    return ShapeError(text, where="quantisation", why=f"there is one for every {each}")
 
 
 def lowered_quantized(builder: Builder, steps: Scalar, operands: Sequence[Operand], zero: Operand, target: str) -> Tensor:
@@ -160,8 +164,7 @@ def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int, bl
     if block_size:
         return _lowered_blocks(builder, parameter, x, along, block_size)
     if parameter.shape != (x.shape[along],):
-        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
-        raise ShapeError(text, where="quantisation", why=f"there is one for every index along axis {along}")
+        raise _misfit(parameter.shape, x.shape, f"index along axis {along}")
     shape: list[Extent] = [extent if d == along else 1 for d, extent in enumerate(x.shape)]
     return builder.reshape(parameter, shape)
 
@@ -173,8 +176,7 @@ def _lowered_blocks(builder: Builder, parameter: Tensor, x: Tensor, along: int, 
         raise UnsupportedOperation(f"blocks along {extent} elements, which are known at run time, have no lowering")
     wanted = (*x.shape[:along], -(-extent // block_size), *x.shape[along + 1 :])
     if parameter.shape != wanted:
-        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
-        raise ShapeError(text, where="quantisation", why=f"there is one for every {block_size} along axis {along}")
+        raise _misfit(parameter.shape, x.shape, f"{block_size} along axis {along}")
     return builder.record(repeat, parameter, along, block_size, extent, kind="repeat")
 
 
