@@ -208,7 +208,9 @@ class _Traversal:
         self.tensors.update((name, result) for name, result in zip(node.outputs, results, strict=False) if name)
 
     def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: Mark) -> tuple[Tensor, ...]:
-        results = _call_lowering(node, self.builder, operands)
+        assert node.definition is not None
+        lower = node.definition.operator(output_count=len(node.outputs), **node.attributes).lower
+        results = lower(self.builder, *operands)
         results = results if isinstance(results, tuple) else (results,)
         if sum(bool(name) for name in node.outputs) > sum(result is not None for result in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
@@ -355,12 +357,6 @@ class _Traversal:
 
 
 _UNKNOWN: Any = object()
-
-
-def _call_lowering(node: Node, builder: Builder, operands: Sequence[Tensor | None]) -> Any:
-    if node.definition is None:
-        raise InternalError(f"{node.label} has no lowering")
-    return node.definition.operator(output_count=len(node.outputs), **node.attributes).lower(builder, *operands)
 
 
 def _is_packed(node: Node, inputs: Sequence[Any]) -> bool:

@@ -124,7 +124,7 @@ def generator_of(seed: float | None) -> np.random.Generator:
 @onnx_operator("RandomNormal", is_random=True)
 @onnx_operator("RandomNormalLike", is_random=True)
 class RandomNormal(SchemaAttributes):
-    """Numbers with a mean and a standard deviation, `scale`."""
+    """Numbers with a mean and a standard deviation, `scale`; if x is given, in its shape and, without `dtype`, in its type."""
 
     def reference(self, *like: Any) -> Any:
         shape, dtype = _drawn(self, *like)
@@ -134,7 +134,7 @@ class RandomNormal(SchemaAttributes):
 @onnx_operator("RandomUniform", is_random=True)
 @onnx_operator("RandomUniformLike", is_random=True)
 class RandomUniform(SchemaAttributes):
-    """Numbers from [low, high)."""
+    """Numbers from [low, high); if x is given, in its shape and, without `dtype`, in its type."""
 
     def reference(self, *like: Any) -> Any:
         shape, dtype = _drawn(self, *like)

@@ -35,10 +35,11 @@ BROADCASTING = 7
 
 @dataclass(frozen=True, slots=True)
 class ElementFunction:
-    """A scalar function of one or two arrays at every point."""
+    """A function of one or two arrays."""
 
     kind: str
     function: str
+    """The scalar function at every point."""
     dtype: str | None = None
     """The type of the result; None is that of the operands."""
 
