@@ -5,15 +5,16 @@ Reference implementations compute short floating-point numbers in float32, as ke
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, reduce, wraps
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Scalar, apply
+from tilewright.graph.types import Extent
 
 
 def in_operand_type(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,6 +43,19 @@ def completed(operands: Sequence[Any], count: int) -> tuple[Any, ...]:
     ('x', 'scale', None)
     """
     return (*operands, *(None,) * (count - len(operands)))
+
+
+def known(extents: Iterable[Extent], what: str) -> list[int]:
+    """Extents as integers. Raises `UnsupportedOperation` where one is known at run time only.
+
+    >>> known((2, 3), "Tile by counts")
+    [2, 3]
+    """
+    given = tuple(extents)
+    found = [extent for extent in given if isinstance(extent, int)]
+    if len(found) < len(given):
+        raise UnsupportedOperation(f"{what} that are known at run time only")
+    return found
 
 
 def total(terms: Sequence[Scalar]) -> Scalar:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define, onnx_operator
 from tilewright.frontend.onnx.operators.math.elements import RealFunction
-from tilewright.frontend.onnx.operators.operands import in_operand_type
+from tilewright.frontend.onnx.operators.operands import in_operand_type, known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.softmax import log_softmax, numpy_reference
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, times
@@ -280,22 +280,14 @@ class OverRows:
         if len(x.shape) == along + 1:
             result: Tensor = self.operator(axis=along).lower(builder, x)
             return result
-        matrix = builder.reshape(x, (_product(x.shape[:along]), _product(x.shape[along:])))
+        rows, columns = (prod(known(extents, "rows of a matrix")) for extents in (x.shape[:along], x.shape[along:]))
+        matrix = builder.reshape(x, (rows, columns))
         return builder.reshape(self.operator(axis=-1).lower(builder, matrix), x.shape)
 
 
 def first_column(shape: Shape, axis: int) -> int:
     """The first dimension of a row; it may be the one behind the last, and then every element is a row."""
     return len(shape) if axis == len(shape) else normalize_axis(axis, len(shape), "axis of a matrix")
-
-
-def _product(shape: Shape) -> int:
-    product = 1
-    for extent in shape:
-        if not isinstance(extent, int):
-            raise UnsupportedOperation(f"rows of a matrix with the symbolic extent {extent}")
-        product *= extent
-    return product
 
 
 @onnx_operator("Softmax", since=13)

@@ -18,6 +18,7 @@ import numpy as np
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.arange import arange, range_length
 from tilewright.graph.builders.builder import Builder
@@ -193,17 +194,9 @@ class Dropout:
         """Nothing, in inference."""
         if training_mode is not None and builder.constant_value(training_mode).any():
             raise UnsupportedOperation("Dropout in training in generated code")
-        return _unchanged(builder, x, self.output_count)
-
-
-def _unchanged(builder: Builder, x: Tensor, output_count: int) -> Any:
-    """The operand, and a mask if it is asked for."""
-    if output_count < 2:
-        return x
-    extents = [extent for extent in x.shape if isinstance(extent, int)]
-    if len(extents) < len(x.shape):
-        raise UnsupportedOperation("the mask of Dropout in a shape that is known at run time")
-    return x, builder.constant(np.ones(extents, bool))
+        if self.output_count < 2:
+            return x
+        return x, builder.constant(np.ones(known(x.shape, "the mask of Dropout in extents"), bool))
 
 
 @onnx_operator("Trilu", since=14)

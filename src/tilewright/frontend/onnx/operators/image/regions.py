@@ -215,15 +215,9 @@ class NonMaxSuppression(SchemaAttributes):
     """(batch, class, box) of every box that stays, in the order of batches, classes and scores."""
 
     def reference(
-        self,
-        boxes: Any,
-        scores: Any,
-        max_output_boxes_per_class: Any = None,
-        iou_threshold: Any = None,
-        score_threshold: Any = None,
+        self, boxes: Any, scores: Any, most_per_class: Any = None, overlaps: Any = None, least_score: Any = None
     ) -> Any:
-        most, overlap = int(_number(max_output_boxes_per_class, 0)), _number(iou_threshold, 0.0)
-        threshold = _number(score_threshold, -np.inf)
+        most, overlap, threshold = int(_number(most_per_class, 0)), _number(overlaps, 0.0), _number(least_score, -np.inf)
         found = [
             (batch, kind, box)
             for batch in range(scores.shape[0])

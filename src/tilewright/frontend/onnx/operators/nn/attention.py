@@ -34,7 +34,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.operators.operands import completed, known
 from tilewright.frontend.onnx.operators.tensor.gather import Gather
 from tilewright.frontend.onnx.operators.tensor.shapes import Concat
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
@@ -46,7 +46,7 @@ from tilewright.graph.index import constant as number
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import Shape, shape_text
-from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+from tilewright.graph.types import Access, Axis, Operator, Tensor
 
 STAGES = ("scores", "capped", "biased", "shares")
 """What `qk_matmul_output_mode` asks for by number."""
@@ -108,7 +108,7 @@ class Attention:
         attended = attend(builder, shape, q, k, v, scale=self.scale, softcap=self.softcap, mask=attn_mask, taken=taken)
         result = attended.result
         if packed is not None:
-            width = _times(q.shape[1], v.shape[3])
+            width = math.prod(known((q.shape[1], v.shape[3]), "Attention with packed heads"))
             result = builder.reshape(builder.transpose(result, (0, 2, 1, 3)), (*packed[:2], width))
         if self.output_count < 4:
             return (result, *present)[: self.output_count]
@@ -164,9 +164,7 @@ def _unpacked(builder: Builder, x: Tensor, heads: int) -> Tensor:
     if len(x.shape) != 3:
         return x
     _check_heads(x.shape, heads)
-    width = x.shape[2]
-    if not isinstance(width, int):
-        raise UnsupportedOperation(f"Attention with packed heads of a width {width} that is known at run time")
+    (width,) = known(x.shape[2:], "Attention with packed heads")
     return builder.transpose(builder.reshape(x, (*x.shape[:2], heads, width // heads)), (0, 2, 1, 3))
 
 
@@ -192,12 +190,6 @@ def _as_masked(builder: Builder, mask: Tensor, k: Tensor, v: Tensor, output_coun
         raise UnsupportedOperation("Attention with a mask of fewer keys, and its scores")
     part = (slice(None), slice(None), slice(masked))
     return builder.slice(k, part), builder.slice(v, part)
-
-
-def _times(left: Extent, right: Extent) -> int:
-    if not isinstance(left, int) or not isinstance(right, int):
-        raise UnsupportedOperation("Attention with heads known at run time")
-    return left * right
 
 
 Modification = Callable[[Any], Sequence[Any]]
@@ -234,10 +226,7 @@ class FlexAttention:
     def _factor(self, q: Tensor) -> float:
         if self.scale is not None:
             return self.scale
-        size = q.shape[3]
-        if not isinstance(size, int):
-            raise UnsupportedOperation("FlexAttention of heads whose size is not known")
-        return 1 / math.sqrt(size)
+        return 1 / math.sqrt(*known(q.shape[3:], "FlexAttention of heads"))
 
 
 def _group(q: Shape, k: Shape, v: Shape) -> int:

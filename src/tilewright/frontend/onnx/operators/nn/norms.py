@@ -41,6 +41,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.norms import layer_norm, rms_norm
@@ -48,7 +49,7 @@ from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
-from tilewright.graph.types import Extent, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, Tensor
 
 MOVED = apply("add", apply("multiply", Load(0), Load(2)), apply("multiply", Load(1), apply("subtract", Literal(1.0), Load(2))))
 """A running mean, of an old value, a new one and the momentum."""
@@ -177,13 +178,10 @@ def _grouped(x: Any, scale: Any, bias: Any, groups: int, epsilon: float) -> Any:
 
 
 def _lowered_groups(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, groups: Extent, epsilon: float) -> Tensor:
-    channels, *spatial = x.shape[1:]
-    if any(isinstance(extent, SymbolicExtent) for extent in (channels, *spatial)):
-        raise UnsupportedOperation("a norm over extents that are known at run time only", where="InstanceNormalization")
-    if not isinstance(channels, int) or not isinstance(groups, int) or groups < 1 or channels % groups:
+    channels, *spatial = known(x.shape[1:], "a norm over extents")
+    if not isinstance(groups, int) or groups < 1 or channels % groups:
         raise ShapeError(f"{groups} groups of the channels of {shape_text(x.shape)}", where="GroupNormalization")
-    pixels = prod(extent for extent in spatial if isinstance(extent, int))
-    rows = builder.reshape(x, (x.shape[0], groups, channels // groups * pixels))
+    rows = builder.reshape(x, (x.shape[0], groups, channels // groups * prod(spatial)))
     unit = builder.record(layer_norm, [rows], -1, epsilon, has_bias=False, kind="norm")
     shape = (channels, *(1,) * len(spatial))
     scaled = builder.map("multiply", builder.reshape(unit, x.shape), builder.reshape(scale, shape))

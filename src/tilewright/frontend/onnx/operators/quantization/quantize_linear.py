@@ -17,6 +17,7 @@ import numpy as np
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.builders.elementwise import repeat
 from tilewright.graph.builders.least_values import least_value
@@ -171,9 +172,7 @@ def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int, bl
 
 def _lowered_blocks(builder: Builder, parameter: Tensor, x: Tensor, along: int, block_size: int) -> Tensor:
     """The parameter of its block for every element of x."""
-    extent = x.shape[along]
-    if not isinstance(extent, int):
-        raise UnsupportedOperation(f"blocks along {extent} elements, which are known at run time, have no lowering")
+    (extent,) = known((x.shape[along],), "blocks along extents")
     wanted = (*x.shape[:along], -(-extent // block_size), *x.shape[along + 1 :])
     if parameter.shape != wanted:
         raise _misfit(parameter.shape, x.shape, f"{block_size} along axis {along}")

@@ -22,6 +22,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS, check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenated
@@ -49,7 +50,8 @@ class Pad:
 
     def lower(self, builder: Builder, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Tensor:
         mode = _checked(self.mode)
-        amounts = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
+        given = known(builder.integers(pads), "Pad by extents")
+        amounts = _pads(given, None if axes is None else known(builder.integers(axes), "Pad along axes"), len(x.shape))
         is_needed = mode == "constant" and any(map(any, amounts))
         fill = 0 if value is None or not is_needed else builder.constant_value(value).reshape(-1)[0]
         return _lowered(builder, x, amounts, fill, mode)
@@ -98,13 +100,6 @@ def _fill(value: Any, dtype: str) -> float:
     if "float" not in dtype and not (number.is_integer() and int(number) == int(value)):
         raise UnsupportedOperation(f"Pad of {dtype} by {value}", why="no float is that number")
     return number
-
-
-def _integers(builder: Builder, values: Tensor) -> list[int]:
-    found = builder.integers(values)
-    if not all(isinstance(value, int) for value in found):
-        raise UnsupportedOperation("Pad by extents that are known at run time")
-    return [int(value) for value in found if isinstance(value, int)]
 
 
 def _continued(builder: Builder, x: Tensor, axis: int, before: int, behind: int, mode: str) -> Tensor:
@@ -175,11 +170,8 @@ class CenterCropPad:
 
     def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
         """A guarded index change."""
-        wanted = builder.integers(shape)
-        extents = tuple(extent for extent in x.shape if isinstance(extent, int))
-        if len(extents) < len(x.shape) or not all(isinstance(extent, int) for extent in wanted):
-            raise UnsupportedOperation("CenterCropPad of extents that are known at run time only", where="CenterCropPad")
-        target = _wanted(extents, list(map(planned_extent, wanted)), self.axes)
+        extents, wanted = (known(each, "CenterCropPad of extents") for each in (x.shape, builder.integers(shape)))
+        target = _wanted(extents, wanted, self.axes)
         return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate_lengths, concatenated
@@ -179,9 +180,7 @@ class Tile:
         counts = builder.integers(repeats)
         if len(counts) != len(x.shape):
             raise ShapeError(f"{len(counts)} repeats of {len(x.shape)} dimensions", where=f"Tile of {shape_text(x.shape)}")
-        whole = [count for count in counts if isinstance(count, int)]
-        if len(whole) < len(counts):
-            raise UnsupportedOperation("Tile by counts that are known at run time")
+        whole = known(counts, "Tile by counts")
         shape = [_repeated(extent, count, x) for extent, count in zip(x.shape, whole, strict=True)]
         check_size(list(map(least_extent, shape)), "Tile")
         return x if all(count == 1 for count in whole) else builder.record(_tile, x, whole, kind="tile")
@@ -260,13 +259,8 @@ class Split:
     def lower(self, builder: Builder, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
         """One slice for every part."""
         axis = normalize_axis(self.axis, len(x.shape), "Split")
-        extent = x.shape[axis]
-        if not isinstance(extent, int):
-            raise UnsupportedOperation(f"Split along {extent}, which is known at run time")
-        given = None if split is None else builder.integers(split)
-        sizes = None if given is None else [size for size in given if isinstance(size, int)]
-        if given is not None and sizes is not None and len(sizes) < len(given):
-            raise UnsupportedOperation("Split into parts whose extents are known at run time")
+        (extent,) = known((x.shape[axis],), "Split along extents")
+        sizes = None if split is None else known(builder.integers(split), "Split into parts of extents")
         parts = split_sizes(extent, sizes, self._count(), f"Split of {shape_text(x.shape)}")
         ends = np.cumsum(parts).tolist()
         keys = [(slice(None),) * axis + (slice(end - size, end),) for end, size in zip(ends, parts, strict=True)]
@@ -305,7 +299,8 @@ class Slice:
     ) -> Tensor:
         """An index change."""
         chosen, walked = (
-            None if operand is None else [_whole(v) for v in builder.integers(operand)] for operand in (axes, steps)
+            None if operand is None else known(builder.integers(operand), "Slice along axes, or with steps,")
+            for operand in (axes, steps)
         )
         key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
         return x if all(part == slice(None) for part in key) else builder.slice(x, key)
@@ -341,9 +336,3 @@ def _part(extent: Extent, start: Any, end: Any, step: int) -> slice:
 
 def _list(values: Any) -> list[Any] | None:
     return None if values is None else np.asarray(values).reshape(-1).tolist()
-
-
-def _whole(value: Extent) -> int:
-    if not isinstance(value, int):
-        raise UnsupportedOperation(f"Slice along axis, or with steps, of {value}")
-    return value
