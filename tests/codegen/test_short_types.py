@@ -13,7 +13,7 @@ from onnx import TensorProto, helper
 
 from tests.support.onnx_operators import operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.tensor.conversion import POWER
+from tilewright.frontend.onnx.operators.tensor.cast import POWER
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.onnx import InferenceSession
 

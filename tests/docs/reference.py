@@ -21,7 +21,7 @@ from tilewright.api.onnx.options import SessionOptions
 from tilewright.api.onnx.session import InferenceSession
 from tilewright.cli.main import tilewright as command_line
 from tilewright.frontend.onnx.definition import Definition, definitions
-from tilewright.frontend.onnx.element_types import _NAMES as ONNX_TYPES
+from tilewright.frontend.onnx.element_types import _ONNX_NAMES as ONNX_TYPES
 from tilewright.frontend.tracing.numpy_functions import ALIASES
 from tilewright.graph.exactness import HALVES, INTEGERS, LANE_TYPES, SHORT_TYPES
 from tilewright.kernels.element_access import C_TYPES
@@ -140,7 +140,7 @@ def _element_types() -> Iterator[str]:
     yield "## Element types\n"
     yield "| Type | In ONNX | How it is computed |"
     yield "|---|---|---|"
-    for dtype, onnx_name in ONNX_TYPES.values():
+    for dtype, onnx_name in ONNX_TYPES.items():
         yield f"| {'strings' if dtype == 'object' else f'`{dtype}`'} | `tensor({onnx_name})` | {_how_computed(dtype)} |"
 
 

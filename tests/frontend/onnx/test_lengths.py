@@ -11,7 +11,7 @@ from tilewright.errors import DTypeError, ShapeError, Undecided
 from tilewright.frontend.onnx.definition import definition
 from tilewright.frontend.onnx.extents import Symbolic, fold
 from tilewright.frontend.onnx.model import Node
-from tilewright.frontend.onnx.operators.tensor.concat import Concat
+from tilewright.frontend.onnx.operators.tensor.shapes import Concat
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.extents import maximum, minimum, minus, plus, quotient, remainder, times
 from tilewright.graph.interpreter import evaluate

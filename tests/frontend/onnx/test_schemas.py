@@ -20,7 +20,6 @@ LEGACY = frozenset({"consumed_inputs"})
 """Attributes of the first schemas that mean nothing."""
 
 FROM_OPERANDS = "0 stands for what the operands' shapes say"
-AS_DESCRIBED = "the schema has no default, its description says this one"
 OTHER_DEFAULTS = {
     ("Attention-23", "kv_num_heads"): (0, FROM_OPERANDS),
     ("Attention-23", "q_num_heads"): (0, FROM_OPERANDS),
@@ -33,13 +32,7 @@ OTHER_DEFAULTS = {
     ("RNN-7", "hidden_size"): (0, FROM_OPERANDS),
     ("RNN-7", "activations"): ((), "Tanh for every direction, of which there are one or two"),
     ("Split-13", "num_outputs"): (0, "0 stands for the number of outputs that the node has"),
-    ("SequenceEmpty-11", "dtype"): (1, AS_DESCRIBED),
-    ("StringNormalizer-10", "locale"): ("", "the platform's"),
-    ("StringSplit-20", "delimiter"): ("", AS_DESCRIBED),
-    ("StringSplit-20", "maxsplit"): (-1, AS_DESCRIBED),
     ("RegexFullMatch-20", "pattern"): (REQUIRED, "optional in the schema, which gives a node without it no meaning"),
-    ("ai.onnx.ml:TreeEnsemble-5", "n_targets"): (1, "the schema has no default; trees without it have one target"),
-    ("ai.onnx.ml:TreeEnsembleRegressor-1", "n_targets"): (1, "the schema has no default; trees without it have one target"),
 }
 """Defaults that differ from the schema's, by the first version of a definition and the attribute, and why."""
 

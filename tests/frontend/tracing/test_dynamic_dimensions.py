@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.tracing.dynamic_dimensions import Length
-from tilewright.frontend.tracing.integers import whole
+from tilewright.frontend.tracing.dynamic_dimensions import Length, whole
 from tilewright.graph.types import SymbolicExtent
 
 LOW, HIGH = 5, 16

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.frontend.onnx.large_fields import LARGE_BYTES
+from tilewright.frontend.onnx.files import LARGE_BYTES
 from tilewright.frontend.onnx.stage_types import Given
 from tilewright.graph.types import Extent
 

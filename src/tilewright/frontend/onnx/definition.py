@@ -1,21 +1,23 @@
 """Registry of ONNX operators: the reference implementation and the lowering of every version of an operator.
 
-A file of `operators/<family>/` holds the class of an operator, or of operators that share their attributes, and declares it with
-`define`, which spells the names that it defines. Only the files that spell a name are loaded to find its definition: a session
-waits for this, and a model has few of the operators.
+A file of `operators/<family>/` holds the classes of operators, or of operators that share their attributes, and declares them
+with `onnx_operator` or `define`, which spell the names that they define. Only the files that spell a name are loaded to find its
+definition: a session waits for this, and a model has few of the operators.
 """
 
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
+from onnx import defs, helper
 
 from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
@@ -23,6 +25,16 @@ from tilewright.graph.types import Tensor
 
 OPERATORS = "tilewright.frontend.onnx.operators"
 OUTPUT_COUNT = "output_count"
+NEWEST = 1 << 30
+"""Later than all versions of a domain."""
+T = TypeVar("T")
+
+
+class SchemaAttributes(SimpleNamespace):
+    """An operator that has the attributes of ONNX's schema, `output_count` among them, instead of fields.
+
+    Without a default, an attribute that is left out is (), if it is a list, or None.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +42,11 @@ class Definition:
     """One version of an operator: it holds from version `since` of its domain until the next one.
 
     `implementation` is a class. Its keyword-only fields are the operator's attributes with ONNX's defaults, all but
-    `output_count`, which says how many results are wanted; other fields take `parameters`, by which operators of one class
-    differ. Its method `reference(*inputs)` takes and returns NumPy arrays (lists of arrays for sequences, None for what is left
-    out); several results are a tuple. Its method `lower(builder, *inputs)`, if it has one, takes and returns tensors of the
-    builder's graph. It raises `UnsupportedOperation` for operands that only the reference implementation can compute, and
-    `NotKnown` (through the builder) where it needs constant values that are not known yet.
+    `output_count`, which says how many results are wanted (`SchemaAttributes` need no fields); other fields take `parameters`,
+    by which operators of one class differ. Its method `reference(*inputs)` takes and returns NumPy arrays (lists of arrays for
+    sequences, None for what is left out); several results are a tuple. Its method `lower(builder, *inputs)`, if it has one, takes
+    and returns tensors of the builder's graph. It raises `UnsupportedOperation` for operands that only the reference
+    implementation can compute, and `NotKnown` (through the builder) where it needs constant values that are not known yet.
     """
 
     name: str
@@ -51,22 +63,15 @@ class Definition:
     """Whether it makes longer numbers of short ones, which stay short where they are constants: products may take them so."""
 
     @property
-    def attributes(self) -> frozenset[str]:
-        """The names of all attributes."""
-        return frozenset(self.defaults)
-
-    @property
-    def required_attributes(self) -> frozenset[str]:
-        """The names of the attributes without a default."""
-        return frozenset(name for name, default in self.defaults.items() if default is MISSING)
-
-    @property
     def defaults(self) -> dict[str, Any]:
         """Of all attributes; MISSING of those without one."""
         return {name: default for name, default in self._keywords().items() if name != OUTPUT_COUNT} | dict(self.by_attribute)
 
     def _keywords(self) -> dict[str, Any]:
-        """The keyword-only fields of the class."""
+        """The keyword-only fields of the class, or the attributes of the newest schema that this version stands for."""
+        if issubclass(self.implementation, SchemaAttributes):
+            later = (since for since in _definitions[self.domain, self.name] if since > self.since)
+            return {OUTPUT_COUNT: 1, **_declared(self.name, min(later, default=NEWEST) - 1, self.domain)}
         all_fields = fields(self.implementation) if is_dataclass(self.implementation) else ()
         return {one.name: one.default for one in all_fields if one.kw_only}
 
@@ -83,13 +88,35 @@ class Definition:
         >>> definition("Gelu", 20).operator(approximate="tanh")
         Gelu(approximate='tanh')
         """
-        if OUTPUT_COUNT in self._keywords():
+        keywords = self._keywords()
+        if OUTPUT_COUNT in keywords:
             attributes[OUTPUT_COUNT] = output_count
         given = {name: attributes.pop(name, default) for name, default in self.by_attribute.items()}
         if MISSING in given.values():
             raise TypeError(f"{self.name} lacks an attribute of {', '.join(given)}")
+        if issubclass(self.implementation, SchemaAttributes):
+            attributes = {name: default for name, default in keywords.items() if default is not MISSING} | attributes
         operator = self.implementation(*self.parameters, **attributes)
         return _WithOperands(operator, given) if given else operator
+
+
+_LISTS = (defs.OpSchema.AttrType.FLOATS, defs.OpSchema.AttrType.INTS, defs.OpSchema.AttrType.STRINGS)
+
+
+@cache
+def _declared(name: str, version: int, domain: str) -> dict[str, Any]:
+    """The attributes that ONNX declares of an operator, and their defaults."""
+    return {name: _default(attribute) for name, attribute in defs.get_schema(name, version, domain).attributes.items()}
+
+
+def _default(attribute: Any) -> Any:
+    """Of an attribute of a schema; MISSING if it must be given."""
+    if attribute.required:
+        return MISSING
+    if not attribute.default_value.type:
+        return () if attribute.type in _LISTS else None
+    value = helper.get_attribute_value(attribute.default_value)
+    return value.decode() if isinstance(value, bytes) else tuple(value) if isinstance(value, list) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +157,22 @@ def define(
         raise InternalError(f"{domain or 'the standard'} operator {name} is defined twice from version {since} on")
     flags = {"is_random": is_random, "unpacks": unpacks}
     versions[since] = Definition(name, domain, since, implementation, parameters, by_attribute=by_attribute or {}, **flags)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True)
+def onnx_operator(name: str, **options: Any) -> Callable[[type[T]], type[T]]:
+    """A class as an operator that `define` defines with these options; its fields, or those of the schema, are the attributes.
+
+    Several versions, or names, of one class stand one above the other.
+    """
+
+    def decorate(implementation: type[T]) -> type[T]:
+        if not issubclass(implementation, SchemaAttributes) and "__dataclass_fields__" not in vars(implementation):
+            implementation = dataclass(frozen=True, slots=True, kw_only=True)(implementation)
+        define(name, implementation, **options)
+        return implementation
+
+    return decorate
 
 
 def definition(name: str, version: int, domain: str = "") -> Definition | None:

@@ -10,8 +10,7 @@ from typing import Any
 from google.protobuf.message import DecodeError
 from onnx import ModelProto
 
-from tilewright.frontend.onnx.external_data import ExternalFiles
-from tilewright.frontend.onnx.large_fields import without_large_contents
+from tilewright.frontend.onnx.files import ExternalFiles, without_large_contents
 from tilewright.frontend.onnx.model import Model
 from tilewright.frontend.onnx.reading import read
 from tilewright.ort_errors import ArgumentTypeError, InvalidProtobuf, NoSuchFile

@@ -6,7 +6,7 @@ Whatever makes no sense raises `InvalidModel` with its place; operators without 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import MISSING, dataclass, field, replace
 from itertools import zip_longest
 from typing import Any, TypeAlias
 
@@ -14,13 +14,11 @@ import numpy as np
 from onnx import AttributeProto
 
 from tilewright.errors import InvalidModel, UnsupportedOperation
-from tilewright.frontend.onnx.attributes import check_against, kind_of, schema_of, value_of
 from tilewright.frontend.onnx.definition import Definition, definition
-from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.files import ExternalFiles
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
-from tilewright.frontend.onnx.order import sorted_nodes
-from tilewright.frontend.onnx.scope import Names, Scope
-from tilewright.frontend.onnx.tensors import array_of, declared, sparse_array_of
+from tilewright.frontend.onnx.names import Names, Scope, sorted_nodes
+from tilewright.frontend.onnx.values import array_of, check_against, declared, kind_of, schema_of, sparse_array_of, value_of
 from tilewright.graph.short_names import short_name
 from tilewright.ort_errors import Fail, InvalidArgument, InvalidGraph, raised_as
 
@@ -106,7 +104,7 @@ class _Reader:
             for name, array in self._constants(graph, where, self.large if context.depth == 0 else ())
         }
         nodes = self._nodes(graph.node, context, scope, where, known)
-        outputs = tuple(self._output(value, scope, where) for value in graph.output)
+        outputs = tuple(declared(info, scope.find(info.name, f"output {info.name!r} of {where}")) for info in graph.output)
         return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
 
     def check_known(self) -> None:
@@ -136,9 +134,6 @@ class _Reader:
         if not info.name:
             raise InvalidModel("an input has no name", where=where)
         return declared(info, scope.define(info.name, f"an input of {where}"))
-
-    def _output(self, info: Any, scope: Scope, where: str) -> Declared:
-        return declared(info, scope.find(info.name, f"output {info.name!r} of {where}"))
 
     def _nodes(self, protos: Any, context: _Context, scope: Scope, where: str, constants: dict[str, Array]) -> tuple[Node, ...]:
         for number, proto in enumerate(protos):
@@ -260,10 +255,11 @@ def _bindings(function: Any, proto: Any, context: _Context, where: str) -> Itera
 
 
 def _check_attributes(operator: Definition, given: set[str], where: str) -> None:
-    unknown = sorted(given - operator.attributes)
+    defaults = operator.defaults
+    unknown = sorted(given - defaults.keys())
     if unknown:
         raise UnsupportedOperation(f"the attribute {unknown[0]!r} of {operator.name} has no implementation", where=where)
-    missing = sorted(operator.required_attributes - given)
+    missing = sorted(name for name in defaults.keys() - given if defaults[name] is MISSING)
     if missing:
         raise InvalidGraph(f"{operator.name} lacks the attribute {missing[0]!r}", where=where)
 

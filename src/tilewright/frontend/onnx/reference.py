@@ -19,11 +19,12 @@ REFUSALS = (ArithmeticError, LookupError, TypeError, ValueError)
 def run_reference(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
     """The results of a node, one per output; `bodies` are callables in place of the node's graphs.
 
-    Raises `TilewrightError` with the node as its place for operands and attributes that it cannot compute.
+    Raises `TilewrightError` with the node as its place for operands and attributes that it cannot compute, and `InvalidModel`
+    where the values of operands ask for a result that does not fit into memory.
     """
     if node.definition is None:
         raise InternalError(f"{node.label} has no reference implementation")
-    check_size(node, inputs)
+    check_bytes(grown_elements(node, inputs) or 0, node.label)
     attributes = {**node.attributes, **(bodies or {})}
     try:
         with np.errstate(all="ignore"):
@@ -58,13 +59,6 @@ def described(node: Node, inputs: Sequence[Any]) -> str:
 
 def _operand_text(value: Any) -> str:
     return f"{value.dtype}{list(value.shape)}" if hasattr(value, "dtype") else type(value).__name__
-
-
-def check_size(node: Node, inputs: Sequence[Any]) -> None:
-    """Raise `InvalidModel` where the values of operands ask for a result that does not fit into memory."""
-    size = grown_elements(node, inputs)
-    if size is not None:
-        check_bytes(size, node.label)
 
 
 def grown_elements(node: Node, inputs: Sequence[Any]) -> int | None:

@@ -134,9 +134,7 @@ class _Traversal:
 
     def _needs(self, node: Node, tensor: str) -> None:
         """An operator needs the constant value of a tensor."""
-        given = next(
-            (name for name in self.import_request.given if name in self.tensors and self.tensors[name].name == tensor), None
-        )
+        given = self._given_names().get(tensor)
         if given is not None and given not in self.import_request.unknowable:
             raise NeedsValues(given)
         value = evaluated(self.builder, tensor)
@@ -210,7 +208,9 @@ class _Traversal:
         self.tensors.update((name, result) for name, result in zip(node.outputs, results, strict=False) if name)
 
     def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: Mark) -> tuple[Tensor, ...]:
-        results = _call_lowering(node, self.builder, operands)
+        assert node.definition is not None
+        lower = node.definition.operator(output_count=len(node.outputs), **node.attributes).lower
+        results = lower(self.builder, *operands)
         results = results if isinstance(results, tuple) else (results,)
         if sum(bool(name) for name in node.outputs) > sum(result is not None for result in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
@@ -295,7 +295,7 @@ class _Traversal:
         computed: dict[str, str] = {}
         same = {name: self.opaque[name] for name in sorted(needed) if self.opaque.get(name, name) != name}
         known: dict[str, Any] = {}
-        inputs = {tensor.name: name for name, tensor in self._given_tensors()}
+        inputs = self._given_names()
         for name in sorted(needed - self.later - self.opaque.keys()):
             value = self.known_value(name)
             if value is not _UNKNOWN:
@@ -325,8 +325,9 @@ class _Traversal:
             self.refused,
         )
 
-    def _given_tensors(self) -> Iterable[tuple[str, Tensor]]:
-        return ((name, self.tensors[name]) for name in self.import_request.given if name in self.tensors)
+    def _given_names(self) -> dict[str, str]:
+        """The given values that are tensors, by tensor."""
+        return {self.tensors[name].name: name for name in self.import_request.given if name in self.tensors}
 
     def _divided(self) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """The nodes that run as NumPy, and those of the next stage."""
@@ -356,12 +357,6 @@ class _Traversal:
 
 
 _UNKNOWN: Any = object()
-
-
-def _call_lowering(node: Node, builder: Builder, operands: Sequence[Tensor | None]) -> Any:
-    if node.definition is None:
-        raise InternalError(f"{node.label} has no lowering")
-    return node.definition.operator(output_count=len(node.outputs), **node.attributes).lower(builder, *operands)
 
 
 def _is_packed(node: Node, inputs: Sequence[Any]) -> bool:

@@ -15,14 +15,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, TilewrightError
-from tilewright.frontend.tracing.integers import wholes
-from tilewright.frontend.tracing.location import located, user_location
-from tilewright.frontend.tracing.maps import converted
+from tilewright.frontend.tracing.dynamic_dimensions import wholes
+from tilewright.frontend.tracing.location import located_call, user_location
 from tilewright.frontend.tracing.promotion import float_type
-from tilewright.frontend.tracing.registration import array_of, recorded
+from tilewright.frontend.tracing.recording import array_of, converted, recorded
 from tilewright.graph.builders.attention import AttentionShape, Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.shapes import Shape, shape_text
+from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
 ALIGNMENTS = ("top-left", "bottom-right")
@@ -73,7 +72,7 @@ def scaled_dot_product_attention(
     ((2, 4, 3, 5), [5.0, 6.0, 7.0, 8.0, 9.0])
     """
     q, k, v = map(array_of, (q, k, v))
-    shape = _attention_shape(wholes(q.shape), wholes(k.shape), wholes(v.shape), enable_gqa)
+    shape = located_call(attention_shape, *(wholes(x.shape) for x in (q, k, v)), grouped=enable_gqa, name=NAME)
     _check_scalars(causal_alignment, softcap, scale)
     lengths = None if key_lengths is None else _checked_lengths(shape, array_of(key_lengths))
     mask = None if attn_mask is None else _checked_mask(shape, array_of(attn_mask), q.dtype)
@@ -93,27 +92,13 @@ def _in_one_type(*operands: Any) -> list[Any]:
     return [converted(operand, dtype) for operand in operands]
 
 
-def _attention_shape(q: Shape, k: Shape, v: Shape, enable_gqa: bool) -> AttentionShape:
-    """Raises `ShapeError`, with the place in the user's source, for shapes that do not fit."""
-    try:
-        return attention_shape(q, k, v, grouped=enable_gqa, name=NAME)
-    except ShapeError as error:
-        raise located(error) from None
-
-
 def _checked_mask(shape: AttentionShape, mask: Any, dtype: Any) -> Any:
     """Raises `DTypeError` and `ShapeError` for a mask that is neither truth values nor of q's type, or does not broadcast."""
     if mask.dtype not in (np.bool_, dtype):
-        raise DTypeError(
-            f"attn_mask has dtype {mask.dtype}",
-            where=user_location(),
-            why=f"a mask holds truth values (which keys take part), or {dtype} numbers as q does (which are added to the scores)",
-            hint="compare it: attn_mask != 0, or convert it with astype",
-        )
-    try:
-        check_mask(shape, wholes(mask.shape))
-    except ShapeError as error:
-        raise located(error) from None
+        why = f"a mask holds truth values (which keys take part), or {dtype} numbers as q does (which are added to the scores)"
+        hint = "compare it: attn_mask != 0, or convert it with astype"
+        raise DTypeError(f"attn_mask has dtype {mask.dtype}", where=user_location(), why=why, hint=hint)
+    located_call(check_mask, shape, wholes(mask.shape))
     return mask
 
 

@@ -6,7 +6,7 @@ Arrays that a function closes over are constants of its graph in any case; as tr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 from typing import Any
 
@@ -37,7 +37,7 @@ def with_traced_arrays(function: Callable[..., Any]) -> Callable[..., Any] | Non
         cells = tuple(CellType(_traced(_contents(cell))) if isinstance(_contents(cell), np.ndarray) else cell for cell in closure)
         globals_ = {**function.__globals__, **{name: _traced(value) for name, value in of_module.items()}}
         same = FunctionType(function.__code__, globals_, function.__name__, function.__defaults__, cells)
-        same.__kwdefaults__ = _copied(function.__kwdefaults__)
+        same.__kwdefaults__ = function.__kwdefaults__ and dict(function.__kwdefaults__)
         return same(*arguments, **keywords)
 
     traced.__name__ = function.__name__
@@ -61,7 +61,3 @@ def _traced(array: Any) -> Traced:
     recorder = current_recorder()
     assert recorder is not None
     return Traced(recorder, recorder.constant(array))
-
-
-def _copied(defaults: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    return None if defaults is None else dict(defaults)

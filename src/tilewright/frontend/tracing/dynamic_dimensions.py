@@ -3,18 +3,21 @@
 Sums, products and quotients of extents are extents; other arithmetic gives numbers that a kernel computes (`RunTimeNumber`). A
 question is answered where all values in the range agree, and refused where they do not: a function is traced once for all values,
 and a branch that only some of them take would be lost without a word. The refusal says from which value on the answer is another.
+
+Axes, extents and positions that the function gives are whole numbers, or symbolic extents of the shapes it was shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from types import MappingProxyType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from tilewright.errors import Undecided, UnsupportedOperation
+from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.tracing.location import user_location
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
 from tilewright.graph.extents import Extent, SymbolicExtent, cuts_between, minus, plus, quotient, range_of, remainder, times
@@ -228,3 +231,25 @@ def _no_value(
 ) -> UnsupportedOperation:
     why = "an extent that differs from call to call has no value while a function is traced"
     return kind(f"{use} of {number}", where=user_location(), why=why, hint=hint)
+
+
+def whole(value: Any) -> Any:
+    """A whole number as an int, a symbolic extent as it is. Raises `ShapeError`; traced values say that they have no value.
+
+    >>> import numpy as np
+    >>> whole(np.int64(3))
+    3
+    """
+    if isinstance(value, SymbolicExtent):
+        return extent_of(value)
+    try:
+        return operator.index(value)
+    except TypeError as problem:
+        raise ShapeError(
+            f"{value!r} is not an integer", where=user_location(), hint="axes, extents and positions are ints"
+        ) from problem
+
+
+def wholes(values: Iterable[Any]) -> tuple[Any, ...]:
+    """The same of several."""
+    return tuple(map(whole, values))

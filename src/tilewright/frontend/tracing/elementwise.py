@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.frontend.tracing.location import unsupported
-from tilewright.frontend.tracing.maps import apply_map, record_map
 from tilewright.frontend.tracing.promotion import kind_of, map_type, power_type
 from tilewright.frontend.tracing.recorder import current_recorder
-from tilewright.frontend.tracing.registration import traceable
+from tilewright.frontend.tracing.recording import apply_map, record_map, traceable
 from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
 

@@ -42,24 +42,14 @@ def torch_function(function: Any, known: Iterable[str]) -> Any:
         return NotImplemented
     short = _TORCH_NAMES.get(short, short)
     names = frozenset(known)
-    raise UnsupportedOperation(
-        f"{name} cannot be traced",
-        where=user_location(),
-        why="traced values are arrays as NumPy's, and no tensors",
-        hint=f"use tilewright.{short}" if short in names else instead_of(short, names),
-    )
+    why = "traced values are arrays as NumPy's, and no tensors"
+    hint = f"use tilewright.{short}" if short in names else instead_of(short, names)
+    raise UnsupportedOperation(f"{name} cannot be traced", where=user_location(), why=why, hint=hint)
 
 
 def _unreadable(value: Any, why: str) -> UnsupportedOperation:
-    return UnsupportedOperation(
-        f"a {type(value).__qualname__} cannot be a constant of the function",
-        where=user_location(),
-        why="kernels compute no gradients" if getattr(value, "requires_grad", False) else why,
-        hint=_readable(value),
-    )
-
-
-def _readable(value: Any) -> str:
+    hint = "close over float32 values: w.float()" if hasattr(value, "float") else "close over a NumPy array of numbers"
     if getattr(value, "requires_grad", False):
-        return "close over its values: w.detach()"
-    return "close over float32 values: w.float()" if hasattr(value, "float") else "close over a NumPy array of numbers"
+        why, hint = "kernels compute no gradients", "close over its values: w.detach()"
+    text = f"a {type(value).__qualname__} cannot be a constant of the function"
+    return UnsupportedOperation(text, where=user_location(), why=why, hint=hint)

@@ -11,26 +11,32 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, TilewrightError
-from tilewright.frontend.tracing import element_types
-from tilewright.frontend.tracing.element_types import arange as arange
+from tilewright.errors import DTypeError, ShapeError
+from tilewright.frontend.tracing.dynamic_dimensions import whole, wholes
 from tilewright.frontend.tracing.elementwise import *  # noqa: F403
-from tilewright.frontend.tracing.integers import whole, wholes
-from tilewright.frontend.tracing.location import located, unsupported, user_location
-from tilewright.frontend.tracing.maps import recorder_of, tensor_of
+from tilewright.frontend.tracing.location import located_call, unsupported, user_location
 from tilewright.frontend.tracing.namespace import FUNCTIONS, bool_, float32, float64, newaxis
 from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
 from tilewright.frontend.tracing.promotion import contracted_type, float_type, reduced_type
-from tilewright.frontend.tracing.recorder import Recorder
-from tilewright.frontend.tracing.registration import in_one_type, record_index_change, record_operator, traceable
+from tilewright.frontend.tracing.recorder import INTEGERS, Recorder, current_recorder
+from tilewright.frontend.tracing.recording import (
+    apply_map,
+    in_one_type,
+    record_map,
+    record_operator,
+    recorder_of,
+    tensor_of,
+    traceable,
+)
 from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.builders import arange as arange_operator
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders import matmul as matmul_operator
 from tilewright.graph.builders import reduce as reduce_operator
 from tilewright.graph.builders import softmax as softmax_operator
-from tilewright.graph.builders import transpose as transpose_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
+from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 
@@ -55,14 +61,8 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
         raise unsupported("einsum without a string of subscripts", FUNCTIONS, "operands and indices are interleaved")
     recorder = recorder_of(operands)
     tensors = in_one_type(operands, contracted_type, "einsum")
-    return Traced(recorder, contracted(recorder, *without_diagonals(recorder, _subscripts(subscripts, tensors), tensors)))
-
-
-def _subscripts(subscripts: str, tensors: Sequence[Any]) -> einsum_operator.Subscripts:
-    try:
-        return einsum_operator.parse(subscripts, [len(tensor.shape) for tensor in tensors])
-    except ShapeError as error:
-        raise located(error) from error.__cause__
+    parsed = located_call(einsum_operator.parse, subscripts, [len(tensor.shape) for tensor in tensors])
+    return Traced(recorder, contracted(recorder, *without_diagonals(recorder, parsed, tensors)))
 
 
 @traceable("matmul")
@@ -146,7 +146,57 @@ def mean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
     return _reduce("mean", x, axis, keepdims)
 
 
-astype = traceable(lambda x, dtype: np.asarray(x).astype(dtype))(element_types.astype)
+# Element types and positions
+
+
+@traceable(lambda x, dtype: np.asarray(x).astype(dtype))
+def astype(x: Any, dtype: Any) -> Any:
+    """The values of `x` in another element type, converted as C does. Kernels convert to integers what is one already."""
+    name = np.dtype(dtype).name
+    if name == x.tensor.dtype:
+        return x
+    if name == "bool":
+        return apply_map("not_equal", x, 0)
+    if x.recorder.element_types is not None and name in INTEGERS and not np.can_cast(x.dtype, name):
+        why = f"kernels compute integers without wrapping them, and not all {x.dtype} values are {name}"
+        raise DTypeError(f"{x.dtype} values as {name}", where=user_location(), why=why, hint="use floor, or a wider type")
+    return record_map("astype", Load(0), (x,), dtype=name)
+
+
+def _number_of_steps(first: float, last: float, by: float) -> Extent:
+    """The length of a range, as NumPy counts it. Raises `ShapeError` where there is none."""
+    try:
+        return arange_operator.range_length(first, last, by)
+    except (ZeroDivisionError, OverflowError, ValueError) as problem:
+        raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
+
+
+def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
+    """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); whole unless told otherwise.
+
+    Inside a traced function these are positions along an axis: they take no memory, and whoever reads them computes them. Start
+    and stop may be extents known at run time. Raises `ShapeError` for positions beyond 2^24.
+
+    >>> arange(1, 7, 2).tolist()
+    [1, 3, 5]
+    """
+    start, stop = (0, start) if stop is None else (start, stop)
+    recorder = current_recorder()
+    if recorder is None:
+        return np.arange(start, stop, step, dtype=dtype)
+    first, last, by = map(_bound, (start, stop, step))
+    if any(isinstance(bound, SymbolicExtent) for bound in (first, last, by)):
+        if isinstance(by, SymbolicExtent) or any(isinstance(bound, float) for bound in (first, last, by)) or by == 0:
+            raise unsupported("arange to or from an extent by other steps than whole ones", (), hint="multiply the positions")
+        number, kind = arange_operator.range_length(first, last, by), np.dtype(dtype or np.int64).name
+    else:
+        number, kind = _number_of_steps(first, last, by), np.arange(first, first, by, dtype=dtype).dtype.name
+    return Traced(recorder, recorder.record(arange_operator.arange, number, first, by, kind, kind="arange"))
+
+
+def _bound(value: Any) -> Any:
+    """A start, a stop or a step: a number or a symbolic extent."""
+    return value if isinstance(value, float) else whole(value)
 
 
 # Index changes
@@ -170,8 +220,8 @@ def reshape(x: Any, shape: Any) -> Any:
 @traceable("transpose")
 def transpose(x: Any, axes: Any = None) -> Any:
     """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
-    order = None if axes is None else wholes(axes)
-    return record_index_change(transpose_operator.transpose, (x,), order, kind="transpose")
+    order = tuple(reversed(range(x.ndim))) if axes is None else wholes(axes)
+    return _changed(x, lambda recorder, tensor: recorder.transpose(tensor, order))
 
 
 @traceable("permute_dims")
@@ -225,7 +275,7 @@ def broadcast_to(x: Any, shape: Extent | Sequence[Extent]) -> Any:
     wanted = wholes(shape if isinstance(shape, tuple | list) else (shape,))
     if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
-    return record_index_change(map_operator.broadcast, (x,), wanted, kind="broadcast")
+    return _changed(x, lambda recorder, tensor: recorder.record(map_operator.broadcast, tensor, wanted, kind="broadcast"))
 
 
 @traceable(lambda x, key: np.asarray(x)[key])
@@ -245,10 +295,7 @@ def _key_part(part: Any) -> Any:
 def _changed(x: Any, change: Callable[[Recorder, Tensor], Tensor]) -> Any:
     """The traced result of an index change. Errors are given the place in the user's source."""
     recorder = recorder_of((x,))
-    try:
-        return Traced(recorder, change(recorder, tensor_of(recorder, x)))
-    except TilewrightError as error:
-        raise located(error) from error.__cause__
+    return Traced(recorder, located_call(change, recorder, tensor_of(recorder, x)))
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

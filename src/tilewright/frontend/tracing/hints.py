@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping
 
 import numpy as np
 
@@ -14,64 +13,58 @@ A third of the letters of a short name at most."""
 _LARGEST = "max(x, axis=a, keepdims=True)"
 _VARIANCE = "mean(square(x - mean(x, axis=a, keepdims=True)), axis=a)"
 
-EXPRESSIONS = MappingProxyType(
-    {
-        "ceil": "-floor(-x)",
-        "cosh": "(exp(x) + exp(-x)) / 2",
-        "dot": "matmul(x, y)",
-        "exp2": "exp(x * math.log(2))",
-        "erfc": "1 - erf(x)",
-        "expm1": "exp(x) - 1",
-        "fmod": "where(x < 0, -1.0, 1.0) * (abs(x) % abs(y))",
-        "inner": "matmul(x, y.T)",
-        "leaky_relu": "where(x > 0, x, slope * x)",
-        "log10": "log(x) / math.log(10)",
-        "log1p": "log(1 + x)",
-        "log2": "log(x) / math.log(2)",
-        "log_softmax": f"x - {_LARGEST} - log(sum(exp(x - {_LARGEST}), axis=a, keepdims=True))",
-        "logsumexp": f"max(x, axis=a) + log(sum(exp(x - {_LARGEST}), axis=a))",
-        "norm": "sqrt(sum(x * x))",
-        "outer": "x.reshape(-1)[:, None] * y.reshape(-1)",
-        "rint": "floor(x + 0.5)",
-        "round": "floor(x + 0.5)",
-        "rsqrt": "x ** -0.5",
-        "sign": "where(x > 0, 1.0, where(x < 0, -1.0, 0.0))",
-        "sinh": "(exp(x) - exp(-x)) / 2",
-        "std": f"sqrt({_VARIANCE})",
-        "trunc": "where(x > 0, floor(x), -floor(-x))",
-        "var": _VARIANCE,
-        "xor": "(x > 0) != (y > 0)",
-    }
-)
+EXPRESSIONS: Mapping[str, str] = {
+    "ceil": "-floor(-x)",
+    "cosh": "(exp(x) + exp(-x)) / 2",
+    "dot": "matmul(x, y)",
+    "exp2": "exp(x * math.log(2))",
+    "erfc": "1 - erf(x)",
+    "expm1": "exp(x) - 1",
+    "fmod": "where(x < 0, -1.0, 1.0) * (abs(x) % abs(y))",
+    "inner": "matmul(x, y.T)",
+    "leaky_relu": "where(x > 0, x, slope * x)",
+    "log10": "log(x) / math.log(10)",
+    "log1p": "log(1 + x)",
+    "log2": "log(x) / math.log(2)",
+    "log_softmax": f"x - {_LARGEST} - log(sum(exp(x - {_LARGEST}), axis=a, keepdims=True))",
+    "logsumexp": f"max(x, axis=a) + log(sum(exp(x - {_LARGEST}), axis=a))",
+    "norm": "sqrt(sum(x * x))",
+    "outer": "x.reshape(-1)[:, None] * y.reshape(-1)",
+    "rint": "floor(x + 0.5)",
+    "round": "floor(x + 0.5)",
+    "rsqrt": "x ** -0.5",
+    "sign": "where(x > 0, 1.0, where(x < 0, -1.0, 0.0))",
+    "sinh": "(exp(x) - exp(-x)) / 2",
+    "std": f"sqrt({_VARIANCE})",
+    "trunc": "where(x > 0, floor(x), -floor(-x))",
+    "var": _VARIANCE,
+    "xor": "(x > 0) != (y > 0)",
+}
 """Written with functions that are here, of float32 arrays x and y, an axis a and a number slope."""
-REMARKS = MappingProxyType(
-    {
-        "erfc": "which loses digits for large x",
-        "expm1": "which loses digits near 0",
-        "log1p": "which loses digits near 0",
-        "rint": "which rounds halves up",
-        "round": "which rounds halves up",
-        "std": "which divides by the number of elements, as numpy.std",
-        "var": "which divides by the number of elements, as numpy.var",
-        "xor": "for truth values x != y",
-    }
-)
+REMARKS: Mapping[str, str] = {
+    "erfc": "which loses digits for large x",
+    "expm1": "which loses digits near 0",
+    "log1p": "which loses digits near 0",
+    "rint": "which rounds halves up",
+    "round": "which rounds halves up",
+    "std": "which divides by the number of elements, as numpy.std",
+    "var": "which divides by the number of elements, as numpy.var",
+    "xor": "for truth values x != y",
+}
 _JOIN = "arrays cannot be joined yet: keep the parts separate, or join them outside of the traced function"
 _POSITIONS = "positions that data gives cannot be read in traced functions yet: gather outside of the function"
 _SHIFT = "multiply by a power of two"
-ADVICE = MappingProxyType(
-    {
-        "concat": _JOIN,
-        "concatenate": _JOIN,
-        "gather": _POSITIONS,
-        "left_shift": _SHIFT,
-        "right_shift": _SHIFT,
-        "stack": _JOIN,
-        "take": _POSITIONS,
-        "take_along_axis": _POSITIONS,
-        "tensordot": "use einsum",
-    }
-)
+ADVICE: Mapping[str, str] = {
+    "concat": _JOIN,
+    "concatenate": _JOIN,
+    "gather": _POSITIONS,
+    "left_shift": _SHIFT,
+    "right_shift": _SHIFT,
+    "stack": _JOIN,
+    "take": _POSITIONS,
+    "take_along_axis": _POSITIONS,
+    "tensordot": "use einsum",
+}
 
 
 def instead_of(name: str, known: Iterable[str]) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import FrameType
+from typing import ParamSpec, TypeVar
 
 import numpy as np
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.frontend.tracing.hints import instead_of
 
+P = ParamSpec("P")
+T = TypeVar("T")
 _LIBRARIES = (str(Path(__file__).parents[2]), str(Path(np.__file__).parent))
 
 
@@ -37,6 +40,14 @@ def located(error: TilewrightError) -> TilewrightError:
     if place not in error.where:
         error.where = f"{error.where}, {place}" if error.where else place
     return error
+
+
+def located_call(function: Callable[P, T], *arguments: P.args, **options: P.kwargs) -> T:
+    """The value of a call whose errors are given the place in the user's source."""
+    try:
+        return function(*arguments, **options)
+    except TilewrightError as error:
+        raise located(error) from error.__cause__
 
 
 def unsupported(operation: str, known: Iterable[str], why: str = "", hint: str = "") -> UnsupportedOperation:

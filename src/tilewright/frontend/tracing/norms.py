@@ -8,11 +8,10 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.frontend.tracing import functions as tw
-from tilewright.frontend.tracing.integers import whole, wholes
-from tilewright.frontend.tracing.location import located, user_location
-from tilewright.frontend.tracing.maps import is_number, recorder_of
+from tilewright.frontend.tracing.dynamic_dimensions import whole, wholes
+from tilewright.frontend.tracing.location import located_call, user_location
 from tilewright.frontend.tracing.promotion import float_type
-from tilewright.frontend.tracing.registration import array_of, in_one_type
+from tilewright.frontend.tracing.recording import array_of, in_one_type, is_number, recorder_of
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.shapes import normalize_axes, shape_text
@@ -71,10 +70,7 @@ def _record(build: Any, operands: list[Any], *arguments: Any, kind: str, **optio
 
 def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> None:
     x, *parameters = (wholes(array_of(operand).shape) for operand in operands)
-    try:
-        norm_operator.check_extents(kind, x, parameters, axes)
-    except ShapeError as error:
-        raise located(error) from error.__cause__
+    located_call(norm_operator.check_extents, kind, x, parameters, axes)
 
 
 def _usual_eps(x: Any) -> float:

@@ -10,11 +10,10 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.tracing import functions as tw
-from tilewright.frontend.tracing.integers import wholes
+from tilewright.frontend.tracing.dynamic_dimensions import wholes
 from tilewright.frontend.tracing.location import user_location
-from tilewright.frontend.tracing.maps import converted
 from tilewright.frontend.tracing.promotion import Kind, float_type, reduced_type
-from tilewright.frontend.tracing.registration import array_of, recorded
+from tilewright.frontend.tracing.recording import array_of, converted, recorded
 from tilewright.frontend.tracing.window_arguments import SPACE, Pads, WindowArguments, explicit_padding, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow

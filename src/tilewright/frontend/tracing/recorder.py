@@ -18,6 +18,7 @@ from tilewright.graph.types import Constant, Extent, Operator, Tensor
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 """Element types of positions, lengths and indices: maps may read them, and no kernel stores them."""
+_INTERPRET = "or pass interpret=True to interpret the function in NumPy"
 
 
 _current: ContextVar[Recorder | None] = ContextVar("recorder", default=None)
@@ -87,32 +88,23 @@ class Recorder(Builder):
         """Refuse what kernels do not compute: maps may have truth values and integers as results, other operators not."""
         if self.element_types is None or dtype in self.element_types or (is_map and dtype in ("bool", *INTEGERS)):
             return
-        raise DTypeError(
-            f"{kind} of {operands} has {dtype} elements",
-            where=user_location(),
-            why=f"NumPy promotes to that type, and kernels compute {kind} in {', '.join(self.element_types)}",
-            hint="convert the operands: x.astype(numpy.float32); or pass interpret=True to interpret the function in NumPy",
-        )
+        why = f"NumPy promotes to that type, and kernels compute {kind} in {', '.join(self.element_types)}"
+        hint = f"convert the operands: x.astype(numpy.float32); {_INTERPRET}"
+        raise DTypeError(f"{kind} of {operands} has {dtype} elements", where=user_location(), why=why, hint=hint)
 
     def _check_operands(self, operator: Operator, kind: str) -> None:
         """Refuse what is no map of integers: only maps convert what they read."""
         tensors = [self.tensors[access.tensor] for access in (*operator.reads, operator.write)]
         dtype = next((tensor.dtype for tensor in tensors if tensor.dtype in INTEGERS), None)
         if self.element_types is not None and dtype is not None:
-            raise DTypeError(
-                f"{kind} of {dtype} elements",
-                where=user_location(),
-                why="compiled kernels take integers in comparisons, where and other elementwise functions only",
-                hint="convert them with .astype(numpy.float32), or pass interpret=True to interpret the function in NumPy",
-            )
+            why = "compiled kernels take integers in comparisons, where and other elementwise functions only"
+            hint = f"convert them with .astype(numpy.float32), {_INTERPRET}"
+            raise DTypeError(f"{kind} of {dtype} elements", where=user_location(), why=why, hint=hint)
 
     def _check_type(self, dtype: str, subject: str) -> None:
         if dtype.startswith("complex"):
             raise DTypeError(f"{subject} has dtype {dtype}", where=user_location(), hint="pass the real and the imaginary part")
         if self.element_types is not None and dtype not in (*self.element_types, "bool", *INTEGERS):
-            raise DTypeError(
-                f"{subject} has dtype {dtype}",
-                where=user_location(),
-                why=f"compiled kernels compute in {', '.join(self.element_types)}; promotion follows the array API",
-                hint="convert arrays with .astype(numpy.float32), or pass interpret=True to interpret the function in NumPy",
-            )
+            why = f"compiled kernels compute in {', '.join(self.element_types)}; promotion follows the array API"
+            hint = f"convert arrays with .astype(numpy.float32), {_INTERPRET}"
+            raise DTypeError(f"{subject} has dtype {dtype}", where=user_location(), why=why, hint=hint)

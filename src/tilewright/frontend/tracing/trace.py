@@ -98,8 +98,6 @@ def _check_symbols(arguments: Sequence[TensorSpec]) -> None:
     for spec in arguments:
         for extent in spec.shape:
             if isinstance(extent, SymbolicExtent) and known.setdefault(extent.name, extent) != extent:
-                raise TilewrightError(
-                    f"the symbol {extent.name!r} has two ranges",
-                    why=f"{known[extent.name].low}..{known[extent.name].high} and {extent.low}..{extent.high}",
-                    hint="use the same Dim object everywhere",
-                )
+                why = f"{known[extent.name].low}..{known[extent.name].high} and {extent.low}..{extent.high}"
+                text, hint = f"the symbol {extent.name!r} has two ranges", "use the same Dim object everywhere"
+                raise TilewrightError(text, why=why, hint=hint)

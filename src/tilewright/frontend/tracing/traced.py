@@ -172,8 +172,7 @@ class Traced:
     def __int__(self) -> NoReturn:
         raise _no_value("integer value")
 
-    def __index__(self) -> NoReturn:
-        raise _no_value("integer value")
+    __index__ = __int__
 
     def __float__(self) -> NoReturn:
         raise _no_value("value", "keep it an array: a 0-d array works in arithmetic")
@@ -246,9 +245,8 @@ def _methods() -> list[str]:
 
 def _no_value(property_name: str, alternative: str = "") -> UnsupportedOperation:
     static = "if it depends on an argument that is no array, name that argument in static_argnames"
-    return UnsupportedOperation(
+    text, why = (
         f"the {property_name} of a traced array was asked for",
-        where=user_location(),
-        why="while a function is traced, its arrays have shapes but no values",
-        hint=f"{alternative}; {static}" if alternative else static,
+        "while a function is traced, its arrays have shapes but no values",
     )
+    return UnsupportedOperation(text, where=user_location(), why=why, hint=f"{alternative}; {static}" if alternative else static)

@@ -7,7 +7,7 @@ import pytest
 
 from tilewright import compiler
 from tilewright.errors import UnsupportedOperation
-from tilewright.frontend.onnx.operators.tensor.trilu import Trilu
+from tilewright.frontend.onnx.operators.generator.generators import Trilu
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import layer_norm
 from tilewright.graph.index import axis

@@ -10,8 +10,7 @@ from tests.support.random.onnx import judging
 from tests.support.random.onnx.program import Program
 from tests.support.sweeps import Outcome
 from tilewright.frontend.onnx import stage
-from tilewright.frontend.onnx.operators.generator import constant
-from tilewright.frontend.onnx.operators.generator import range as range_operator
+from tilewright.frontend.onnx.operators.generator import generators
 
 FOLDED = 8
 """Elements up to which import computes: shapes, axes and the like."""
@@ -21,7 +20,7 @@ FOLDED = 8
 def little_folded() -> Iterator[None]:
     """Import computes and stores hardly anything."""
     with ExitStack() as patched:
-        for module, name in ((stage, "MOST_FOLDED"), (constant, "SMALL"), (range_operator, "SMALL")):
+        for module, name in ((stage, "MOST_FOLDED"), (generators, "SMALL")):
             patched.enter_context(patch.object(module, name, FOLDED))
         yield
 

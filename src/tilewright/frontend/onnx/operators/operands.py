@@ -1,18 +1,20 @@
-"""Operands of reference implementations and lowerings: those left out, and short floating-point numbers.
+"""Operands of reference implementations and lowerings: those left out, short floating-point numbers, and sums of expressions.
 
 Reference implementations compute short floating-point numbers in float32, as kernels do, and round the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial, reduce, wraps
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.numpy_types import widened
+from tilewright.graph.scalar import Scalar, apply
+from tilewright.graph.types import Extent
 
 
 def in_operand_type(reference: Callable[..., Any]) -> Callable[..., Any]:
@@ -41,6 +43,24 @@ def completed(operands: Sequence[Any], count: int) -> tuple[Any, ...]:
     ('x', 'scale', None)
     """
     return (*operands, *(None,) * (count - len(operands)))
+
+
+def known(extents: Iterable[Extent], what: str) -> list[int]:
+    """Extents as integers. Raises `UnsupportedOperation` where one is known at run time only.
+
+    >>> known((2, 3), "Tile by counts")
+    [2, 3]
+    """
+    given = tuple(extents)
+    found = [extent for extent in given if isinstance(extent, int)]
+    if len(found) < len(given):
+        raise UnsupportedOperation(f"{what} that are known at run time only")
+    return found
+
+
+def total(terms: Sequence[Scalar]) -> Scalar:
+    """The sum of one or more expressions, from the first to the last."""
+    return reduce(partial(apply, "add"), terms)
 
 
 def single(value: Any, where: str) -> Any:

@@ -14,8 +14,8 @@ import torch
 from onnx import helper
 
 import tilewright.onnx
-from tilewright.frontend.onnx.operators.image.grid_sample import GridSample
 from tilewright.frontend.onnx.operators.image.interpolation import Mode, Resampling, nearest_positions
+from tilewright.frontend.onnx.operators.image.regions import GridSample
 from tilewright.frontend.onnx.operators.image.resize import Resize
 
 onnxruntime.set_default_logger_severity(4)
@@ -147,7 +147,10 @@ def resize_of_any_sizes(**attributes: Any) -> onnxruntime.InferenceSession:
 def test_ties_and_whole_positions_are_onnxruntimes(transformation: str, mode: str) -> None:
     session = resize_of_any_sizes(coordinate_transformation_mode=transformation, nearest_mode=mode)
     for extent, output in RESIZED_TO:
-        found = nearest_positions(Resampling(extent, output, output / extent), Mode("nearest", transformation, mode))
+        found = nearest_positions(
+            Resampling(extent, output, output / extent),
+            Mode(mode="nearest", coordinate_transformation_mode=transformation, nearest_mode=mode),
+        )
         feeds = {"x": np.arange(extent, dtype=np.float32), "sizes": np.array([output])}
         np.testing.assert_array_equal(found, session.run(None, feeds)[0], err_msg=f"{extent} to {output}")
 

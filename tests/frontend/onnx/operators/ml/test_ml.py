@@ -5,7 +5,6 @@ import pytest
 
 from tests.support.onnx_operators import operator
 from tilewright.errors import InvalidModel
-from tilewright.frontend.onnx.operators.ml.trees import TreeEnsemble
 
 
 def test_features_of_labels_and_scores():
@@ -46,11 +45,15 @@ TREE = {"nodes_featureids": [0], "nodes_modes": np.array([0], np.uint8), "nodes_
 LEAVES = {"leaf_targetids": [0, 0], "leaf_weights": np.array([1.0, 2.0]), "nodes_trueleafs": [1], "nodes_falseleafs": [1]}
 
 
+def ensemble(**attributes):
+    return operator("TreeEnsemble", 5, "ai.onnx.ml", **attributes)
+
+
 def test_trees_that_lead_nowhere_are_refused():
     x = np.array([[0.2], [np.nan]])
     ids = {"nodes_truenodeids": [0], "nodes_falsenodeids": [1]}
-    assert TreeEnsemble(**TREE, **LEAVES, **ids).reference(x).tolist() == [[1], [2]]
+    assert ensemble(**TREE, **LEAVES, **ids).reference(x).tolist() == [[1], [2]]
     with pytest.raises(InvalidModel, match="ring"):
-        TreeEnsemble(**TREE, **(LEAVES | {"nodes_trueleafs": [0]}), **ids).reference(x)
+        ensemble(**TREE, **(LEAVES | {"nodes_trueleafs": [0]}), **ids).reference(x)
     with pytest.raises(InvalidModel, match="does not exist"):
-        TreeEnsemble(**TREE, **LEAVES, nodes_truenodeids=[2], nodes_falsenodeids=[1]).reference(x)
+        ensemble(**TREE, **LEAVES, nodes_truenodeids=[2], nodes_falsenodeids=[1]).reference(x)

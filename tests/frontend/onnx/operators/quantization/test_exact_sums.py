@@ -13,8 +13,7 @@ from tests.frontend.onnx.operators.contrib.peers import DOMAIN
 from tests.replay.onnx_text import model
 from tilewright.errors import Undecided
 from tilewright.frontend.onnx.definition import definition
-from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST
-from tilewright.frontend.onnx.operators.quantization.integer_matmul import lowered_exact_matmul
+from tilewright.frontend.onnx.operators.quantization.products import LARGEST, lowered_exact_matmul
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.extents import SymbolicExtent
 from tilewright.onnx import InferenceSession

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.operators.recurrent.cells import GRU, LSTM, RNN
+from tilewright.frontend.onnx.operators.recurrent.layers import GRU, LSTM, RNN
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])

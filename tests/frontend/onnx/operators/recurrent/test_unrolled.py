@@ -10,8 +10,7 @@ import pytest
 
 from tests.frontend.onnx.operators.contrib.peers import node_model
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.operators.recurrent.cells import GRU, LSTM, RNN
-from tilewright.frontend.onnx.operators.recurrent.layer import RecurrentLayer
+from tilewright.frontend.onnx.operators.recurrent.layers import GRU, LSTM, RNN, RecurrentLayer
 from tilewright.frontend.onnx.operators.recurrent.unrolled import MOST_STEPS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.extents import SymbolicExtent

@@ -8,20 +8,22 @@ then quantises the parts by their own ranges.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import InvalidModel
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
-from tilewright.frontend.onnx.operators.quantization.integer_matmul import lowered_exact_matmul
-from tilewright.frontend.onnx.operators.quantization.parameters import check_scale_values, check_zero_type
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
-from tilewright.frontend.onnx.operators.recurrent.cells import LSTM
-from tilewright.frontend.onnx.operators.recurrent.layer import Cell, Direction, State
+from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
+from tilewright.frontend.onnx.operators.quantization.products import lowered_exact_matmul
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
+    DynamicQuantizeLinear,
+    check_scale_values,
+    check_zero_type,
+)
+from tilewright.frontend.onnx.operators.recurrent.layers import LSTM, Cell, Direction, State
 from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
@@ -33,9 +35,18 @@ from tilewright.graph.types import Tensor
 _WHERE = "DynamicQuantizeLSTM"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundedLSTM(LSTM):
-    """An LSTM that rounds the hidden state of a step as DynamicQuantizeLinear does."""
+@onnx_operator("DynamicQuantizeLSTM", domain=MICROSOFT)
+class DynamicQuantizeLSTM(LSTM):
+    """An LSTM with weights [directions, inputs, 4 hidden] and [directions, hidden, 4 hidden] of bytes.
+
+    Their scales and zero points are [directions] or [directions, 4 hidden]. The hidden state of a step is rounded as
+    DynamicQuantizeLinear does.
+    """
+
+    def reference(self, *operands: Any) -> Any:
+        x, w, r, *others, w_scale, w_zero, r_scale, r_zero = operands
+        inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
+        return LSTM.reference(self, _rounded(x), inputs, recurrent, *others)
 
     def cell(self, way: Direction) -> Cell:
         exact = LSTM.cell(self, way)
@@ -46,69 +57,40 @@ class RoundedLSTM(LSTM):
 
         return step
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DynamicQuantizeLSTM:
-    """An LSTM with weights [directions, inputs, 4 hidden] and [directions, hidden, 4 hidden] of bytes.
-
-    Their scales and zero points are [directions] or [directions, 4 hidden].
-    """
-
-    activation_alpha: Any = ()
-    activation_beta: Any = ()
-    activations: Any = ()
-    clip: float | None = None
-    direction: str = "forward"
-    hidden_size: int = 0
-    input_forget: int = 0
-
-    def reference(self, *operands: Any) -> Any:
-        x, w, r, *others, w_scale, w_zero, r_scale, r_zero = operands
-        inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
-        return RoundedLSTM(**self._attributes()).reference(_rounded(x), inputs, recurrent, *others)
-
     def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """For every step two reductions for the range, a map that quantises, a product of bytes, and two maps."""
         x, w, r, b, lengths, hidden, memory, p, w_scale, w_zero, r_scale, r_zero = operands
         for name, weights, scale, zero in (("W", w, w_scale, w_zero), ("R", r, r_scale, r_zero)):
             _check(name, weights, scale, zero, builder.known.get(scale.name))
-        of_w, of_r = QuantisedWeights(w, w_scale, w_zero), QuantisedWeights(r, r_scale, r_zero)
+        of_w, of_r = (w, w_scale, w_zero), (r, r_scale, r_zero)
         w_like, r_like = (replace(each, shape=(each.shape[0], each.shape[2], each.shape[1])) for each in (w, r))
         parameters = Parameters(bias=b, states=(hidden, memory), lengths=lengths, peepholes=p)
-        products = partial(_products, builder, of_w, of_r)
-        return LSTM(**self._attributes()).lowered(builder, x, w_like, r_like, parameters, products)
-
-    def _attributes(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.__slots__}
+        return self.lowered(builder, x, w_like, r_like, parameters, partial(_products, builder, of_w, of_r))
 
 
-@dataclass(frozen=True, slots=True)
-class QuantisedWeights:
-    """Bytes [directions, rows, columns], and their scales and zero points [directions] or [directions, columns]."""
+QuantisedWeights: TypeAlias = tuple[Tensor, Tensor, Tensor]
+"""Bytes [directions, rows, columns], and their scales and zero points [directions] or [directions, columns]."""
 
-    numbers: Tensor
-    scales: Tensor
-    zeros: Tensor
 
-    def multiplied(self, builder: Builder, rows: Tensor, direction: int) -> Tensor:
-        """Rows of float32, quantised all together, times the weights of a direction."""
-        steps, scale, zero = DynamicQuantizeLinear().lower(builder, rows)
-        numbers, scales, zeros = (_of(builder, each, direction) for each in (self.numbers, self.scales, self.zeros))
-        sums = lowered_exact_matmul(builder, steps, numbers, zero, zeros)
-        body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
-        return builder.body(body, sums, scale, scales, dtype="float32", kind="scale")
+def _multiplied(builder: Builder, rows: Tensor, weights: QuantisedWeights, direction: int) -> Tensor:
+    """Rows of float32, quantised all together, times the weights of a direction."""
+    steps, scale, zero = DynamicQuantizeLinear().lower(builder, rows)
+    numbers, scales, zeros = (_of(builder, each, direction) for each in weights)
+    sums = lowered_exact_matmul(builder, steps, numbers, zero, zeros)
+    body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
+    return builder.body(body, sums, scale, scales, dtype="float32", kind="scale")
 
 
 def _products(builder: Builder, w: QuantisedWeights, r: QuantisedWeights, steps: Tensor, direction: int) -> Products:
     """The products of a direction. Those of states are of all gates at once, which an LSTM asks for."""
     count, batch, inputs = steps.shape
-    product = w.multiplied(builder, builder.reshape(steps, (times(count, batch), inputs)), direction)
-    hidden = r.numbers.shape[1]
+    product = _multiplied(builder, builder.reshape(steps, (times(count, batch), inputs)), w, direction)
+    hidden = r[0].shape[1]
     assert isinstance(hidden, int)
 
     def of_state(state: Tensor, first: int, last: int) -> Tensor:
         assert (first, last) == (0, LSTM.gates)
-        return r.multiplied(builder, state, direction)
+        return _multiplied(builder, state, r, direction)
 
     return Products(builder.reshape(product, (count, batch, product.shape[-1])), of_state, hidden)
 
@@ -146,6 +128,3 @@ def _check(name: str, weights: Any, scale: Any, zero: Any, scale_values: Any) ->
     check_zero_type(zero, weights, name, _WHERE)
     if scale_values is not None:
         check_scale_values(scale_values, name, divides=False, where=_WHERE)
-
-
-define("DynamicQuantizeLSTM", DynamicQuantizeLSTM, domain=MICROSOFT)

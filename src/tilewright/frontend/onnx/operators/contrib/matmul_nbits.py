@@ -12,14 +12,13 @@ as many steps as there is room for, steps are put into the order of blocks: cons
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import InvalidModel, Undecided
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.contrib.parameters import MICROSOFT
+from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather
@@ -52,7 +51,7 @@ _MIDDLE_OF_4 = 8.0
 _WHERE = "MatMulNBits"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MatMulNBits", domain=MICROSOFT)
 class MatMulNBits:
     """`a @ b.T` plus a bias, where b (N, K) is stored as (N, blocks, bytes of a block): of 4 bits two a byte, the even one lower.
 
@@ -298,12 +297,9 @@ class MatMulNBits:
     def _check_zeros(self, a: Any, zero_points: Any) -> None:
         name = np.dtype(zero_points.dtype).name
         if name not in ("uint8", np.dtype(a.dtype).name):
-            raise InvalidModel(
-                f"zero_points are of {name}",
-                where=_WHERE,
-                why=f"they are packed into uint8, or of the type of A, {np.dtype(a.dtype).name}",
-                hint="store them so, or leave them out where all are in the middle",
-            )
+            why = f"they are packed into uint8, or of the type of A, {np.dtype(a.dtype).name}"
+            hint = "store them so, or leave them out where all are in the middle"
+            raise InvalidModel(f"zero_points are of {name}", where=_WHERE, why=why, hint=hint)
         count = self._zero_bytes if name == "uint8" else self._blocks
         _check_shape("zero_points", zero_points.shape, [(self.N, count), (self.N * count,)])
 
@@ -328,12 +324,9 @@ def _is_few(rows: Extent) -> bool:
 
 def _check_shape(operand: str, shape: Any, allowed: list[tuple[int, ...]]) -> None:
     if tuple(shape) not in allowed:
-        raise InvalidModel(
-            f"{operand} has the shape {shape_text(shape)}",
-            where=_WHERE,
-            why=f"by K, N, bits and block_size it is {' or '.join(map(shape_text, allowed))}",
-            hint="quantise the model again",
-        )
+        text, why = f"{operand} has the shape {shape_text(shape)}", "by K, N, bits and block_size it is "
+        why += " or ".join(map(shape_text, allowed))
+        raise InvalidModel(text, where=_WHERE, why=why, hint="quantise the model again")
 
 
 def _panels(array: Any) -> Any:
@@ -346,6 +339,3 @@ def _in_panels(array: Any) -> Any:
     behind = -array.shape[0] % PANEL
     padded = np.pad(array, [(0, behind)] + [(0, 0)] * (array.ndim - 1)) if behind else array
     return padded.reshape(-1, PANEL, *array.shape[1:])
-
-
-define("MatMulNBits", MatMulNBits, domain=MICROSOFT)

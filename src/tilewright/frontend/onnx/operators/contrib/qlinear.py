@@ -16,25 +16,112 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.activation.softmax import OverRows, Softmax
-from tilewright.frontend.onnx.operators.contrib.parameters import (
-    MICROSOFT,
-    check_operand,
-    dequantised,
-    lowered_dequantised,
-    lowered_requantised,
-    requantised,
-)
+from tilewright.frontend.onnx.definition import define, onnx_operator
+from tilewright.frontend.onnx.operators.activation.activations import OverRows, Softmax
 from tilewright.frontend.onnx.operators.nn.pools import AveragePool
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling
 from tilewright.frontend.onnx.operators.operands import completed
-from tilewright.frontend.onnx.operators.tensor.concat import Concat
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
+    check_scale_values,
+    check_zero_type,
+    lowered_quantized,
+    quantized,
+)
+from tilewright.frontend.onnx.operators.tensor.shapes import Concat
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.exactness import BYTES
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.special_functions import sigmoid
 from tilewright.graph.types import Tensor
+
+MICROSOFT = "com.microsoft"
+"""The domain of onnxruntime's own operators."""
+
+
+def check_operand(
+    where: str,
+    operand: str,
+    dtype: Any,
+    scale: Any,
+    zero: Any,
+    *,
+    columns: Any = None,
+    divides: bool = False,
+    known: Mapping[str, np.ndarray] | None = None,
+) -> None:
+    """Raise `InvalidModel` for a scale or a zero point that an operand of this type cannot have.
+
+    Both are numbers, or vectors with one for each of `columns` columns, where that is given. They are arrays, or tensors, of
+    which the values are in `known`, as far as they are constants. `zero` is None where it is left out. Results are what numbers
+    are divided for.
+
+    >>> check_operand("QLinearAdd", "A", np.uint8, np.float32(0.5), np.uint8(3))
+    >>> check_operand("QLinearAdd", "C", np.uint8, np.float32(0), None, divides=True)
+    Traceback (most recent call last):
+    ...
+    tilewright.errors.InvalidModel: the scale of C is 0.0
+      where: QLinearAdd
+      why: a scale is positive and finite: numbers are divided by it
+      hint: quantise the model again; tools write such scales for ranges that they have not seen
+    """
+    if np.dtype(dtype).name not in BYTES:
+        why = "quantised operands are of uint8 or int8"
+        raise InvalidModel(f"{operand} is of {np.dtype(dtype).name}", where=where, why=why)
+    check_zero_type(zero, np.empty(0, dtype), operand, where)
+    _check_scale(where, operand, scale, known or {}, divides=divides)
+    for role, parameter in (("scale", scale), ("zero point", zero)):
+        if parameter is not None:
+            _check_length(where, operand, role, parameter.shape, columns)
+
+
+def _check_scale(where: str, operand: str, scale: Any, known: Mapping[str, np.ndarray], *, divides: bool) -> None:
+    if np.dtype(scale.dtype).name != "float32":
+        text = f"the scale of {operand} is of {np.dtype(scale.dtype).name}"
+        raise InvalidModel(text, where=where, why="scales are of float32 here", hint="convert it")
+    values = known.get(scale.name) if isinstance(scale, Tensor) else scale
+    if values is not None:
+        check_scale_values(values, operand, divides=divides, where=where)
+
+
+def _check_length(where: str, operand: str, role: str, shape: Any, columns: Any) -> None:
+    if tuple(shape) in ((), (1,)) or (columns is not None and tuple(shape) == (columns,)):
+        return
+    wanted = "one number" if columns is None else f"one number, or one for each of the {columns} columns"
+    text = f"the {role} of {operand} has the shape {shape_text(shape)}"
+    raise InvalidModel(text, where=where, why=f"it is {wanted}", hint="quantise the model again, per tensor")
+
+
+def dequantised(x: Any, scale: Any, zero: Any) -> Any:
+    """What bytes stand for, in float32."""
+    steps = x.astype(np.float32) - (0 if zero is None else zero.reshape(()).astype(np.float32))
+    return steps * scale.reshape(())
+
+
+def requantised(values: Any, scale: Any, zero: Any, dtype: Any) -> Any:
+    """Numbers of float32 as bytes."""
+    return quantized(values / scale.reshape(()), np.zeros((), dtype) if zero is None else zero.reshape(()))
+
+
+def lowered_dequantised(
+    builder: Builder, x: Tensor, scale: Tensor, zero: Tensor | None, first: int
+) -> tuple[Scalar, tuple[Tensor, ...]]:
+    """What bytes stand for, as an expression of the operands that it reads, the first of which has the number `first`."""
+    operands = [x, builder.reshape(scale, ())]
+    steps: Scalar = Load(first)
+    if zero is not None:
+        steps = apply("subtract", steps, Load(first + 2))
+        operands.append(builder.reshape(zero, ()))
+    return apply("multiply", steps, Load(first + 1)), tuple(operands)
+
+
+def lowered_requantised(
+    builder: Builder, value: Scalar, operands: Sequence[Tensor], scale: Tensor, zero: Tensor | None, dtype: str
+) -> Tensor:
+    """An expression of operands as bytes: one map."""
+    steps = apply("divide", value, Load(len(operands)))
+    shift: Tensor | float = 0.0 if zero is None else builder.reshape(zero, ())
+    return lowered_quantized(builder, steps, (*operands, builder.reshape(scale, ())), shift, dtype)
 
 
 class QuantisedFunction(ABC):
@@ -100,6 +187,7 @@ class QLinearBinary:
         check_operand(self.name, "C", a.dtype, c_scale, c_zero, divides=True, known=known)
 
 
+@onnx_operator("QLinearSigmoid", domain=MICROSOFT)
 class QLinearSigmoid(QuantisedFunction):
     """1 / (1 + exp(-x))."""
 
@@ -110,7 +198,7 @@ class QLinearSigmoid(QuantisedFunction):
         return builder.map("sigmoid", x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearLeakyRelu", domain=MICROSOFT)
 class QLinearLeakyRelu(QuantisedFunction):
     """x, or alpha times x where that is below 0."""
 
@@ -124,7 +212,7 @@ class QLinearLeakyRelu(QuantisedFunction):
         return builder.body(apply("where", apply("less", Load(0), Literal(0.0)), scaled, Load(0)), x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearAveragePool", domain=MICROSOFT)
 class QLinearAveragePool(Pooling, QuantisedFunction):
     """The mean of every window; with `channels_last` channels are the last dimension, not the second."""
 
@@ -147,7 +235,7 @@ class QLinearAveragePool(Pooling, QuantisedFunction):
         return AveragePool(**{name: getattr(self, name) for name in names})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearGlobalAveragePool", domain=MICROSOFT)
 class QLinearGlobalAveragePool(QuantisedFunction):
     """The mean of every channel; with `channels_last` channels are the last dimension, not the second."""
 
@@ -167,7 +255,7 @@ class QLinearGlobalAveragePool(QuantisedFunction):
         return tuple(range(1, rank - 1)) if self.channels_last else tuple(range(2, rank))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearSoftmax", domain=MICROSOFT)
 class QLinearSoftmax(QuantisedFunction):
     """The Softmax of an opset along `axis`: before 13 of the rows of a matrix whose columns begin there."""
 
@@ -188,7 +276,7 @@ class QLinearSoftmax(QuantisedFunction):
 _WHERE = "QLinearConcat"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QLinearConcat", domain=MICROSOFT)
 class QLinearConcat:
     """The parts, each given as bytes, scale and zero point; the result's scale and zero point come first."""
 
@@ -242,9 +330,3 @@ def _again(part: Any, scale: Any, zero: Any, y_scale: Any, y_zero: Any) -> Any:
 
 define("QLinearAdd", QLinearBinary, "QLinearAdd", "add", domain=MICROSOFT)
 define("QLinearMul", QLinearBinary, "QLinearMul", "multiply", domain=MICROSOFT)
-define("QLinearSigmoid", QLinearSigmoid, domain=MICROSOFT)
-define("QLinearLeakyRelu", QLinearLeakyRelu, domain=MICROSOFT)
-define("QLinearAveragePool", QLinearAveragePool, domain=MICROSOFT)
-define("QLinearGlobalAveragePool", QLinearGlobalAveragePool, domain=MICROSOFT)
-define("QLinearSoftmax", QLinearSoftmax, domain=MICROSOFT)
-define("QLinearConcat", QLinearConcat, domain=MICROSOFT)

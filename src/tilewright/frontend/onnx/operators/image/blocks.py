@@ -1,16 +1,19 @@
-"""DepthToSpace, SpaceToDepth and Col2Im: blocks of pixels from channels or columns, and channels from blocks."""
+"""Blocks of pixels from channels or columns, and channels from blocks; the pixels of an encoded image.
+
+DepthToSpace, SpaceToDepth and Col2Im; ImageDecoder, by Pillow if it is installed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib import import_module
+from io import BytesIO
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.definition import define
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import shape_text
@@ -23,7 +26,7 @@ TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 """The order of dimensions of the inverse, by mode."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("DepthToSpace")
 class DepthToSpace:
     """Channels as blocks of pixels: dimensions split, put into another order, and merged."""
 
@@ -47,7 +50,7 @@ class DepthToSpace:
         return split, TO_SPACE[self.mode], (n, depth, h * block, w * block)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SpaceToDepth")
 class SpaceToDepth(DepthToSpace):
     """Blocks of pixels as channels."""
 
@@ -65,13 +68,9 @@ def _four(where: str, shape: Any) -> Any:
     return shape
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Col2Im:
+@onnx_operator("Col2Im", since=18)
+class Col2Im(SchemaAttributes):
     """Every tap of the blocks added to its own places."""
-
-    dilations: Sequence[int] | None = None
-    pads: Sequence[int] | None = None
-    strides: Sequence[int] | None = None
 
     def reference(self, x: Any, image_shape: Any, block_shape: Any) -> Any:
         image, block = (tuple(int(extent) for extent in np.reshape(shape, -1)) for shape in (image_shape, block_shape))
@@ -89,6 +88,30 @@ class Col2Im:
         return full[(..., *(slice(begin, begin + extent) for begin, extent in zip(window.begins, image, strict=True)))]
 
 
-define("DepthToSpace", DepthToSpace)
-define("SpaceToDepth", SpaceToDepth)
-define("Col2Im", Col2Im, since=18)
+_MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
+
+
+@onnx_operator("ImageDecoder", since=20)
+class ImageDecoder(SchemaAttributes):
+    """Uint8 pixels [height, width, channels]; none, [0, 0, channels], if the bytes are no image."""
+
+    def reference(self, stream: Any) -> Any:
+        if self.pixel_format not in _MODES:
+            raise UnsupportedOperation(
+                f"pixel_format {self.pixel_format!r}", where="ImageDecoder", hint="choose RGB, BGR or Grayscale"
+            )
+        pixels = _decoded(np.asarray(stream, np.uint8).tobytes(), _MODES[self.pixel_format])
+        pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+        return pixels[..., ::-1] if self.pixel_format == "BGR" else pixels
+
+
+def _decoded(data: bytes, mode: str) -> Any:
+    try:
+        pillow = import_module("PIL.Image")
+    except ImportError as error:
+        raise UnsupportedOperation("ImageDecoder without Pillow", why=str(error), hint="pip install pillow") from error
+    try:
+        with pillow.open(BytesIO(data)) as image:
+            return np.array(image.convert(mode))
+    except (OSError, ValueError, SyntaxError, pillow.DecompressionBombError):
+        return np.zeros((0, 0, len(mode)), np.uint8)

@@ -1,24 +1,123 @@
-"""Regions of images: RoiAlign and MaxRoiPool, as grids of bins, and NonMaxSuppression, of boxes that overlap.
+"""Samples and regions of images: grids, regions of interest as bins, and boxes that overlap.
 
-RoiAlign samples bins between pixels: K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", arXiv:1703.06870 (2017),
-section 3. Where a bin is sampled, and how often, is computed in the image's type, float32 at least, by onnxruntime's operations
-in its order: a rounding may decide. MaxRoiPool takes the largest pixel: R. Girshick, "Fast R-CNN", arXiv:1504.08083 (2015),
-section 2.1.
+GridSample and AffineGrid: an image at the positions of a grid, and the positions of pixels under affine maps. Source:
+M. Jaderberg et al., "Spatial Transformer Networks", arXiv:1506.02025 (2015), section 3.
+
+RoiAlign and MaxRoiPool: regions as grids of bins; NonMaxSuppression: boxes that overlap. RoiAlign samples bins between pixels:
+K. He, G. Gkioxari, P. Dollar, R. Girshick, "Mask R-CNN", arXiv:1703.06870 (2017), section 3. Where a bin is sampled, and how
+often, is computed in the image's type, float32 at least, by onnxruntime's operations in its order: a rounding may decide.
+MaxRoiPool takes the largest pixel: R. Girshick, "Fast R-CNN", arXiv:1504.08083 (2015), section 2.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil, floor
+from itertools import product
+from math import ceil, floor, prod
 from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.definition import define
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
+
+CUBIC_A = -0.75
+MODES = {"bilinear": "linear", "bicubic": "cubic", "linear": "linear", "cubic": "cubic", "nearest": "nearest"}
+
+
+@onnx_operator("GridSample", since=16)
+class GridSample(SchemaAttributes):
+    """Samples of x (N, C, ...) at the positions of a grid from -1 to 1, the last dimension of x first."""
+
+    def reference(self, x: Any, grid: Any) -> Any:
+        rank = x.ndim - 2
+        if grid.ndim != x.ndim or grid.shape[0] != x.shape[0] or grid.shape[-1] != rank:
+            raise ShapeError(f"GridSample of {shape_text(x.shape)} at {shape_text(grid.shape)}", where="GridSample")
+        if self.mode not in MODES or self.padding_mode not in ("zeros", "border", "reflection"):
+            raise UnsupportedOperation(f"GridSample by {self.mode!r} with padding {self.padding_mode!r}", where="GridSample")
+        accurate = np.float64 if grid.dtype == np.float64 else np.float32
+        taps = []
+        for d in range(rank):
+            extent = x.shape[d + 2]
+            place = _place(grid[..., rank - 1 - d].astype(accurate), extent, bool(self.align_corners))
+            if MODES[self.mode] == "linear":
+                place = _moved_inside(place, extent, self.padding_mode, bool(self.align_corners))
+            taps.append(_taps(place, MODES[self.mode]))
+        return _gathered(x, taps, self.padding_mode, bool(self.align_corners))
+
+
+def _place(position: Any, extent: int, align_corners: bool) -> Any:
+    """A position from -1 to 1 in elements."""
+    return (position + 1) / 2 * (extent - 1) if align_corners else ((position + 1) * extent - 1) / 2
+
+
+def _moved_inside(place: Any, extent: int, padding: str, align_corners: bool) -> Any:
+    """A place inside the tensor for one outside: at its border, or mirrored there."""
+    if padding == "zeros":
+        return place
+    if padding == "border":
+        return np.clip(place, 0, extent - 1)
+    low, high = (0.0, extent - 1.0) if align_corners else (-0.5, extent - 0.5)
+    span = max(high - low, 1e-9)
+    turned = np.mod(place - low, 2 * span)
+    mirrored = np.where(turned > span, 2 * span - turned, turned) + low
+    return np.where((place < low) | (place > high), mirrored, place)
+
+
+def _taps(place: Any, mode: str) -> list[tuple[Any, Any]]:
+    """(element, weight) of every element that a place is made of."""
+    base = np.floor(place)
+    if mode == "nearest":
+        return [(np.rint(place), np.ones_like(place))]
+    if mode == "linear":
+        return [(base, 1 - (place - base)), (base + 1, place - base)]
+    return [(base + i, _cubic(np.abs(place - base - i))) for i in range(-1, 3)]
+
+
+def _cubic(t: Any) -> Any:
+    near = ((CUBIC_A + 2) * t - (CUBIC_A + 3)) * t * t + 1
+    far = ((t - 5) * t + 8) * t * CUBIC_A - 4 * CUBIC_A
+    return np.where(t <= 1, near, np.where(t < 2, far, 0.0))
+
+
+def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_corners: bool) -> Any:
+    """The weighted sums of taps: none outside where the padding is zeros; those inside count even with the weight 0."""
+    total: Any = 0.0
+    batch = np.arange(x.shape[0]).reshape(-1, *(1,) * len(taps))
+    for combination in product(*taps):
+        weight: Any = 1.0
+        inside: Any = True
+        index = []
+        for d, (element, factor) in enumerate(combination):
+            extent = x.shape[d + 2]
+            at = _moved_inside(element, extent, padding, align_corners)
+            weight = weight * factor
+            inside = inside & ((at >= 0) & (at <= extent - 1) | (padding != "zeros"))
+            index.append(np.clip(np.rint(np.nan_to_num(at)), 0, extent - 1).astype(np.int64))
+        values = np.moveaxis(x, 1, -1)[(batch, *index)]
+        with np.errstate(invalid="ignore"):
+            total = total + np.where(np.asarray(inside)[..., None], values * weight[..., None], 0)
+    return np.asarray(np.moveaxis(total, -1, 1), x.dtype)
+
+
+@onnx_operator("AffineGrid", since=20)
+class AffineGrid(SchemaAttributes):
+    """The positions theta (x, y, 1) of all pixels of images of that size, or theta (x, y, z, 1)."""
+
+    def reference(self, theta: Any, size: Any) -> Any:
+        shape = tuple(int(extent) for extent in np.reshape(size, -1))
+        rank = len(shape) - 2
+        if rank < 1 or theta.shape != (shape[0], rank, rank + 1) or prod(shape) > MOST_ELEMENTS:
+            raise ShapeError(f"AffineGrid of {shape_text(theta.shape)} for {shape_text(shape)}", where="AffineGrid")
+        steps = []
+        for extent in shape[2:]:
+            unit = np.arange(extent, dtype=np.float64)
+            steps.append((2 * unit + 1) / extent - 1 if not self.align_corners else 2 * unit / max(extent - 1, 1) - 1)
+        grids = np.meshgrid(*steps, indexing="ij")
+        homogeneous = np.stack([*reversed(grids), np.ones_like(grids[0])], axis=-1)
+        return np.asarray(np.einsum("nij,...j->n...i", theta.astype(np.float64), homogeneous), theta.dtype)
 
 
 def check_regions(where: str, x: Any, rois: Any, columns: int) -> None:
@@ -27,16 +126,13 @@ def check_regions(where: str, x: Any, rois: Any, columns: int) -> None:
         raise ShapeError(f"{where} of {shape_text(rois.shape)} regions in {shape_text(x.shape)}", where=where)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoiAlign:
+@onnx_operator("RoiAlign", since=10)
+@onnx_operator("RoiAlign", since=16)
+class RoiAlign(SchemaAttributes):
     """The mean, or the largest, of the samples of every bin."""
 
-    coordinate_transformation_mode: str = "half_pixel"
-    mode: str = "avg"
-    output_height: int = 1
-    output_width: int = 1
-    sampling_ratio: int = 0
-    spatial_scale: float = 1.0
+    coordinate_transformation_mode = "output_half_pixel"
+    """Before opset 16."""
 
     def reference(self, x: Any, rois: Any, batch_indices: Any) -> Any:
         check_regions("RoiAlign", x, rois, 4)
@@ -66,13 +162,6 @@ class RoiAlign:
         return samples.mean(axis=(2, 4)) if self.mode == "avg" else samples.max(axis=(2, 4))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoiAlignBefore16(RoiAlign):
-    """The same without a shift of half a pixel."""
-
-    coordinate_transformation_mode: str = "output_half_pixel"
-
-
 def _samples(start: Any, stop: Any, bins: int, ratio: int, half: bool) -> Any:
     """Where all bins are sampled, bin by bin: nowhere in a region without a size."""
     kind = start.dtype.type
@@ -96,12 +185,9 @@ def _element(image: Any, row: tuple[Any, Any], column: tuple[Any, Any]) -> Any:
     return image[:, row[0][:, None], column[0][None, :]] * (row[1][:, None] * column[1][None, :])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaxRoiPool:
+@onnx_operator("MaxRoiPool")
+class MaxRoiPool(SchemaAttributes):
     """The largest pixel of every bin, 0 in bins without pixels; a region begins with the number of its image."""
-
-    pooled_shape: Sequence[int]
-    spatial_scale: float = 1.0
 
     def reference(self, x: Any, rois: Any) -> Any:
         check_regions("MaxRoiPool", x, rois, 5)
@@ -124,22 +210,14 @@ def _bins(first: int, last: int, bins: int, extent: int) -> list[slice]:
     return [slice(min(max(low, 0), extent), min(max(high, 0), extent)) for low, high in edges]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NonMaxSuppression:
+@onnx_operator("NonMaxSuppression", since=10)
+class NonMaxSuppression(SchemaAttributes):
     """(batch, class, box) of every box that stays, in the order of batches, classes and scores."""
 
-    center_point_box: int = 0
-
     def reference(
-        self,
-        boxes: Any,
-        scores: Any,
-        max_output_boxes_per_class: Any = None,
-        iou_threshold: Any = None,
-        score_threshold: Any = None,
+        self, boxes: Any, scores: Any, most_per_class: Any = None, overlaps: Any = None, least_score: Any = None
     ) -> Any:
-        most, overlap = int(_number(max_output_boxes_per_class, 0)), _number(iou_threshold, 0.0)
-        threshold = _number(score_threshold, -np.inf)
+        most, overlap, threshold = int(_number(most_per_class, 0)), _number(overlaps, 0.0), _number(least_score, -np.inf)
         found = [
             (batch, kind, box)
             for batch in range(scores.shape[0])
@@ -180,9 +258,3 @@ def _kept(corners: Any, scores: Any, most: int, overlap: float, threshold: float
         apart = _overlaps(corners[best], corners[rest]) <= overlap
         order = [number for number, stays in zip(rest, apart, strict=True) if stays]
     return kept
-
-
-define("RoiAlign", RoiAlignBefore16, since=10)
-define("RoiAlign", RoiAlign, since=16)
-define("MaxRoiPool", MaxRoiPool)
-define("NonMaxSuppression", NonMaxSuppression, since=10)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from types import MappingProxyType
 
 import numpy as np
 
@@ -78,10 +77,10 @@ def _nearest(builder: Builder, x: Tensor, d: int, resampling: RunTimeResampling,
     factor = resampling.factor()
     if factor is not None and _repeats(factor, largest_extent(resampling.extent), how):
         return builder.record(_repeated, x, d, factor, resampling.output, kind="resize")
-    rounded = _ROUNDED.get(nearest_mode(how.nearest, resampling.scale))
+    rounded = _ROUNDED.get(nearest_mode(how.nearest_mode, resampling.scale))
     if rounded is None:
-        raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest!r}", where="Resize")
-    places = _held(rounded(_position(resampling, how.transformation)), resampling.extent)
+        raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest_mode!r}", where="Resize")
+    places = _held(rounded(_position(resampling, how.coordinate_transformation_mode)), resampling.extent)
     nearest = builder.cast(builder.record(_along, places, resampling.output, kind="nearest"), "int64")
     return builder.record(gather, x, nearest, d, kind="gather")
 
@@ -90,7 +89,7 @@ def _linear(builder: Builder, x: Tensor, d: int, resampling: RunTimeResampling, 
     """y = x[p] + w (x[p + 1] - x[p]) written as (1 - w) x[p] + w x[p + 1]: NaN and infinities show where they are taps."""
     if "float" not in x.dtype:
         raise UnsupportedOperation(f"Resize by linear of {x.dtype} in generated code", where="Resize")
-    centre = _held(_position(resampling, how.transformation), resampling.extent)
+    centre = _held(_position(resampling, how.coordinate_transformation_mode), resampling.extent)
     first = apply("floor", centre)
     share = builder.record(_along, apply("subtract", centre, first), resampling.output, kind="share")
     share = builder.reshape(builder.cast(share, x.dtype), (resampling.output, *(1,) * (len(x.shape) - 1 - d)))
@@ -148,14 +147,12 @@ def _nearer(place: Scalar, beside: float) -> Scalar:
     return apply("where", is_tie, apply("add", low, Literal(beside)), apply("floor", apply("add", place, HALF)))
 
 
-_ROUNDED: Mapping[str, Callable[[Scalar], Scalar]] = MappingProxyType(
-    {
-        "round_prefer_floor": lambda place: _nearer(place, 0.0),
-        "round_prefer_ceil": lambda place: _nearer(place, 1.0),
-        "floor": lambda place: apply("floor", place),
-        "ceil": lambda place: apply("ceil", place),
-    }
-)
+_ROUNDED: Mapping[str, Callable[[Scalar], Scalar]] = {
+    "round_prefer_floor": lambda place: _nearer(place, 0.0),
+    "round_prefer_ceil": lambda place: _nearer(place, 1.0),
+    "floor": lambda place: apply("floor", place),
+    "ceil": lambda place: apply("ceil", place),
+}
 
 
 @cache
@@ -164,7 +161,7 @@ def _repeats(factor: int, most: int, how: Mode) -> bool:
 
     Assumption: positions depend on the scale alone, so that a prefix of the longest image's has those of a shorter image.
     """
-    if how.transformation not in ("asymmetric", "half_pixel", "pytorch_half_pixel"):
+    if how.coordinate_transformation_mode not in ("asymmetric", "half_pixel", "pytorch_half_pixel"):
         return False
     nearest = nearest_positions(Resampling(most, most * factor, float(factor)), how)
     return bool(np.array_equal(nearest, np.arange(most * factor) // factor))

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
@@ -19,6 +18,7 @@ from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 
 
+@onnx_operator("MatMul")
 class MatMul:
     """As `numpy.matmul`."""
 
@@ -30,7 +30,7 @@ class MatMul:
         return builder.matmul(left, right)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Gemm", since=7)
 class Gemm:
     """alpha A' B' + beta C."""
 
@@ -58,14 +58,14 @@ class Gemm:
         return builder.body(apply("add", scaled, times(Load(1), self.beta)), product, c, kind="add")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Gemm")
 class GemmBefore7(Gemm):
     """The same. C broadcasts whenever it is smaller, whatever `broadcast` says."""
 
     broadcast: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Einsum", since=12)
 class Einsum:
     """The sum of products, in NumPy's notation."""
 
@@ -96,6 +96,7 @@ def _summed_alone(builder: Builder, subscripts: Subscripts, operands: Sequence[T
     return Subscripts(tuple(labels), subscripts.result), taken
 
 
+@onnx_operator("Det", since=11)
 class Det:
     """The determinant of the last two dimensions; computed in float32 at least."""
 
@@ -103,10 +104,3 @@ class Det:
         if np.ndim(x) < 2 or x.shape[-1] != x.shape[-2]:
             raise ShapeError(f"determinant of shape {np.shape(x)}", where="Det", why="the last two extents must be equal")
         return np.asarray(np.linalg.det(np.asarray(x, np.result_type(x.dtype, np.float32)))).astype(x.dtype)
-
-
-define("MatMul", MatMul)
-define("Gemm", GemmBefore7)
-define("Gemm", Gemm, since=7)
-define("Einsum", Einsum, since=12)
-define("Det", Det, since=11)

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, labels_of
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, labels_of
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
 
 
+@onnx_operator("ArrayFeatureExtractor", domain=DOMAIN)
 class ArrayFeatureExtractor:
     """The columns of x at the given places, of a vector as one row."""
 
@@ -30,11 +30,9 @@ class ArrayFeatureExtractor:
         return np.atleast_2d(np.take(x, chosen, axis=-1))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FeatureVectorizer:
+@onnx_operator("FeatureVectorizer", domain=DOMAIN)
+class FeatureVectorizer(SchemaAttributes):
     """The columns of all operands [N, ...] side by side in float32; vectors are single rows."""
-
-    inputdimensions: Sequence[int] = ()
 
     def reference(self, *features: Any) -> Any:
         rows = [np.asarray(feature, np.float32) for feature in features]
@@ -44,24 +42,17 @@ class FeatureVectorizer:
         return np.concatenate(rows, axis=1)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Binarizer:
+@onnx_operator("Binarizer", domain=DOMAIN)
+class Binarizer(SchemaAttributes):
     """1 where x is above the threshold, else 0, in the type of x."""
-
-    threshold: float = 0.0
 
     def reference(self, x: Any) -> Any:
         return (np.asarray(x) > self.threshold).astype(x.dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imputer:
+@onnx_operator("Imputer", domain=DOMAIN)
+class Imputer(SchemaAttributes):
     """x with one value (NaN, too) replaced, by one other or by one for every column."""
-
-    imputed_value_floats: Sequence[float] = ()
-    imputed_value_int64s: Sequence[int] = ()
-    replaced_value_float: float = 0.0
-    replaced_value_int64: int = 0
 
     def reference(self, x: Any) -> Any:
         is_real = np.issubdtype(x.dtype, np.floating)
@@ -72,11 +63,9 @@ class Imputer:
         return np.where(np.isnan(x) if np.isnan(sought) else x == sought, filling, x)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Normalizer:
+@onnx_operator("Normalizer", domain=DOMAIN)
+class Normalizer(SchemaAttributes):
     """Rows over their largest element (MAX), the sum of their absolute values (L1) or their length (L2); float32."""
-
-    norm: str = "MAX"
 
     def reference(self, x: Any) -> Any:
         x = np.asarray(x, np.float32)
@@ -91,13 +80,9 @@ class Normalizer:
         return x / np.where(size == 0, 1, size).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OneHotEncoder:
+@onnx_operator("OneHotEncoder", domain=DOMAIN)
+class OneHotEncoder(SchemaAttributes):
     """A new last dimension with 1 at an element's category, 0 elsewhere; unknown ones are all 0, or refused without `zeros`."""
-
-    cats_int64s: Sequence[int] = ()
-    cats_strings: Sequence[str] = ()
-    zeros: int = 1
 
     def reference(self, x: Any) -> Any:
         categories = labels_of(self.cats_int64s, self.cats_strings, "OneHotEncoder")
@@ -109,7 +94,7 @@ class OneHotEncoder:
         return encoded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Scaler", domain=DOMAIN)
 class Scaler:
     """(x - offset) * scale in float32, for all columns or for each its own."""
 
@@ -131,22 +116,9 @@ def _columns(values: Sequence[float], shape: Any, default: float) -> Any:
     return np.array(list(values) or [default], np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelEncoder:
+@onnx_operator("LabelEncoder", since=2, domain=DOMAIN)
+class LabelEncoder(SchemaAttributes):
     """The value of every element's key, or a default; the last of equal keys counts, and NaN is equal to NaN."""
-
-    default_float: float = -0.0
-    default_int64: int = -1
-    default_string: str = "_Unused"
-    default_tensor: Any = None
-    keys_floats: Sequence[float] = ()
-    keys_int64s: Sequence[int] = ()
-    keys_strings: Sequence[str] = ()
-    keys_tensor: Any = None
-    values_floats: Sequence[float] = ()
-    values_int64s: Sequence[int] = ()
-    values_strings: Sequence[str] = ()
-    values_tensor: Any = None
 
     def reference(self, x: Any) -> Any:
         keys = self.keys_tensor if self.keys_tensor is not None else [*self.keys_floats, *self.keys_int64s, *self.keys_strings]
@@ -166,38 +138,27 @@ class LabelEncoder:
         return np.array(chosen, kind), default
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelEncoderBefore2:
+@onnx_operator("LabelEncoder", domain=DOMAIN)
+class LabelEncoderBefore2(SchemaAttributes):
     """The first version: strings to their places in a list, places to strings."""
 
-    classes_strings: Sequence[str] = ()
-    default_int64: int = -1
-    default_string: str = "_Unused"
-
     def reference(self, x: Any) -> Any:
-        mapper = CategoryMapper(
-            cats_int64s=range(len(self.classes_strings)),
-            cats_strings=self.classes_strings,
-            default_int64=self.default_int64,
-            default_string=self.default_string,
-        )
-        return mapper.reference(x)
+        return _mapped(x, range(len(self.classes_strings)), self.classes_strings, self, "LabelEncoder")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CategoryMapper:
+@onnx_operator("CategoryMapper", domain=DOMAIN)
+class CategoryMapper(SchemaAttributes):
     """Strings to integers, integers to strings."""
 
-    cats_int64s: Sequence[int] = ()
-    cats_strings: Sequence[str] = ()
-    default_int64: int = -1
-    default_string: str = "_Unused"
-
     def reference(self, x: Any) -> Any:
-        integers, strings = np.array(self.cats_int64s, np.int64), np.array(list(self.cats_strings), object)
-        if np.asarray(x).dtype == object:
-            return _looked_up(x, strings.tolist(), integers, self.default_int64, "CategoryMapper")
-        return _looked_up(x, integers.tolist(), strings, self.default_string, "CategoryMapper")
+        return _mapped(x, self.cats_int64s, self.cats_strings, self, "CategoryMapper")
+
+
+def _mapped(x: Any, integers: Sequence[int], strings: Sequence[str], defaults: Any, where: str) -> Any:
+    """Strings as the integers at their places, or integers as the strings; others as the defaults of an operator."""
+    if np.asarray(x).dtype == object:
+        return _looked_up(x, strings, np.array(integers, np.int64), defaults.default_int64, where)
+    return _looked_up(x, integers, np.array(list(strings), object), defaults.default_string, where)
 
 
 def _looked_up(x: Any, keys: Sequence[Any], values: Any, default: Any, where: str) -> Any:
@@ -215,12 +176,9 @@ def _key(element: Any) -> Hashable:
     return "NaN of any bits" if math.isnan(element) else float(np.float32(element))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DictVectorizer:
+@onnx_operator("DictVectorizer", domain=DOMAIN)
+class DictVectorizer(SchemaAttributes):
     """[1, C] of a dictionary's values in the order of the vocabulary, 0 (or "") for words that it lacks."""
-
-    int64_vocabulary: Sequence[int] = ()
-    string_vocabulary: Sequence[str] = ()
 
     def reference(self, x: Any) -> Any:
         words = labels_of(self.int64_vocabulary, self.string_vocabulary, "DictVectorizer").tolist()
@@ -230,13 +188,9 @@ class DictVectorizer:
         return np.array([[values.get(word, nothing) for word in words]], object if kind.kind in "OU" else kind)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CastMap:
+@onnx_operator("CastMap", domain=DOMAIN)
+class CastMap(SchemaAttributes):
     """[1, C] of a dictionary's values: by increasing keys (DENSE), or each at the place that its key is (SPARSE)."""
-
-    cast_to: str = "TO_FLOAT"
-    map_form: str = "DENSE"
-    max_map: int = 1
 
     def reference(self, x: Any) -> Any:
         kinds: Mapping[str, Any] = {"TO_FLOAT": np.float32, "TO_INT64": np.int64, "TO_STRING": object}
@@ -253,12 +207,9 @@ class CastMap:
         return np.array([[convert(value) for value in values.values()]], object).astype(kinds[self.cast_to])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ZipMap:
+@onnx_operator("ZipMap", domain=DOMAIN)
+class ZipMap(SchemaAttributes):
     """A list of one dictionary for every row of x [N, C], from the labels to the row's numbers."""
-
-    classlabels_int64s: Sequence[int] = ()
-    classlabels_strings: Sequence[str] = ()
 
     def reference(self, x: Any) -> Any:
         labels = labels_of(self.classlabels_int64s, self.classlabels_strings, "ZipMap").tolist()
@@ -272,18 +223,3 @@ def _dictionary(x: Any, where: str) -> dict[Any, Any]:
     if not isinstance(x, dict):
         raise DTypeError(f"{type(x).__name__} is no dictionary", where=where)
     return x
-
-
-define("ArrayFeatureExtractor", ArrayFeatureExtractor, domain=DOMAIN)
-define("FeatureVectorizer", FeatureVectorizer, domain=DOMAIN)
-define("Binarizer", Binarizer, domain=DOMAIN)
-define("Imputer", Imputer, domain=DOMAIN)
-define("Normalizer", Normalizer, domain=DOMAIN)
-define("OneHotEncoder", OneHotEncoder, domain=DOMAIN)
-define("Scaler", Scaler, domain=DOMAIN)
-define("LabelEncoder", LabelEncoderBefore2, domain=DOMAIN)
-define("LabelEncoder", LabelEncoder, since=2, domain=DOMAIN)
-define("CategoryMapper", CategoryMapper, domain=DOMAIN)
-define("DictVectorizer", DictVectorizer, domain=DOMAIN)
-define("CastMap", CastMap, domain=DOMAIN)
-define("ZipMap", ZipMap, domain=DOMAIN)

@@ -1,4 +1,6 @@
-"""Linear models, weighted sums of features, and support vector machines.
+"""Linear models, weighted sums of features, and support vector machines; scores of classifiers and regressors of ai.onnx.ml.
+
+Scores are transformed, and give the labels of the best ones.
 
 Source: C.-C. Chang, C.-J. Lin, "LIBSVM: A Library for Support Vector Machines", ACM TIST 2 (2011), sections 2 and 7; their
 probabilities: T.-F. Wu, C.-J. Lin, R. C. Weng, "Probability Estimates for Multi-class Classification by Pairwise Coupling",
@@ -8,42 +10,102 @@ JMLR 5 (2004), section 4.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations, pairwise
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, classified, coefficient_rows, labels_of, matrix, transformed
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.operators.activation.activations import Softmax
 from tilewright.graph.special_functions import sigmoid
 
+DOMAIN = "ai.onnx.ml"
+TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
+_NEARLY_ZERO = 1e-7
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinearRegressor:
+
+def transformed(scores: Any, transform: str) -> Any:
+    """Scores [N, E] as shares of a row, as probabilities, or as they are.
+
+    SOFTMAX_ZERO leaves scores that are 0 out of the sum and at 0; PROBIT is the inverse of the normal distribution function.
+    """
+    if transform not in TRANSFORMS:
+        raise UnsupportedOperation(f"post_transform {transform!r}", hint=f"choose from {', '.join(TRANSFORMS)}")
+    if transform == "SOFTMAX":
+        return Softmax().reference(scores)
+    if transform == "LOGISTIC":
+        return sigmoid(scores)
+    if transform == "PROBIT":
+        return _probit(scores)
+    return _softmax_of_others(scores) if transform == "SOFTMAX_ZERO" else scores
+
+
+def labels_of(ints: Sequence[int], strings: Sequence[str], where: str) -> Any:
+    """The class labels: int64 or strings. Raises `ShapeError` unless exactly one kind is there."""
+    if bool(len(ints)) == bool(len(strings)):
+        raise ShapeError("class labels are either integers or strings", where=where)
+    return np.array(list(strings), object) if len(strings) else np.array(ints, np.int64)
+
+
+def classified(scores: Any, labels: Any, transform: str, threshold: float = 0.0, complement: float = 0.0) -> Any:
+    """The label of the best score of every row, and the transformed scores (float32).
+
+    With two labels and one score, that is the second label's: it wins above the threshold, and the first one's score is
+    `complement` less it (0 less it under LOGISTIC, which makes a complement of its own).
+    """
+    if scores.shape[1] == 1 and len(labels) == 2:
+        best = (scores[:, 0] > threshold).astype(np.int64)
+        if transform != "PROBIT":
+            whole = 0.0 if transform == "LOGISTIC" else complement
+            scores = np.concatenate([whole - scores, scores], axis=1)
+    elif scores.shape[1] == len(labels):
+        best = scores.argmax(axis=1)
+    else:
+        raise ShapeError(f"{scores.shape[1]} scores for {len(labels)} labels", where=DOMAIN)
+    return labels[best], transformed(scores, transform).astype(np.float32)
+
+
+def matrix(x: Any, where: str) -> Any:
+    """[N, F] in float64; a vector is one row. Raises `ShapeError` for others."""
+    rows = np.asarray(x, np.float64)
+    rows = rows[None] if rows.ndim == 1 else rows
+    if rows.ndim != 2:
+        raise ShapeError(f"features of shape {np.shape(x)}", where=where, why="[N, F] is wanted")
+    return rows
+
+
+def coefficient_rows(values: Sequence[float], rows: int, where: str) -> Any:
+    """A flat list as `rows` rows."""
+    if rows < 1 or len(values) % rows or not len(values):
+        raise ShapeError(f"{len(values)} numbers in {rows} rows", where=where)
+    return np.array(values, np.float64).reshape(rows, -1)
+
+
+def _softmax_of_others(scores: Any) -> Any:
+    counts = np.abs(scores) > _NEARLY_ZERO
+    powers = np.where(counts, np.exp(scores - scores.max(axis=-1, keepdims=True, initial=-np.inf)), 0.0)
+    return powers / np.maximum(powers.sum(axis=-1, keepdims=True), np.finfo(np.float64).tiny)
+
+
+def _probit(shares: Any) -> Any:
+    inverse = NormalDist().inv_cdf
+    return np.vectorize(lambda p: inverse(p) if 0 < p < 1 else np.copysign(np.inf, p - 0.5), otypes=[np.float64])(shares)
+
+
+@onnx_operator("LinearRegressor", domain=DOMAIN)
+class LinearRegressor(SchemaAttributes):
     """x W^T + b of [N, F] for W [targets, F]; float32."""
-
-    coefficients: Sequence[float] = ()
-    intercepts: Sequence[float] = ()
-    post_transform: str = "NONE"
-    targets: int = 1
 
     def reference(self, x: Any) -> Any:
         scores = linear(x, self.coefficients, self.intercepts, self.targets, "LinearRegressor")
         return transformed(scores, self.post_transform).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LinearClassifier:
+@onnx_operator("LinearClassifier", domain=DOMAIN)
+class LinearClassifier(SchemaAttributes):
     """The best label of every row and its scores [N, E]. There are as many rows of coefficients as intercepts."""
-
-    classlabels_ints: Sequence[int] = ()
-    classlabels_strings: Sequence[str] = ()
-    coefficients: Sequence[float]
-    intercepts: Sequence[float] = ()
-    multi_class: int = 0
-    post_transform: str = "NONE"
 
     def reference(self, x: Any) -> Any:
         labels = labels_of(self.classlabels_ints, self.classlabels_strings, "LinearClassifier")
@@ -63,18 +125,9 @@ KERNELS = ("LINEAR", "POLY", "RBF", "SIGMOID")
 _COUPLING_STEPS = 100
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SVMRegressor:
+@onnx_operator("SVMRegressor", domain=DOMAIN)
+class SVMRegressor(SchemaAttributes):
     """sum_i c_i K(s_i, x) + rho as [N, 1]; its sign for a one-class machine. Without support vectors it is linear."""
-
-    coefficients: Sequence[float] = ()
-    kernel_params: Sequence[float] = ()
-    kernel_type: str = "LINEAR"
-    n_supports: int = 0
-    one_class: int = 0
-    post_transform: str = "NONE"
-    rho: Sequence[float] = ()
-    support_vectors: Sequence[float] = ()
 
     def reference(self, x: Any) -> Any:
         features = matrix(x, "SVMRegressor")
@@ -89,21 +142,9 @@ class SVMRegressor:
         return transformed(np.where(scores > 0, 1.0, -1.0) if self.one_class else scores, self.post_transform).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SVMClassifier:
+@onnx_operator("SVMClassifier", domain=DOMAIN)
+class SVMClassifier(SchemaAttributes):
     """The label that most pairs of classes vote for, and the scores: of every pair, or probabilities of every class."""
-
-    classlabels_ints: Sequence[int] = ()
-    classlabels_strings: Sequence[str] = ()
-    coefficients: Sequence[float] = ()
-    kernel_params: Sequence[float] = ()
-    kernel_type: str = "LINEAR"
-    post_transform: str = "NONE"
-    prob_a: Sequence[float] = ()
-    prob_b: Sequence[float] = ()
-    rho: Sequence[float] = ()
-    support_vectors: Sequence[float] = ()
-    vectors_per_class: Sequence[int] = ()
 
     def reference(self, x: Any) -> Any:
         labels = labels_of(self.classlabels_ints, self.classlabels_strings, "SVMClassifier")
@@ -180,9 +221,3 @@ def _coupled_sample(r: Any) -> Any:
             p[t] += (p @ q @ p - q[t] @ p) / q[t, t]
             p /= p.sum()
     return p
-
-
-define("LinearRegressor", LinearRegressor, domain=DOMAIN)
-define("LinearClassifier", LinearClassifier, domain=DOMAIN)
-define("SVMRegressor", SVMRegressor, domain=DOMAIN)
-define("SVMClassifier", SVMClassifier, domain=DOMAIN)

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, TRANSFORMS, classified, labels_of, matrix, transformed
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, TRANSFORMS, classified, labels_of, matrix, transformed
 from tilewright.frontend.onnx.sizes import check_size
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
@@ -97,33 +97,16 @@ def flags(values: Sequence[int], count: int) -> Any:
     return np.array(values, bool) if len(values) else np.zeros(count, bool)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeEnsemble:
+@onnx_operator("TreeEnsemble", since=5, domain=DOMAIN)
+class TreeEnsemble(SchemaAttributes):
     """Scores [N, n_targets] in the type of x."""
-
-    aggregate_function: int = 1
-    leaf_targetids: Sequence[int]
-    leaf_weights: Any
-    membership_values: Any = None
-    n_targets: int = 1
-    nodes_falseleafs: Sequence[int]
-    nodes_falsenodeids: Sequence[int]
-    nodes_featureids: Sequence[int]
-    nodes_hitrates: Any = None
-    nodes_missing_value_tracks_true: Sequence[int] = ()
-    nodes_modes: Any
-    nodes_splits: Any
-    nodes_trueleafs: Sequence[int]
-    nodes_truenodeids: Sequence[int]
-    post_transform: int = 0
-    tree_roots: Sequence[int]
 
     def reference(self, x: Any) -> Any:
         if not 0 <= self.aggregate_function < len(AGGREGATES) or not 0 <= self.post_transform < len(TRANSFORMS):
             message = f"aggregate_function {self.aggregate_function}, post_transform {self.post_transform}"
             raise UnsupportedOperation(message, where="TreeEnsemble")
         features = np.atleast_2d(np.asarray(x))
-        scores = self._forest().scores(features, self.n_targets, AGGREGATES[self.aggregate_function])
+        scores = self._forest().scores(features, self.n_targets or 1, AGGREGATES[self.aggregate_function])
         return transformed(scores, TRANSFORMS[self.post_transform]).astype(x.dtype)
 
     def _forest(self) -> Forest:
@@ -143,16 +126,10 @@ class TreeEnsemble:
 
     def _check(self) -> None:
         """Raises `ShapeError` for attributes of different lengths."""
-        per_node = (
-            self.nodes_falseleafs,
-            self.nodes_falsenodeids,
-            self.nodes_featureids,
-            self.nodes_modes,
-            self.nodes_splits,
-            self.nodes_trueleafs,
-            self.nodes_truenodeids,
-        )
-        if len(set(map(len, per_node))) != 1 or len(self.leaf_targetids) != len(self.leaf_weights):
+        names = ("falseleafs", "falsenodeids", "featureids", "modes", "splits", "trueleafs", "truenodeids")
+        if len({len(getattr(self, f"nodes_{name}")) for name in names}) != 1 or len(self.leaf_targetids) != len(
+            self.leaf_weights
+        ):
             raise ShapeError("attributes of nodes or leaves have different lengths", where="TreeEnsemble")
 
 
@@ -170,24 +147,8 @@ def _children(numbers: Sequence[int], is_leaf: Sequence[int]) -> Any:
     return np.where(np.array(is_leaf, bool), ~np.array(numbers, np.int64), np.array(numbers, np.int64))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedNodes:
+class NumberedNodes(SchemaAttributes):
     """Attributes of the nodes, which are found by their tree and their number in it."""
-
-    base_values: Sequence[float] = ()
-    base_values_as_tensor: Any = None
-    nodes_falsenodeids: Sequence[int] = ()
-    nodes_featureids: Sequence[int] = ()
-    nodes_hitrates: Sequence[float] = ()
-    nodes_hitrates_as_tensor: Any = None
-    nodes_missing_value_tracks_true: Sequence[int] = ()
-    nodes_modes: Sequence[str] = ()
-    nodes_nodeids: Sequence[int] = ()
-    nodes_treeids: Sequence[int] = ()
-    nodes_truenodeids: Sequence[int] = ()
-    nodes_values: Sequence[float] = ()
-    nodes_values_as_tensor: Any = None
-    post_transform: str = "NONE"
 
     def _base(self) -> Any:
         return _either(self.base_values, self.base_values_as_tensor)
@@ -219,59 +180,39 @@ class NumberedNodes:
 
     def _check(self, votes: Sequence[Sequence[Any]]) -> None:
         """Raises `ShapeError` and `UnsupportedOperation` for nodes that do not fit each other."""
-        per_node = (
-            self.nodes_treeids,
-            self.nodes_nodeids,
-            self.nodes_featureids,
-            self.nodes_modes,
-            self.nodes_truenodeids,
-            self.nodes_falsenodeids,
-            _either(self.nodes_values, self.nodes_values_as_tensor),
-        )
-        if len(set(map(len, per_node))) != 1 or len(set(map(len, votes))) != 1:
+        names = ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
+        per_node = [getattr(self, f"nodes_{name}") for name in names]
+        if (
+            len(set(map(len, [*per_node, _either(self.nodes_values, self.nodes_values_as_tensor)]))) != 1
+            or len(set(map(len, votes))) != 1
+        ):
             raise ShapeError("attributes of nodes or votes have different lengths", where=DOMAIN)
         unknown = set(self.nodes_modes) - {*MODES[:-1], "LEAF"}
         if unknown:
             raise UnsupportedOperation(f"nodes of mode {', '.join(sorted(unknown))}", where=DOMAIN)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TreeEnsembleRegressor", domain=DOMAIN)
 class TreeEnsembleRegressor(NumberedNodes):
     """Scores [N, n_targets], float32."""
-
-    aggregate_function: str = "SUM"
-    n_targets: int = 1
-    target_ids: Sequence[int] = ()
-    target_nodeids: Sequence[int] = ()
-    target_treeids: Sequence[int] = ()
-    target_weights: Sequence[float] = ()
-    target_weights_as_tensor: Any = None
 
     def reference(self, x: Any) -> Any:
         if self.aggregate_function not in AGGREGATES:
             raise UnsupportedOperation(f"aggregate_function {self.aggregate_function!r}", where="TreeEnsembleRegressor")
         weights = _either(self.target_weights, self.target_weights_as_tensor)
         forest = self._forest(self.target_treeids, self.target_nodeids, self.target_ids, weights)
-        scores = forest.scores(matrix(x, "TreeEnsembleRegressor"), self.n_targets, self.aggregate_function)
+        scores = forest.scores(matrix(x, "TreeEnsembleRegressor"), self.n_targets or 1, self.aggregate_function)
         base = self._base()
         return transformed(scores + (base if len(base) else 0.0), self.post_transform).astype(np.float32)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("TreeEnsembleClassifier", domain=DOMAIN)
 class TreeEnsembleClassifier(NumberedNodes):
     """The best label of every row and the scores [N, E], float32.
 
     If all votes are for the first of two classes, they count for the second, which wins above 1/2 where no weight is negative,
     else above 0.
     """
-
-    class_ids: Sequence[int] = ()
-    class_nodeids: Sequence[int] = ()
-    class_treeids: Sequence[int] = ()
-    class_weights: Sequence[float] = ()
-    class_weights_as_tensor: Any = None
-    classlabels_int64s: Sequence[int] = ()
-    classlabels_strings: Sequence[str] = ()
 
     def reference(self, x: Any) -> Any:
         labels = labels_of(self.classlabels_int64s, self.classlabels_strings, "TreeEnsembleClassifier")
@@ -306,8 +247,3 @@ def _votes(places: dict[tuple[int, int], int], votes: Sequence[Any], count: int)
 def _either(values: Sequence[float], tensor: Any) -> Any:
     """The list as it is stored, float32, or the tensor."""
     return np.array(values, np.float32).astype(np.float64) if tensor is None else np.asarray(tensor, np.float64)
-
-
-define("TreeEnsemble", TreeEnsemble, since=5, domain=DOMAIN)
-define("TreeEnsembleRegressor", TreeEnsembleRegressor, domain=DOMAIN)
-define("TreeEnsembleClassifier", TreeEnsembleClassifier, domain=DOMAIN)

@@ -1,4 +1,4 @@
-"""Attention: heads apart or packed side by side, past keys, masks, windows, and the scores on request.
+"""Attention: heads apart or packed side by side, past keys, masks, windows, and the scores on request; rotary embeddings.
 
 Source: the ONNX operator schemas, opsets 23 to 25. The softmax is computed in float32, or in the operands' type where that is
 wider, whatever `softmax_precision` says: its results are rounded to the operands' type in any case.
@@ -14,34 +14,45 @@ LinearAttention: a matrix of state for every head, decayed, corrected by and rea
 
 "linear" has neither decay g nor correction (S = S + k v^T), "gated" only the decay, "delta" only the correction.
 S. Yang, J. Kautz, A. Hatamizadeh, "Gated Delta Networks: Improving Mamba2 with Delta Rule", arXiv:2412.06464 (2024), section 3.
+
+RotaryEmbedding: pairs of a head's columns turned by angles that depend on the position.
+
+    y[first] = x[first] cos - x[second] sin,    y[second] = x[second] cos + x[first] sin
+
+J. Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding", arXiv:2104.09864 (2021), section 3.2.2. Pairs are
+the columns j and j + half, or 2 j and 2 j + 1 where they are interleaved. Source of the forms: the ONNX operator schema.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.operands import completed
-from tilewright.frontend.onnx.operators.tensor.concat import Concat
+from tilewright.frontend.onnx.operators.operands import completed, known
+from tilewright.frontend.onnx.operators.tensor.gather import Gather
+from tilewright.frontend.onnx.operators.tensor.shapes import Concat
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.softmax import numpy_reference as softmax
+from tilewright.graph.index import Index, axis
+from tilewright.graph.index import constant as number
 from tilewright.graph.numpy_types import widened
+from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import Shape, shape_text
-from tilewright.graph.types import Extent, Tensor
+from tilewright.graph.types import Access, Axis, Operator, Tensor
 
 STAGES = ("scores", "capped", "biased", "shares")
 """What `qk_matmul_output_mode` asks for by number."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Attention", since=23)
 class Attention:
     """The attended values, and if they are asked for the keys and values with the past ones, and a stage of the scores."""
 
@@ -97,7 +108,7 @@ class Attention:
         attended = attend(builder, shape, q, k, v, scale=self.scale, softcap=self.softcap, mask=attn_mask, taken=taken)
         result = attended.result
         if packed is not None:
-            width = _times(q.shape[1], v.shape[3])
+            width = math.prod(known((q.shape[1], v.shape[3]), "Attention with packed heads"))
             result = builder.reshape(builder.transpose(result, (0, 2, 1, 3)), (*packed[:2], width))
         if self.output_count < 4:
             return (result, *present)[: self.output_count]
@@ -153,9 +164,7 @@ def _unpacked(builder: Builder, x: Tensor, heads: int) -> Tensor:
     if len(x.shape) != 3:
         return x
     _check_heads(x.shape, heads)
-    width = x.shape[2]
-    if not isinstance(width, int):
-        raise UnsupportedOperation(f"Attention with packed heads of a width {width} that is known at run time")
+    (width,) = known(x.shape[2:], "Attention with packed heads")
     return builder.transpose(builder.reshape(x, (*x.shape[:2], heads, width // heads)), (0, 2, 1, 3))
 
 
@@ -183,16 +192,10 @@ def _as_masked(builder: Builder, mask: Tensor, k: Tensor, v: Tensor, output_coun
     return builder.slice(k, part), builder.slice(v, part)
 
 
-def _times(left: Extent, right: Extent) -> int:
-    if not isinstance(left, int) or not isinstance(right, int):
-        raise UnsupportedOperation("Attention with heads known at run time")
-    return left * right
-
-
 Modification = Callable[[Any], Sequence[Any]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("FlexAttention", domain="ai.onnx.preview")
 class FlexAttention:
     """`prob_mod(softmax(score_mod(q k^T scale))) v` of [batch, heads, length, size]; groups of query heads share keys."""
 
@@ -223,10 +226,7 @@ class FlexAttention:
     def _factor(self, q: Tensor) -> float:
         if self.scale is not None:
             return self.scale
-        size = q.shape[3]
-        if not isinstance(size, int):
-            raise UnsupportedOperation("FlexAttention of heads whose size is not known")
-        return 1 / math.sqrt(size)
+        return 1 / math.sqrt(*known(q.shape[3:], "FlexAttention of heads"))
 
 
 def _group(q: Shape, k: Shape, v: Shape) -> int:
@@ -251,7 +251,7 @@ _RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, Tru
 """Whether a rule has a decay, and whether it has a correction."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LinearAttention", since=27)
 class LinearAttention:
     """Outputs [batch, tokens, q_num_heads * d_v] and the last state [batch, kv_num_heads, d_k, d_v].
 
@@ -301,6 +301,110 @@ def _heads(x: Any, count: int) -> Any:
     return np.asarray(x, np.float64).reshape(*x.shape[:2], count, -1)
 
 
-define("Attention", Attention, since=23)
-define("FlexAttention", FlexAttention, domain="ai.onnx.preview")
-define("LinearAttention", LinearAttention, since=27)
+@onnx_operator("RotaryEmbedding", since=23)
+class RotaryEmbedding:
+    """x with the first columns of every head turned: (batch, heads, length, width), or packed (batch, length, heads * width)."""
+
+    interleaved: int = 0
+    num_heads: int = 0
+    rotary_embedding_dim: int = 0
+
+    def reference(self, x: Any, cos_cache: Any, sin_cache: Any, position_ids: Any = None) -> Any:
+        _, width, turned = self._extents(x.shape)
+        heads = widened(x).reshape(*x.shape[:2], -1, width) if x.ndim == 3 else widened(x).swapaxes(1, 2)
+        _check_caches(x.shape, cos_cache.shape, sin_cache.shape, position_ids is not None, turned)
+        if position_ids is not None:
+            cos_cache, sin_cache = (Gather().reference(cache, position_ids) for cache in (cos_cache, sin_cache))
+        cos, sin = (widened(cache)[:, :, None] for cache in (cos_cache, sin_cache))
+        first, second = _pairs(turned, bool(self.interleaved))
+        result = heads.copy()
+        result[..., first] = heads[..., first] * cos - heads[..., second] * sin
+        result[..., second] = heads[..., second] * cos + heads[..., first] * sin
+        return (result.reshape(x.shape) if x.ndim == 3 else result.swapaxes(1, 2)).astype(x.dtype)
+
+    def lower(
+        self, builder: Builder, x: Tensor, cos_cache: Tensor, sin_cache: Tensor, position_ids: Tensor | None = None
+    ) -> Tensor:
+        """One map; where only some columns are turned, these alone, with the others put beside them."""
+        heads, width, turned = self._extents(x.shape)
+        _check_caches(x.shape, cos_cache.shape, sin_cache.shape, position_ids is not None, turned)
+        if position_ids is not None:
+            cos_cache, sin_cache = (Gather().lower(builder, cache, position_ids) for cache in (cos_cache, sin_cache))
+        is_interleaved = bool(self.interleaved)
+        if turned == width:
+            return builder.record(_rotation, x, cos_cache, sin_cache, heads, width, interleaved=is_interleaved, kind="rotation")
+        apart = builder.reshape(x, (*x.shape[:2], heads, width)) if len(x.shape) == 3 else x
+        part, rest = (builder.slice(apart, (..., columns)) for columns in (slice(turned), slice(turned, None)))
+        packed = builder.reshape(part, (*x.shape[:2], heads * turned)) if len(x.shape) == 3 else part
+        flat = builder.record(_rotation, packed, cos_cache, sin_cache, heads, turned, interleaved=is_interleaved, kind="rotation")
+        return builder.reshape(Concat(axis=-1).lower(builder, builder.reshape(flat, part.shape), rest), x.shape)
+
+    def _extents(self, shape: Shape) -> tuple[int, int, int]:
+        """The number of heads, their width, and how many columns are turned. Raises `ShapeError` where these do not fit."""
+        heads, columns = (self.num_heads, shape[-1]) if len(shape) == 3 else (shape[1] if len(shape) == 4 else 0, shape[-1])
+        if len(shape) not in (3, 4) or not isinstance(heads, int) or heads < 1 or not isinstance(columns, int):
+            text = f"RotaryEmbedding of {shape_text(shape)} with {self.num_heads} heads"
+            raise ShapeError(text, hint="num_heads goes with 3 dimensions")
+        width = columns // heads if len(shape) == 3 else columns
+        turned = self.rotary_embedding_dim or width
+        if (len(shape) == 3 and columns % heads) or turned % 2 or not 0 < turned <= width:
+            text = f"RotaryEmbedding of {turned} of {width} columns"
+            raise ShapeError(text, why="an even number of columns of every head is turned")
+        return heads, width, turned
+
+
+def _pairs(turned: int, interleaved: bool) -> tuple[slice, slice]:
+    """The columns that come first and second in their pairs."""
+    if interleaved:
+        return slice(0, turned, 2), slice(1, turned, 2)
+    return slice(0, turned // 2), slice(turned // 2, turned)
+
+
+def _rotation(
+    x: Tensor, cos: Tensor, sin: Tensor, heads: int, width: int, *, interleaved: bool, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """Pairs of all columns of every head turned; cos and sin are (batch, length, pairs).
+
+    One map: its axis s is the place in the pair, of which the other place is 1 - s, and 2 s - 1 the sign of the sine.
+
+    >>> x, cache = Tensor("x", (2, 4, 3, 8)), Tensor("cos", (2, 3, 4))
+    >>> operator, _ = _rotation(x, cache, cache, 4, 8, interleaved=False, name="rotation", result="y")
+    >>> [str(access.indices[-1]) for access in operator.reads[:2]]
+    ['j + 4*s', 'j + -4*s + 4']
+    """
+    is_packed = len(x.shape) == 3
+    length = x.shape[1 if is_packed else 2]
+    half = width // 2
+    axes = [Axis("b", x.shape[0]), Axis("n", heads), Axis("t", length), Axis("j", half), Axis("s", 2)]
+    column, partner = (
+        (axis("j") * 2 + place if interleaved else axis("j") + place * half) for place in (axis("s"), number(1) - axis("s"))
+    )
+    reads = (
+        Access(x.name, _position(is_packed, width, column)),
+        Access(x.name, _position(is_packed, width, partner)),
+        *(Access(cache.name, (axis("b"), axis("t"), axis("j"))) for cache in (cos, sin)),
+    )
+    sign = apply("subtract", apply("multiply", AxisValue("s"), Literal(2.0)), Literal(1.0))
+    across = apply("multiply", apply("multiply", Load(1), Load(3)), sign)
+    body = apply("add", apply("multiply", Load(0), Load(2)), across)
+    order = [axes[i] for i in ((0, 2, 1) if is_packed else (0, 1, 2))] + (
+        [axes[3], axes[4]] if interleaved else [axes[4], axes[3]]
+    )
+    write = Access(result, _position(is_packed, width, column))
+    operator = Operator(name, "rotation", tuple(order), reads, write, body, accumulator=accumulator_of(x.dtype))
+    return operator, Tensor(result, x.shape, x.dtype)
+
+
+def _position(is_packed: bool, width: int, column: Index) -> tuple[Index, ...]:
+    """Where a column of a head lies in x."""
+    if is_packed:
+        return axis("b"), axis("t"), axis("n") * width + column
+    return axis("b"), axis("n"), axis("t"), column
+
+
+def _check_caches(x: Shape, cos: Shape, sin: Shape, has_positions: bool, turned: int) -> None:
+    length = x[1] if len(x) == 3 else x[2]
+    wanted = (*(cos[:1] if has_positions else (x[0], length)), turned // 2)
+    if cos != wanted or sin != wanted:
+        text = f"RotaryEmbedding with caches of {shape_text(cos)} and {shape_text(sin)}"
+        raise ShapeError(text, why=f"expected are {shape_text(wanted)}, with a dimension of positions if these are given")

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Sliding, is_same, taps_of, window_of, windows
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
@@ -66,7 +66,7 @@ class Convolution(Sliding):
         return kernel
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Conv")
 class Conv(Convolution):
     """The sums, and a bias for every filter."""
 
@@ -79,7 +79,7 @@ class Conv(Convolution):
         return self.lowered_sums(builder, x, w, b)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ConvTranspose")
 class ConvTranspose(Sliding):
     """Every tap added to its own places, and a bias for every filter."""
 
@@ -152,16 +152,9 @@ def _places(tap: Sequence[int], extents: Sequence[int], taps: Taps) -> tuple[sli
     return tuple(slice(at, at + (e - 1) * s + 1, s) for at, e, s in zip(starts, extents, taps.strides, strict=True))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DeformConv:
+@onnx_operator("DeformConv", since=19)
+class DeformConv(SchemaAttributes):
     """Every tap sampled bilinearly, with zeros outside; then the products are summed."""
-
-    dilations: Sequence[int] | None = None
-    group: int = 1
-    kernel_shape: Sequence[int] | None = None
-    offset_group: int = 1
-    pads: Sequence[int] | None = None
-    strides: Sequence[int] | None = None
 
     def reference(self, x: Any, w: Any, offset: Any, b: Any = None, mask: Any = None) -> Any:
         window = self._window(x.shape, w.shape, offset.shape)
@@ -207,7 +200,7 @@ def _sampled(data: Any, window: Window, tap: int, moves: Any) -> Any:
     return total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("CausalConvWithState", since=27)
 class CausalConvWithState:
     """Of x [batch, channels, length] and weight [channels, 1, k]: results like x, and the last k - 1 positions.
 
@@ -232,9 +225,3 @@ class CausalConvWithState:
         sums = sums if bias is None else sums + np.asarray(bias, wide)[:, None]
         result = sums if self.activation == "none" else silu(sums)
         return result.astype(x.dtype), sequence[:, :, x.shape[2] :]
-
-
-define("Conv", Conv)
-define("ConvTranspose", ConvTranspose)
-define("DeformConv", DeformConv, since=19)
-define("CausalConvWithState", CausalConvWithState, since=27)

@@ -32,16 +32,16 @@ A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.norms import layer_norm, rms_norm
@@ -49,13 +49,13 @@ from tilewright.graph.builders.reduce import REDUCTIONS
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
-from tilewright.graph.types import Extent, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, Tensor
 
 MOVED = apply("add", apply("multiply", Load(0), Load(2)), apply("multiply", Load(1), apply("subtract", Literal(1.0), Load(2))))
 """A running mean, of an old value, a new one and the momentum."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("BatchNormalization", since=9)
 class BatchNormalization:
     """The normalized array; in training also the running mean and variance."""
 
@@ -88,7 +88,7 @@ class BatchNormalization:
         return _lowered_scaling(builder, x, scale, bias, *used, self.epsilon), *kept
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("BatchNormalization")
 class BatchNormalizationBefore9(BatchNormalization):
     """Inference, of channels."""
 
@@ -125,7 +125,7 @@ def check_channels(where: str, x: Tensor, *parameters: Tensor) -> None:
         raise ShapeError(f"{where} of {shapes}", where=where, why="every channel takes one element")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("InstanceNormalization")
 class InstanceNormalization:
     """Every channel by itself."""
 
@@ -140,7 +140,7 @@ class InstanceNormalization:
         return _lowered_groups(builder, x, scale, bias, x.shape[1], self.epsilon)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GroupNormalization", since=21)
 class GroupNormalization:
     """Groups of channels, with one scale and bias per channel."""
 
@@ -157,7 +157,7 @@ class GroupNormalization:
         return _lowered_groups(builder, x, scale, bias, self.num_groups, self.epsilon)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GroupNormalization", since=18)
 class GroupNormalizationBefore21:
     """Groups of channels, with one scale and bias per group."""
 
@@ -178,20 +178,17 @@ def _grouped(x: Any, scale: Any, bias: Any, groups: int, epsilon: float) -> Any:
 
 
 def _lowered_groups(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, groups: Extent, epsilon: float) -> Tensor:
-    channels, *spatial = x.shape[1:]
-    if any(isinstance(extent, SymbolicExtent) for extent in (channels, *spatial)):
-        raise UnsupportedOperation("a norm over extents that are known at run time only", where="InstanceNormalization")
-    if not isinstance(channels, int) or not isinstance(groups, int) or groups < 1 or channels % groups:
+    channels, *spatial = known(x.shape[1:], "a norm over extents")
+    if not isinstance(groups, int) or groups < 1 or channels % groups:
         raise ShapeError(f"{groups} groups of the channels of {shape_text(x.shape)}", where="GroupNormalization")
-    pixels = prod(extent for extent in spatial if isinstance(extent, int))
-    rows = builder.reshape(x, (x.shape[0], groups, channels // groups * pixels))
+    rows = builder.reshape(x, (x.shape[0], groups, channels // groups * prod(spatial)))
     unit = builder.record(layer_norm, [rows], -1, epsilon, has_bias=False, kind="norm")
     shape = (channels, *(1,) * len(spatial))
     scaled = builder.map("multiply", builder.reshape(unit, x.shape), builder.reshape(scale, shape))
     return builder.map("add", scaled, builder.reshape(bias, shape))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LayerNormalization", since=17)
 class LayerNormalization:
     """The normalized array, and if they are asked for the mean and the inverse standard deviation of every row."""
 
@@ -253,7 +250,7 @@ def normalized(
     return result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RMSNormalization", since=23)
 class RMSNormalization:
     """The normalized array, in the type of the scale."""
 
@@ -280,7 +277,7 @@ SMALL = 1e-9
 """Added to the deviation (ONNX, MeanVarianceNormalization)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MeanVarianceNormalization", since=9)
 class MeanVarianceNormalization:
     """(x - mean) / (deviation + SMALL)."""
 
@@ -301,7 +298,7 @@ class MeanVarianceNormalization:
         return builder.map("divide", centred, deviation)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LpNormalization")
 class LpNormalization:
     """x over its p-norm; a row of zeros stays."""
 
@@ -329,7 +326,7 @@ class LpNormalization:
         return builder.body(body, x, norm, kind="lp_norm")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LRN")
 class LRN:
     """Every element over a power of the squares around it."""
 
@@ -356,15 +353,3 @@ class LRN:
         if len(shape) < 2 or self.size < 1:
             raise ShapeError(f"LRN of {shape_text(shape)} over {self.size} channels", where="LRN")
         return window_of((shape[1],), (self.size,), where="LRN", pads=((self.size - 1) // 2, self.size // 2))
-
-
-define("BatchNormalization", BatchNormalizationBefore9)
-define("BatchNormalization", BatchNormalization, since=9)
-define("InstanceNormalization", InstanceNormalization)
-define("GroupNormalization", GroupNormalizationBefore21, since=18)
-define("GroupNormalization", GroupNormalization, since=21)
-define("LayerNormalization", LayerNormalization, since=17)
-define("RMSNormalization", RMSNormalization, since=23)
-define("MeanVarianceNormalization", MeanVarianceNormalization, since=9)
-define("LpNormalization", LpNormalization)
-define("LRN", LRN)

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
+from tilewright.frontend.onnx.operators.operands import total
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.window_means import element_counts, lowest, pooled, pooled_mean
@@ -31,7 +31,7 @@ from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("AveragePool")
 class AveragePool(Pooling):
     """The mean of every window."""
 
@@ -49,7 +49,7 @@ class AveragePool(Pooling):
         return pooled_mean(builder, x, window, with_padding=bool(self.count_include_pad), first=2)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LpPool")
 class LpPool(Pooling):
     """The p-norm of every window."""
 
@@ -67,7 +67,7 @@ class LpPool(Pooling):
         return builder.body(_root(self.p), sums, kind="root")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("GlobalLpPool")
 class GlobalLpPool:
     """The p-norm of every channel."""
 
@@ -121,13 +121,9 @@ class GlobalPool:
         return builder.reduce(self.function, x, tuple(range(2, len(x.shape))), keepdims=True)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MaxUnpool:
+@onnx_operator("MaxUnpool", since=9)
+class MaxUnpool(SchemaAttributes):
     """Positions count in the pooled tensor's shape, whatever shape is asked for."""
-
-    kernel_shape: Sequence[int]
-    pads: Sequence[int] | None = None
-    strides: Sequence[int] | None = None
 
     def reference(self, x: Any, positions: Any, output_shape: Any = None) -> Any:
         rank = len(self.kernel_shape)
@@ -157,7 +153,7 @@ def _places(positions: Any, pooled: tuple[int, ...], shape: tuple[int, ...]) -> 
     return places
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("MaxPool")
 class MaxPool(Pooling):
     """The largest element of every window. Of equal ones the first one counts; positions are those in all of x, flattened."""
 
@@ -241,11 +237,7 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
 def _value(index: Index) -> Scalar:
     """An affine index as a number."""
     parts: list[Scalar] = [apply("multiply", AxisValue(str(name)), Literal(float(factor))) for name, factor in index.terms]
-    return _sum([Literal(float(index.constant)), *parts])
-
-
-def _sum(parts: Sequence[Scalar]) -> Scalar:
-    return reduce(lambda left, right: apply("add", left, right), parts)
+    return total([Literal(float(index.constant)), *parts])
 
 
 def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
@@ -257,15 +249,10 @@ def _numbered(window: Window, channels: int, storage_order: int) -> Scalar:
             row = apply("floor_divide", place, Literal(float(prod(window.extents[d + 1 :]))))
             coordinate = apply("mod", row, Literal(float(extent)))
             parts.append(apply("multiply", coordinate, Literal(float(prod(window.extents[:d])))))
-        place = _sum(parts)
+        place = total(parts)
     image = apply("add", apply("multiply", AxisValue("d0"), Literal(float(channels))), AxisValue("d1"))
     return apply("add", apply("multiply", image, Literal(float(prod(window.extents)))), place)
 
 
-define("AveragePool", AveragePool)
-define("LpPool", LpPool)
-define("GlobalLpPool", GlobalLpPool)
 define("GlobalAveragePool", GlobalPool, "mean")
 define("GlobalMaxPool", GlobalPool, "max")
-define("MaxUnpool", MaxUnpool, since=9)
-define("MaxPool", MaxPool)

@@ -151,20 +151,17 @@ def is_same(auto_pad: str, where: str) -> bool:
 
 
 def _attribute(name: str, values: Sequence[int] | None, rank: int, least: int, where: str) -> tuple[int, ...]:
-    found = (1,) * rank if values is None else tuple(int(value) for value in values)
+    found = tuple(int(value) for value in values or (1,) * rank)
     if len(found) != rank or any(value < least for value in found):
-        raise ShapeError(
-            f"{where} with {name} {found}",
-            where=where,
-            why=f"there are {rank} spatial dimensions, and each takes a number from {least} on",
-        )
+        why = f"there are {rank} spatial dimensions, and each takes a number from {least} on"
+        raise ShapeError(f"{where} with {name} {found}", where=where, why=why)
     return found
 
 
 def _padding(rank: int, auto_pad: str, pads: Sequence[int] | None, where: str) -> Padding:
     if is_same(auto_pad, where):
         return Same.UPPER if auto_pad == "SAME_UPPER" else Same.LOWER
-    chosen = (0,) * (2 * rank) if pads is None or auto_pad == "VALID" else tuple(int(pad) for pad in pads)
+    chosen = (0,) * (2 * rank) if not pads or auto_pad == "VALID" else tuple(int(pad) for pad in pads)
     if len(chosen) != 2 * rank or any(pad < 0 for pad in chosen):
         raise ShapeError(f"{where} with pads {chosen}", where=where, why=f"{2 * rank} numbers from 0 on are needed")
     return chosen[:rank], chosen[rank:]

@@ -1,29 +1,95 @@
 """QuantizeLinear, DequantizeLinear and DynamicQuantizeLinear: numbers as multiples of a scale, counted from a zero point.
 
 Scales and zero points are of the tensor, of an axis, or of blocks along it. Source: the ONNX operator schemas, opsets 10 to 28.
+
+They are checked: a damaged quantised model computes numbers that look like results. Values are known where parameters are
+constants, as they nearly always are; those that a call computes are taken as they are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.quantization.parameters import check_output_type, check_scale, check_zero_type
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.builders.elementwise import repeat
 from tilewright.graph.builders.least_values import least_value
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
-from tilewright.graph.shapes import normalize_axis, shape_text
+from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Extent, Tensor
+
+WIDE = ("float16", "float32", "float64", "int32", "int64", "uint32", "uint64", "bfloat16", "bool")
+"""Types that are never a quantised result."""
+WHERE = "quantisation"
+"""Where a parameter is wrong; sessions add the node."""
+
+
+def check_zero_type(zero: Any, quantised: Any, what: str, where: str = WHERE) -> None:
+    """Raise `InvalidModel` unless a zero point has the type of the numbers that are counted from it; arrays or tensors.
+
+    >>> check_zero_type(np.int8(3), np.ones(4, np.uint8), "x")
+    Traceback (most recent call last):
+    ...
+    tilewright.errors.InvalidModel: the zero point of x is int8, and x is uint8
+      where: quantisation
+      why: ONNX gives both one type: read as another type, a zero point is off by up to 256
+      hint: make the zero point uint8
+    """
+    if zero is not None and _name(zero) != _name(quantised):
+        text = f"the zero point of {what} is {_name(zero)}, and {what} is {_name(quantised)}"
+        why = "ONNX gives both one type: read as another type, a zero point is off by up to 256"
+        raise InvalidModel(text, where=where, why=why, hint=f"make the zero point {_name(quantised)}")
+
+
+def check_output_type(zero: Any, declared: str | None, what: str) -> None:
+    """Raise `InvalidModel` for a zero point of a type that nothing is quantised to, or of another type than is declared."""
+    if zero is not None and _name(zero) in WIDE:
+        why, hint = "its type is that of the result, which has 2 to 16 bits", "make the zero point uint8 or int8"
+        raise InvalidModel(f"the zero point of {what} is {_name(zero)}", where=WHERE, why=why, hint=hint)
+    if zero is not None and declared is not None and _name(zero) != declared:
+        text, hint = (
+            f"the zero point of {what} is {_name(zero)}, and output_dtype is {declared}",
+            "leave it out, or make both the same",
+        )
+        raise InvalidModel(text, where=WHERE, why="the result has one type", hint=hint)
+
+
+def check_scale(builder: Builder, scale: Tensor, what: str, *, divides: bool) -> None:
+    """Raise `InvalidModel` for a scale that is no floating-point number, or a constant one that is no scale."""
+    if not scale.dtype.startswith(("float", "bfloat")):
+        raise InvalidModel(f"the scale of {what} is {scale.dtype}", where=WHERE, why="scales are floating-point numbers")
+    if scale.name in builder.known:
+        check_scale_values(builder.known[scale.name], what, divides=divides)
+
+
+def check_scale_values(scale: Any, what: str, *, divides: bool, where: str = WHERE) -> None:
+    """Raise `InvalidModel` for scales that are negative, NaN, infinite, or 0 where numbers are divided by them.
+
+    Numbers multiplied by a scale of 0 are 0: tools write it for channels without weights.
+    """
+    values = np.asarray(scale, np.float64)
+    is_wrong = ~np.isfinite(values) | (values < 0) | (divides & (values == 0))
+    if is_wrong.any():
+        place = tuple(map(int, np.argwhere(is_wrong)[0]))
+        text = f"the scale of {what}{f' at {list(place)}' if place else ''} is {float(values[place])}"
+        why = f"a scale is positive and finite: numbers are {'divided' if divides else 'multiplied'} by it"
+        hint = "quantise the model again; tools write such scales for ranges that they have not seen"
+        raise InvalidModel(text, where=where, why=why, hint=hint)
+
+
+def _name(array: Any) -> str:
+    """The name of an element type."""
+    return str(array.dtype)
+
 
 SMALL = ("int8", "uint8", "int16", "uint16")
 """Types whose values all are float32 values, in which generated code computes them."""
@@ -67,9 +133,13 @@ def spread(parameter: Any, shape: tuple[int, ...], axis: int, block_size: int) -
     else:
         fits = parameter.shape == (shape[along],)
     if not fits:
-        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(shape)}"
-        raise ShapeError(text, where="quantisation", why=f"there is one for every index or block along axis {along}")
+        raise _misfit(parameter.shape, shape, f"index or block along axis {along}")
     return parameter if block_size else parameter.reshape([-1 if d == along else 1 for d in range(len(shape))])
+
+
+def _misfit(parameter: Shape, shape: Shape, each: str) -> ShapeError:
+    text = f"scales or zero points of shape {shape_text(parameter)} for an array of {shape_text(shape)}"
+    return ShapeError(text, where="quantisation", why=f"there is one for every {each}")
 
 
 def lowered_quantized(builder: Builder, steps: Scalar, operands: Sequence[Operand], zero: Operand, target: str) -> Tensor:
@@ -95,25 +165,21 @@ def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int, bl
     if block_size:
         return _lowered_blocks(builder, parameter, x, along, block_size)
     if parameter.shape != (x.shape[along],):
-        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
-        raise ShapeError(text, where="quantisation", why=f"there is one for every index along axis {along}")
+        raise _misfit(parameter.shape, x.shape, f"index along axis {along}")
     shape: list[Extent] = [extent if d == along else 1 for d, extent in enumerate(x.shape)]
     return builder.reshape(parameter, shape)
 
 
 def _lowered_blocks(builder: Builder, parameter: Tensor, x: Tensor, along: int, block_size: int) -> Tensor:
     """The parameter of its block for every element of x."""
-    extent = x.shape[along]
-    if not isinstance(extent, int):
-        raise UnsupportedOperation(f"blocks along {extent} elements, which are known at run time, have no lowering")
+    (extent,) = known((x.shape[along],), "blocks along extents")
     wanted = (*x.shape[:along], -(-extent // block_size), *x.shape[along + 1 :])
     if parameter.shape != wanted:
-        text = f"scales or zero points of shape {shape_text(parameter.shape)} for an array of {shape_text(x.shape)}"
-        raise ShapeError(text, where="quantisation", why=f"there is one for every {block_size} along axis {along}")
+        raise _misfit(parameter.shape, x.shape, f"{block_size} along axis {along}")
     return builder.record(repeat, parameter, along, block_size, extent, kind="repeat")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("QuantizeLinear", since=10)
 class QuantizeLinear:
     """x / scale rounded to even, plus the zero point, within the range of the type of that (uint8 if nothing says which)."""
 
@@ -149,7 +215,7 @@ class QuantizeLinear:
         return element_type(self.output_dtype).name if self.output_dtype else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("DequantizeLinear", since=10, unpacks=True)
 class DequantizeLinear:
     """(x - zero point) scale, in the type of the scale or the one that is asked for."""
 
@@ -184,6 +250,7 @@ _SHARE = apply("where", apply("equal", Load(1), Literal(0.0)), Literal(0.0), app
 """A number over a scale; 0 where the scale is."""
 
 
+@onnx_operator("DynamicQuantizeLinear", since=11)
 class DynamicQuantizeLinear:
     """x as uint8, and the scale and zero point that its range (with 0 in it) takes."""
 
@@ -211,8 +278,3 @@ class DynamicQuantizeLinear:
         scale = builder.body(apply("divide", apply("subtract", Load(0), Load(1)), Literal(255.0)), high, low, kind="scale")
         zero = lowered_quantized(builder, apply("negative", _SHARE), (low, scale), 0.0, "uint8")
         return lowered_quantized(builder, _SHARE, (x, scale), zero, "uint8"), scale, zero
-
-
-define("QuantizeLinear", QuantizeLinear, since=10)
-define("DequantizeLinear", DequantizeLinear, since=10, unpacks=True)
-define("DynamicQuantizeLinear", DynamicQuantizeLinear, since=11)

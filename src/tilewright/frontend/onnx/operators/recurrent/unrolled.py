@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
 from typing import TypeAlias
 
 import numpy as np
@@ -101,11 +100,6 @@ class Operands:
         return builder.body(body, *self.tensors, kind=kind)
 
 
-def total(terms: Sequence[Scalar]) -> Scalar:
-    """The sum of one or more expressions, from the first to the last."""
-    return reduce(partial(apply, "add"), terms)
-
-
 def check_steps(steps: Tensor, where: str) -> None:
     """Raise `UnsupportedOperation` for other types than float32, and for steps that are too many or counted at run time."""
     if steps.dtype != "float32":
@@ -146,32 +140,7 @@ def products_of_floats(builder: Builder, w: Tensor, r: Tensor, steps: Tensor, nu
     return Products(builder.reshape(of_inputs, (count, batch, of_inputs.shape[-1])), of_state, hidden)
 
 
-def way_of(
-    builder: Builder,
-    products: Products,
-    parameters: Parameters,
-    number: int,
-    *,
-    functions: tuple[Function, ...],
-    is_reverse: bool,
-    adds_biases_apart: bool,
-    is_batch_first: bool,
-) -> Way:
-    """A direction with its biases, peepholes and first states: 0 where they are left out."""
-    projected, bias = products.of_inputs, None
-    if parameters.bias is not None:
-        of_inputs, bias = parts(builder, builder.slice(parameters.bias, (number,)), 2)
-        if not adds_biases_apart:
-            of_inputs, bias = builder.map("add", of_inputs, bias), None
-        projected = builder.map("add", projected, of_inputs)
-    peepholes = parameters.peepholes
-    peeps = [] if peepholes is None else parts(builder, builder.slice(peepholes, (number,)), 3)
-    shape, place = (projected.shape[1], products.hidden), (slice(None), number) if is_batch_first else (number,)
-    states = [_zeros(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states]
-    return Way(projected, products.of_state, bias, tuple(peeps), functions, tuple(states), is_reverse)
-
-
-def _zeros(builder: Builder, shape: tuple[Extent, int]) -> Tensor:
+def zeros_of(builder: Builder, shape: tuple[Extent, int]) -> Tensor:
     zeros = builder.constant(np.zeros((1, shape[1]), np.float32), "zeros")
     return zeros if shape[0] == 1 else builder.record(broadcast, zeros, shape, kind="broadcast")
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.frontend.onnx.sizes import check_size
@@ -68,12 +68,10 @@ def positive_integer(value: Any, where: str) -> int:
     return check_size((np.asarray(value).item(),), where)[0]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DFT:
+@onnx_operator("DFT", since=17, by_attribute={"axis": 1})
+@onnx_operator("DFT", since=20)
+class DFT(SchemaAttributes):
     """In `dft_length` points along an axis, by default the last one before the parts; one-sided: of or to real numbers."""
-
-    inverse: int = 0
-    onesided: int = 0
 
     def reference(self, x: Any, dft_length: Any = None, axis: Any = None) -> Any:
         check_parts(x, "DFT")
@@ -89,11 +87,9 @@ class DFT:
         return pairs((np.fft.ifft if self.inverse else np.fft.fft)(complex_numbers(x), length, axis=along), x.dtype)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class STFT:
+@onnx_operator("STFT", since=17)
+class STFT(SchemaAttributes):
     """Transforms [batch, frames, bins, 2] of frames of a signal [batch, samples] or [batch, samples, 1 or 2]."""
-
-    onesided: int = 1
 
     def reference(self, signal: Any, frame_step: Any, window: Any = None, frame_length: Any = None) -> Any:
         if np.ndim(signal) not in (2, 3):
@@ -134,11 +130,9 @@ class Window:
         return np.sum(terms, axis=0).astype(element_type(self.output_datatype))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MelWeightMatrix:
+@onnx_operator("MelWeightMatrix", since=17)
+class MelWeightMatrix(SchemaAttributes):
     """Weights [dft_length // 2 + 1, num_mel_bins], 1 at the middle of a band falling to 0 at the middles of its neighbours."""
-
-    output_datatype: int = 1
 
     def reference(
         self, num_mel_bins: Any, dft_length: Any, sample_rate: Any, lower_edge_hertz: Any, upper_edge_hertz: Any
@@ -165,10 +159,6 @@ def _mel(hertz: float) -> float:
     return float(2595 * np.log10(1 + hertz / 700))
 
 
-define("DFT", DFT, since=17, by_attribute={"axis": 1})
-define("DFT", DFT, since=20)
-define("STFT", STFT, since=17)
 define("HannWindow", Window, "HannWindow", (0.5, 0.5), since=17)
 define("HammingWindow", Window, "HammingWindow", (25 / 46, 21 / 46), since=17)
 define("BlackmanWindow", Window, "BlackmanWindow", (0.42, 0.5, 0.08), since=17)
-define("MelWeightMatrix", MelWeightMatrix, since=17)

@@ -1,21 +1,150 @@
-"""Cast, CastLike and BitCast: the same elements, or the same bits, in another type."""
+"""Cast, CastLike and BitCast: the same elements, or the same bits, in another type.
+
+Numbers become truth values where they are not 0; floating-point numbers lose their fraction where they become integers; what a
+float8 type cannot hold becomes its largest number, or what the type makes of it without `saturate`.
+
+Of texts ONNX names only the forms that they may have; what is written is what onnxruntime writes, 8 digits at most.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.tensor.conversion import POWER, converted, lowered_power, text_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
+from tilewright.graph.numpy_types import rounded_once
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
+
+DIGITS = 8
+WHOLE = re.compile(r"\s*[+-]?\d+\s*")
+LEAST_WHOLE, MOST_WHOLE = -(2**63), 2**64 - 1
+"""Of whole numbers; those beyond a narrower type lose their upper bits."""
+NOT_FINITE = {"nan": "NaN", "inf": "INF", "-inf": "-INF"}
+
+
+def text_of(value: Any) -> str:
+    """A text, decoded."""
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def texts_of(x: Any) -> Any:
+    """Every element as a text.
+
+    >>> texts_of(np.array([1.5, 2, 1 / 3, 1e20, -np.inf], np.float32)).tolist(), texts_of(np.array([True])).tolist()
+    (['1.5', '2', '0.33333334', '1e+20', '-INF'], ['1'])
+    """
+    if x.dtype == object:
+        return x
+    written = str if x.dtype.kind in "iu" or "int" in x.dtype.name else _whole if x.dtype.kind == "b" else _real
+    return np.array([written(element) for element in x.reshape(-1)], object).reshape(x.shape)
+
+
+def numbers_of(x: Any, target: np.dtype[Any]) -> Any:
+    """Texts as numbers that can be converted to a type: exact whole ones, or float64. Raises `DTypeError` for other texts.
+
+    >>> numbers_of(np.array(["9007199254740993", "1.5", "-1"], object), np.dtype("int64")).astype("int64").tolist()
+    [9007199254740993, 1, -1]
+    """
+    read = _whole_number if target.kind in "iu" else _number
+    values = [read(text_of(element), target) for element in x.reshape(-1)]
+    return np.array(values, np.uint64 if target.kind in "iu" else np.float64).reshape(x.shape)
+
+
+def _whole(element: Any) -> str:
+    return str(int(element))
+
+
+def _real(element: Any) -> str:
+    text = f"{float(element):.{DIGITS}g}"
+    return NOT_FINITE.get(text, text)
+
+
+def _number(text: str, target: np.dtype[Any]) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise _refused(text, target) from None
+
+
+def _whole_number(text: str, target: np.dtype[Any]) -> int:
+    """A whole number without its fraction, modulo 2^64."""
+    number = int(text) if WHOLE.fullmatch(text) else _number(text, target)
+    if not LEAST_WHOLE <= number <= MOST_WHOLE:
+        raise _refused(text, target)
+    return int(number) % 2**64
+
+
+def _refused(text: str, target: np.dtype[Any]) -> DTypeError:
+    return DTypeError(f"Cast of the text {text!r} to {target.name}", where="Cast", why="it is no such number")
+
+
+POWER = "float8_e8m0fnu"
+"""Powers of two alone."""
+LEAST = 2.0**-127
+
+
+def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: str = "up") -> Any:
+    """An array in another element type."""
+    if target.hasobject:
+        return texts_of(x)
+    if x.dtype.hasobject:
+        x = numbers_of(x, target)
+    if target.kind == "b":
+        return x.astype(np.float32) != 0 if x.dtype.kind not in "biufc" else x.astype(bool)
+    if target.name == POWER:
+        return _powers(x.astype(np.float32), round_mode, saturate)
+    if saturate and target.name.startswith("float8"):
+        most = float(ml_dtypes.finfo(target).max)  # type: ignore[no-untyped-call]
+        x = np.clip(x.astype(np.float32), -most, most)
+    if target.kind not in "biufc" or x.dtype.kind not in "biufc":
+        x = _in_range(x.astype(np.float32) if x.dtype.kind not in "biufc" else x, target)
+    with np.errstate(all="ignore"):
+        return rounded_once(x, target.name)
+
+
+def _in_range(x: Any, target: np.dtype[Any]) -> Any:
+    """Values as a narrow type takes them: floating-point ones wide enough, integers by their lowest bits."""
+    if target.name in ("int4", "int2") and x.dtype.kind in "iu":
+        bits = int(target.name[3:])
+        low = x.astype(np.int64) & ((1 << bits) - 1)
+        return np.where(low >> (bits - 1), low - (1 << bits), low)
+    if target.name in ("uint4", "uint2") and x.dtype.kind in "iu":
+        return x.astype(np.int64) & ((1 << int(target.name[4:])) - 1)
+    return x
+
+
+def lowered_power(x: Scalar, round_mode: str, saturate: bool) -> Scalar:
+    """A number that is stored as the power of two that `converted` gives.
+
+    Stored numbers go to the nearest power, and the middle of two to the upper one. In [1, 2), (1.5 - 2^-23) m is below 1.5 for
+    m = 1 alone, and always below 3; 0.75 m is always below 1.5. Products are rounded, which does not change that.
+    """
+    size = apply("abs", x)
+    if saturate:
+        size = apply("minimum", size, Literal(2.0**127))
+    rounded = {"up": apply("multiply", size, Literal(1.5 - 2.0**-23)), "down": apply("multiply", size, Literal(0.75))}
+    is_least = apply("less", size, Literal(2.0**-126)) if round_mode == "down" else apply("less_equal", size, Literal(LEAST))
+    return apply("where", is_least, Literal(LEAST), rounded.get(round_mode, size))
+
+
+def _powers(x: Any, round_mode: str, saturate: bool) -> Any:
+    """The power of two above, below, or nearest to a positive number; up to the least one, 2^-127, all become that."""
+    bits = np.abs(x).view(np.uint32)
+    exponent, rest = (bits >> 23).astype(np.int64), bits & 0x7FFFFF
+    up = rest > 0 if round_mode == "up" else rest >= 0x400000 if round_mode == "nearest" else np.zeros(x.shape, bool)
+    codes = exponent + np.where(exponent == 0, (rest > 0x400000) & (round_mode != "down"), up)
+    most = 254 if saturate else 255
+    codes = np.where(np.isnan(x), 255, np.minimum(codes, most))
+    return codes.astype(np.uint8).view(ml_dtypes.float8_e8m0fnu)
+
 
 GENERATED = frozenset(
     ("bool", "float16", "bfloat16", "float32", "float64", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)))
@@ -23,7 +152,7 @@ GENERATED = frozenset(
 """Types between which maps convert."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Cast", since=6)
 class Cast:
     """The same elements in another type; extents that are known at run time stay what they are."""
 
@@ -66,7 +195,7 @@ class Cast:
         return builder.body(body, x, dtype=target, accumulator="float32", kind="cast")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("CastLike", since=15)
 class CastLike:
     """The same elements in the type of a second operand."""
 
@@ -83,7 +212,7 @@ class CastLike:
         return Cast(to=dtype, saturate=self.saturate, round_mode=self.round_mode)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("BitCast", since=26)
 class BitCast:
     """The same bits as elements of another type of the same width."""
 
@@ -99,8 +228,3 @@ class BitCast:
 def _bits(dtype: np.dtype[Any]) -> int:
     digits = dtype.name.removeprefix("u").removeprefix("int")
     return int(digits) if digits in ("2", "4") else 4 if dtype.name.startswith("float4") else dtype.itemsize * 8
-
-
-define("Cast", Cast, since=6)
-define("CastLike", CastLike, since=15)
-define("BitCast", BitCast, since=26)

@@ -13,7 +13,7 @@ CenterCropPad takes the middle of a tensor along some axes, or puts the tensor i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import MISSING, dataclass
+from dataclasses import MISSING
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS, check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenated
@@ -36,7 +37,8 @@ from tilewright.graph.types import Access, Guard, Operator, Tensor, planned_exte
 MODES = ("constant", "reflect", "edge", "wrap")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Pad", since=2, by_attribute={"pads": MISSING, "value": 0.0})
+@onnx_operator("Pad", since=11)
 class Pad:
     """By numbers of elements that an operand gives; negative ones are cut off first."""
 
@@ -48,7 +50,8 @@ class Pad:
 
     def lower(self, builder: Builder, x: Tensor, pads: Tensor, value: Tensor | None = None, axes: Tensor | None = None) -> Tensor:
         mode = _checked(self.mode)
-        amounts = _pads(_integers(builder, pads), None if axes is None else _integers(builder, axes), len(x.shape))
+        given = known(builder.integers(pads), "Pad by extents")
+        amounts = _pads(given, None if axes is None else known(builder.integers(axes), "Pad along axes"), len(x.shape))
         is_needed = mode == "constant" and any(map(any, amounts))
         fill = 0 if value is None or not is_needed else builder.constant_value(value).reshape(-1)[0]
         return _lowered(builder, x, amounts, fill, mode)
@@ -97,13 +100,6 @@ def _fill(value: Any, dtype: str) -> float:
     if "float" not in dtype and not (number.is_integer() and int(number) == int(value)):
         raise UnsupportedOperation(f"Pad of {dtype} by {value}", why="no float is that number")
     return number
-
-
-def _integers(builder: Builder, values: Tensor) -> list[int]:
-    found = builder.integers(values)
-    if not all(isinstance(value, int) for value in found):
-        raise UnsupportedOperation("Pad by extents that are known at run time")
-    return [int(value) for value in found if isinstance(value, int)]
 
 
 def _continued(builder: Builder, x: Tensor, axis: int, before: int, behind: int, mode: str) -> Tensor:
@@ -157,7 +153,7 @@ def _checked(mode: Any) -> str:
     return name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("CenterCropPad", since=18)
 class CenterCropPad:
     """Elements behind the middle go where the difference of extents is odd."""
 
@@ -174,11 +170,8 @@ class CenterCropPad:
 
     def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
         """A guarded index change."""
-        wanted = builder.integers(shape)
-        extents = tuple(extent for extent in x.shape if isinstance(extent, int))
-        if len(extents) < len(x.shape) or not all(isinstance(extent, int) for extent in wanted):
-            raise UnsupportedOperation("CenterCropPad of extents that are known at run time only", where="CenterCropPad")
-        target = _wanted(extents, list(map(planned_extent, wanted)), self.axes)
+        extents, wanted = (known(each, "CenterCropPad of extents") for each in (x.shape, builder.integers(shape)))
+        target = _wanted(extents, wanted, self.axes)
         return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
 
 
@@ -208,8 +201,3 @@ def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name:
     ]
     read = Access(x.name, indices, Guard(tuple(constraints), 0.0) if constraints else None)
     return map_of("crop", wanted, [read], Load(0), x.dtype, name, result)
-
-
-define("Pad", Pad, since=2, by_attribute={"pads": MISSING, "value": 0.0})
-define("Pad", Pad, since=11)
-define("CenterCropPad", CenterCropPad, since=18)

@@ -7,45 +7,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 
 
-def strings(x: Any) -> Any:
-    """An operand as an array of objects."""
-    return np.asarray(x, object)
-
-
+@onnx_operator("StringConcat", since=20)
 class StringConcat:
     """Both strings in a row, with broadcasting."""
 
     def reference(self, left: Any, right: Any) -> Any:
         try:
-            return np.asarray(np.add(strings(left), strings(right)), object)
+            return np.asarray(np.add(np.asarray(left, object), np.asarray(right, object)), object)
         except ValueError as error:
             raise ShapeError("operands that do not broadcast", where="StringConcat", why=str(error)) from error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StringSplit:
+@onnx_operator("StringSplit", since=20)
+class StringSplit(SchemaAttributes):
     """The parts of every string along a new last axis, filled with empty strings, and how many there are (int64).
 
     Without a delimiter strings are split at white space, of which any amount counts once and none at the ends.
     """
 
-    delimiter: str = ""
-    maxsplit: int = -1
-
     def reference(self, x: Any) -> Any:
-        x = strings(x)
+        x = np.asarray(x, object)
         texts = x.reshape(-1) if self.delimiter else [text.strip() for text in x.reshape(-1)]
-        parts = [text.split(self.delimiter or None, self.maxsplit) for text in texts]
+        most = -1 if self.maxsplit is None else self.maxsplit
+        parts = [text.split(self.delimiter or None, most) for text in texts]
         longest = max(map(len, parts), default=0)
         table = np.full((len(parts), longest), "", object)
         for row, found in zip(table, parts, strict=True):
@@ -56,17 +49,12 @@ class StringSplit:
 _CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StringNormalizer:
+@onnx_operator("StringNormalizer", since=10)
+class StringNormalizer(SchemaAttributes):
     """The strings of a [C] or [1, C] tensor without stop words, in another case; one empty string if none is left."""
 
-    case_change_action: str = "NONE"
-    is_case_sensitive: int = 0
-    locale: str = ""
-    stopwords: Sequence[str] = ()
-
     def reference(self, x: Any) -> Any:
-        x = strings(x)
+        x = np.asarray(x, object)
         if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
             raise ShapeError(f"strings of shape {x.shape}", where="StringNormalizer", why="only [C] and [1, C] have a meaning")
         if self.case_change_action not in _CASES:
@@ -80,14 +68,14 @@ class StringNormalizer:
 _POSIX = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "0-9a-zA-Z", "upper": "A-Z", "lower": "a-z", "space": r"\s", "word": r"\w"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("RegexFullMatch", since=20)
 class RegexFullMatch:
     """Whether the pattern, in the syntax of RE2, matches the whole string."""
 
     pattern: str
 
     def reference(self, x: Any) -> Any:
-        x = strings(x)
+        x = np.asarray(x, object)
         try:
             compiled = re.compile(_from_re2(self.pattern), re.ASCII)
         except (re.error, OverflowError, RecursionError) as error:
@@ -102,23 +90,13 @@ def _from_re2(pattern: str) -> str:
     return pattern.replace(r"\z", r"\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TfIdfVectorizer:
+@onnx_operator("TfIdfVectorizer", since=9)
+class TfIdfVectorizer(SchemaAttributes):
     """Float32 rows of max(ngram_indexes) + 1 counts: of shape [D] for tokens [C], [N, D] for [N, C].
 
     An n-gram may skip 0 ... max_skip_count tokens between two of its own, the same number everywhere; single tokens are
     counted once. TF gives counts, IDF the weight of what occurs, TFIDF weight times count.
     """
-
-    max_gram_length: int
-    max_skip_count: int
-    min_gram_length: int
-    mode: str
-    ngram_counts: Sequence[int]
-    ngram_indexes: Sequence[int]
-    pool_int64s: Sequence[int] = ()
-    pool_strings: Sequence[str] = ()
-    weights: Sequence[float] = ()
 
     def reference(self, x: Any) -> Any:
         self._check(x)
@@ -159,10 +137,3 @@ class TfIdfVectorizer:
             for stride in range(1, 2 if size == 1 else min(self.max_skip_count + 2, len(tokens) + 1)):
                 for first in range(len(tokens) - stride * (size - 1)):
                     yield tuple(tokens[first : first + stride * (size - 1) + 1 : stride])
-
-
-define("StringConcat", StringConcat, since=20)
-define("StringSplit", StringSplit, since=20)
-define("StringNormalizer", StringNormalizer, since=10)
-define("RegexFullMatch", RegexFullMatch, since=20)
-define("TfIdfVectorizer", TfIdfVectorizer, since=9)

@@ -8,14 +8,13 @@ Targets that are `ignore_index` have weight 0, whatever they are; others are cla
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.activation.softmax import LogSoftmax
+from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.activation.activations import LogSoftmax
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.gather import gather, gather_elements
 from tilewright.graph.numpy_types import widened
@@ -27,7 +26,7 @@ from tilewright.graph.types import Tensor
 REDUCTIONS = ("none", "mean", "sum")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("NegativeLogLikelihoodLoss", since=12)
 class NegativeLogLikelihoodLoss:
     """Minus the element of x that the target names, times the weight of its class."""
 
@@ -80,7 +79,7 @@ class NegativeLogLikelihoodLoss:
             raise UnsupportedOperation(f"a loss with reduction={self.reduction!r}", hint=f"choose from {', '.join(REDUCTIONS)}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SoftmaxCrossEntropyLoss", since=12)
 class SoftmaxCrossEntropyLoss:
     """The loss of the logarithm of the softmax along dimension 1, and that logarithm."""
 
@@ -104,7 +103,3 @@ class SoftmaxCrossEntropyLoss:
 
 def _where(counted: Scalar | None, value: Scalar) -> Scalar:
     return value if counted is None else apply("where", counted, value, Literal(0.0))
-
-
-define("NegativeLogLikelihoodLoss", NegativeLogLikelihoodLoss, since=12)
-define("SoftmaxCrossEntropyLoss", SoftmaxCrossEntropyLoss, since=12)

@@ -1,4 +1,4 @@
-"""Tensors of protobuf as arrays, and declarations of inputs and outputs: name, kind, element type and shape.
+"""Protobuf as Python values: tensors, attributes checked against the types that ONNX declares, and declared inputs and outputs.
 
 Sizes are checked against the bytes that are there before anything is allocated.
 """
@@ -11,13 +11,14 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from onnx import TensorProto
+from onnx import AttributeProto, SparseTensorProto, TensorProto, defs
 
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.element_types import BITS, STRING, dtype_of
-from tilewright.frontend.onnx.external_data import ExternalFiles
+from tilewright.frontend.onnx.files import ExternalFiles
 from tilewright.frontend.onnx.model import Array, Declared
 from tilewright.frontend.onnx.sizes import check_bytes, check_shape
+from tilewright.ort_errors import InvalidGraph
 
 MOST_DIMENSIONS = 64
 """NumPy's limit."""
@@ -174,3 +175,74 @@ def _extent(dim: Any) -> int | str | None:
     if dim.HasField("dim_value"):
         return int(dim.dim_value) if dim.dim_value >= 0 else None
     return str(dim.dim_param) or None
+
+
+_SCALARS = {"FLOAT": "f", "INT": "i", "STRING": "s", "TENSOR": "t", "GRAPH": "g", "TYPE_PROTO": "tp"}
+_FIELDS = {number: _SCALARS.get(name, name.lower()) for name, number in AttributeProto.AttributeType.items() if number}
+"""The field of an `AttributeProto` that holds the value, by type."""
+_LISTS = {number for number, field in _FIELDS.items() if field.endswith("s") and len(field) > 1}
+
+
+def kind_of(attribute: Any, where: str) -> int:
+    """The type of an attribute; files of the first IR versions do not say it."""
+    if attribute.type in _FIELDS:
+        kind: int = attribute.type
+        return kind
+    filled = {descriptor.name for descriptor, _ in attribute.ListFields()}
+    found = [number for number, field in _FIELDS.items() if field in filled]
+    if attribute.type != AttributeProto.UNDEFINED or len(found) != 1:
+        raise InvalidModel(f"attribute {attribute.name!r} has no type", where=where)
+    return int(found[0])
+
+
+def value_of(attribute: Any, kind: int, files: ExternalFiles, where: str) -> Any:
+    """The value of an attribute that is no graph: numbers, strings, arrays, and tuples of these."""
+    content, place = getattr(attribute, _FIELDS[kind]), f"attribute {attribute.name!r} of {where}"
+    return tuple(_value(one, files, place) for one in content) if kind in _LISTS else _value(content, files, place)
+
+
+def _value(content: Any, files: ExternalFiles, where: str) -> Any:
+    if isinstance(content, bytes):
+        return _decoded(content, where)
+    if isinstance(content, TensorProto):
+        return array_of(content, files, where)
+    return sparse_array_of(content, files, where) if isinstance(content, SparseTensorProto) else content
+
+
+def schema_of(operator: str, version: int, domain: str) -> Any:
+    """What ONNX declares of an operator; None where it declares nothing."""
+    try:
+        return defs.get_schema(operator, version, domain)
+    except defs.SchemaError:
+        return None
+
+
+def check_against(schema: Any, node: Any, where: str) -> None:
+    """Raise `InvalidGraph` for wrong numbers of operands, unknown and missing attributes, and wrong types of these."""
+    given = {attribute.name: attribute for attribute in node.attribute}
+    for name, attribute in given.items():
+        declared = schema.attributes.get(name)
+        if declared is None:
+            why = f"it has {', '.join(sorted(schema.attributes)) or 'none'}"
+            raise InvalidGraph(f"{node.op_type} has no attribute {name!r}", where=where, why=why)
+        kind = kind_of(attribute, where) if not attribute.ref_attr_name else int(declared.type.value)
+        if kind != int(declared.type.value):
+            raise InvalidGraph(f"attribute {name!r} has the wrong type", where=where, why=f"expected {declared.type.name}")
+    missing = [name for name, expected in schema.attributes.items() if expected.required and name not in given]
+    if missing:
+        raise InvalidGraph(f"{node.op_type} lacks the attribute {missing[0]!r}", where=where)
+    counts = (
+        ("inputs", node.input, schema.min_input, schema.max_input),
+        ("outputs", node.output, schema.min_output, schema.max_output),
+    )
+    for role, names, least, most in counts:
+        if not least <= len(names) <= most:
+            why = f"{node.op_type} has {least} to {most}" if least != most else f"{node.op_type} has {least}"
+            raise InvalidGraph(f"{len(names)} {role} are wrong", where=where, why=why)
+
+
+def _decoded(content: bytes, where: str) -> str:
+    try:
+        return content.decode()
+    except UnicodeDecodeError as problem:
+        raise InvalidGraph("a text is not UTF-8", where=where) from problem

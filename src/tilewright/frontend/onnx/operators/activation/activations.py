@@ -1,22 +1,25 @@
-"""Activations of single elements, which may have coefficients: rectifiers, exponential and smooth ones.
+"""Activations: functions of single elements, which may have coefficients, and softmax with its kin.
 
-exp(x) - 1 is one function, which keeps its digits near 0. Smooth ones are formulas in exp(-|x|), which do not overflow.
+exp(x) - 1 is one function, which keeps its digits near 0. Smooth ones are formulas in exp(-|x|), which do not overflow. Softmax,
+LogSoftmax and Hardmax go along an axis, or before opset 13 along the rows of a matrix.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.definition import define
-from tilewright.frontend.onnx.operators.math.element_function import RealFunction
-from tilewright.frontend.onnx.operators.operands import in_operand_type
+from tilewright.frontend.onnx.definition import define, onnx_operator
+from tilewright.frontend.onnx.operators.math.elements import RealFunction
+from tilewright.frontend.onnx.operators.operands import in_operand_type, known
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar import Literal, Load, Scalar, apply, times
-from tilewright.graph.shapes import Shape, shape_text
+from tilewright.graph.builders.softmax import log_softmax, numpy_reference
+from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, times
+from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.special_functions import gelu, gelu_tanh, sigmoid
 from tilewright.graph.types import Tensor
 
@@ -28,7 +31,7 @@ def where_negative(below: Scalar, otherwise: Scalar) -> Scalar:
     return apply("where", apply("less", _X, _ZERO), below, otherwise)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("LeakyRelu")
 class LeakyRelu:
     """x, times alpha where it is negative."""
 
@@ -42,6 +45,7 @@ class LeakyRelu:
         return builder.body(where_negative(times(_X, self.alpha), _X), x, kind="leaky_relu")
 
 
+@onnx_operator("PRelu", since=7)
 class PRelu:
     """x, times the slope where it is negative."""
 
@@ -53,6 +57,7 @@ class PRelu:
         return builder.body(where_negative(apply("multiply", _X, Load(1)), _X), x, slope, kind="prelu")
 
 
+@onnx_operator("PRelu")
 class PReluBefore7:
     """x, times the slope of its channel where it is negative."""
 
@@ -63,7 +68,7 @@ class PReluBefore7:
         return PRelu().lower(builder, x, builder.reshape(slope, _slope_shape(slope.shape, x.shape)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("ThresholdedRelu", since=10)
 class ThresholdedRelu:
     """x where it is above alpha, else 0."""
 
@@ -86,7 +91,7 @@ SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 """Of the schema: Klambauer et al., "Self-Normalizing Neural Networks", arXiv:1706.02515 (2017), in float32."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Elu")
 class Elu:
     """x, but alpha (exp(x) - 1) where it is negative."""
 
@@ -100,7 +105,7 @@ class Elu:
         return builder.body(where_negative(times(apply("expm1", _X), self.alpha), _X), x, kind="elu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Selu")
 class Selu:
     """gamma x, but gamma alpha (exp(x) - 1) where it is negative."""
 
@@ -116,7 +121,7 @@ class Selu:
         return builder.body(where_negative(below, times(_X, self.gamma)), x, kind="selu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Celu", since=12)
 class Celu:
     """x, but alpha (exp(x / alpha) - 1) where it is negative (for alpha > 0)."""
 
@@ -131,7 +136,7 @@ class Celu:
         return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("minimum", below, _ZERO)), x, kind="celu")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Shrink", since=9)
 class Shrink:
     """x + bias below -lambd, x - bias above lambd, 0 between them."""
 
@@ -152,7 +157,7 @@ class Shrink:
 SWISH_SLOPE = 1 / 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("HardSigmoid")
 class HardSigmoid:
     """alpha x + beta between 0 and 1."""
 
@@ -177,7 +182,7 @@ def _shrinking() -> Scalar:
     return apply("exp", apply("negative", apply("abs", _X)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Swish", since=24)
 class Swish:
     """x sigmoid(alpha x) (P. Ramachandran, B. Zoph, Q. V. Le, arXiv:1710.05941, 2017)."""
 
@@ -191,7 +196,7 @@ class Swish:
         return builder.body(_swish(self.alpha), x, kind="swish")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("SwiGLU", since=28)
 class SwiGLU:
     """swish(a) b (N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202, 2020)."""
 
@@ -212,7 +217,7 @@ def _swish(alpha: float) -> Scalar:
     return apply("silu", _X) if alpha == 1 else apply("multiply", _X, apply("sigmoid", times(_X, alpha)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@onnx_operator("Gelu", since=20)
 class Gelu:
     """x Phi(x)."""
 
@@ -251,19 +256,98 @@ HARD_SWISH = apply("multiply", _X, _hard_sigmoid(SWISH_SLOPE, 0.5))
 """x times its hard sigmoid with the slope 1/6."""
 
 define("Relu", RealFunction, "relu", lambda x: np.maximum(x, 0))
-define("LeakyRelu", LeakyRelu)
-define("PRelu", PReluBefore7)
-define("PRelu", PRelu, since=7)
-define("ThresholdedRelu", ThresholdedRelu, since=10)
-define("Elu", Elu)
-define("Selu", Selu)
-define("Celu", Celu, since=12)
-define("Shrink", Shrink, since=9)
-define("HardSigmoid", HardSigmoid)
 define("HardSwish", RealFunction, "hard_swish", _hard_swish, HARD_SWISH, since=14)
 define("Softplus", RealFunction, "softplus", lambda x: np.logaddexp(x, 0), SOFTPLUS)
 define("Softsign", RealFunction, "softsign", lambda x: x / (1 + np.abs(x)), SOFTSIGN)
 define("Mish", RealFunction, "mish", lambda x: x * np.tanh(np.logaddexp(x, 0)), _mish(), since=18)
-define("Swish", Swish, since=24)
-define("SwiGLU", SwiGLU, since=28)
-define("Gelu", Gelu, since=20)
+
+
+@dataclass(frozen=True, slots=True)
+class OverRows:
+    """An operator along the rows of a matrix whose columns are the dimensions from `axis` on."""
+
+    operator: type[Any]
+    """The operator along one axis."""
+    _: KW_ONLY
+    axis: int = 1
+
+    def reference(self, x: Any) -> Any:
+        rows = prod(x.shape[: first_column(x.shape, self.axis)])
+        return self.operator(axis=-1).reference(x.reshape(rows, -1) if x.size else x).reshape(x.shape)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        along = first_column(x.shape, self.axis)
+        if len(x.shape) == along + 1:
+            result: Tensor = self.operator(axis=along).lower(builder, x)
+            return result
+        rows, columns = (prod(known(extents, "rows of a matrix")) for extents in (x.shape[:along], x.shape[along:]))
+        matrix = builder.reshape(x, (rows, columns))
+        return builder.reshape(self.operator(axis=-1).lower(builder, matrix), x.shape)
+
+
+def first_column(shape: Shape, axis: int) -> int:
+    """The first dimension of a row; it may be the one behind the last, and then every element is a row."""
+    return len(shape) if axis == len(shape) else normalize_axis(axis, len(shape), "axis of a matrix")
+
+
+@onnx_operator("Softmax", since=13)
+class Softmax:
+    """exp(x - max) / sum(exp(x - max))."""
+
+    axis: int = -1
+
+    @in_operand_type
+    def reference(self, x: Any) -> Any:
+        return numpy_reference(x, self.axis)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.softmax(x, self.axis)
+
+
+@onnx_operator("LogSoftmax", since=13)
+class LogSoftmax:
+    """x - max - log(sum(exp(x - max)))."""
+
+    axis: int = -1
+
+    @in_operand_type
+    def reference(self, x: Any) -> Any:
+        if not x.size:
+            return x
+        shifted = x - x.max(axis=self.axis, keepdims=True)
+        return shifted - np.log(np.exp(shifted).sum(axis=self.axis, keepdims=True))
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.record(log_softmax, x, self.axis, kind="log_softmax")
+
+
+@onnx_operator("Hardmax", since=13)
+class Hardmax:
+    """1 at the first of the largest elements, 0 elsewhere."""
+
+    axis: int = -1
+
+    def reference(self, x: Any) -> Any:
+        result = np.zeros_like(x)
+        if x.size:
+            np.put_along_axis(result, np.expand_dims(np.argmax(x, axis=self.axis), self.axis), 1, axis=self.axis)
+        return result
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        """The largest of a row, the first position where it or a NaN is found, and a comparison with that."""
+        along = normalize_axis(self.axis, len(x.shape), where="hardmax")
+        extent = x.shape[along]
+        position, beyond = AxisValue(f"d{along}"), Literal(float(extent.high if not isinstance(extent, int) else extent))
+        largest = builder.reduce("max", x, (along,), keepdims=True)
+        is_largest = apply("logical_or", apply("equal", Load(0), Load(1)), apply("isnan", Load(0)))
+        found = apply("where", is_largest, position, beyond)
+        positions = builder.body(found, x, largest, dtype="float32", kind="positions")
+        first = builder.reduce("min", positions, (along,), keepdims=True)
+        is_first = apply("logical_and", apply("equal", Load(0), Load(1)), apply("less", Load(0), beyond))
+        result = apply("where", is_first, Literal(1.0), Literal(0.0))
+        return builder.body(result, positions, first, dtype=x.dtype, kind="hardmax")
+
+
+define("Softmax", OverRows, Softmax)
+define("LogSoftmax", OverRows, LogSoftmax)
+define("Hardmax", OverRows, Hardmax)

@@ -1,7 +1,11 @@
-"""Recurrent layers: parameters of each direction, and the walk along a sequence forwards, backwards or both ways.
+"""Recurrent layers: parameters of each direction, the walk along a sequence forwards, backwards or both ways, and the cells.
 
 X has shape [steps, batch, inputs]; with `layout` 1 the batch comes first, in results and first states, too. Formulas of
 the cells: the ONNX operator schemas.
+
+RNN: H = f(X W^T + H R^T + bias). GRU, with an update gate and a reset gate: K. Cho et al., "Learning Phrase Representations using
+RNN Encoder-Decoder", arXiv:1406.1078 (2014), section 2.3. LSTM, with a memory, three gates and peepholes: F. A. Gers,
+J. Schmidhuber, "Recurrent Nets that Time and Count" (IJCNN 2000), section 2.
 """
 
 from __future__ import annotations
@@ -15,17 +19,21 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.operands import completed, total
 from tilewright.frontend.onnx.operators.recurrent.unrolled import (
+    Operands,
     Parameters,
+    Products,
     ProductsOf,
     States,
     Way,
     check_steps,
     functions_of,
+    parts,
     products_of_floats,
     unrolled,
-    way_of,
+    zeros_of,
 )
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Scalar, apply
@@ -50,20 +58,8 @@ _FUNCTIONS: dict[str, tuple[Callable[[Any, float, float], Any], float | None, fl
 """By name in lower case: the function of x, alpha and beta, and the defaults of these two (None: it has none)."""
 
 
-def activation_functions(
-    names: Sequence[str], alphas: Sequence[float], betas: Sequence[float], defaults: Sequence[str], directions: int
-) -> list[tuple[Function, ...]]:
-    """The functions of each direction; those with an alpha or a beta take the next given number, or their default.
-
-    Raises `UnsupportedOperation` for names that are unknown, or too few.
-    """
-    left = iter(alphas), iter(betas)
-    chosen = activation_names(names, defaults, directions)
-    return [tuple([_function(name, *left) for name in of_one]) for of_one in chosen]
-
-
 def activation_names(names: Sequence[str], defaults: Sequence[str], directions: int) -> list[tuple[str, ...]]:
-    """The names of each direction's functions in lower case. Raises `UnsupportedOperation` as `activation_functions` does."""
+    """The names of each direction's functions in lower case. Raises `UnsupportedOperation` for unknown ones, or too few."""
     wanted = len(defaults) * directions
     chosen = [name.lower() for name in names or [*defaults] * directions][:wanted]
     if len(chosen) != wanted or not _FUNCTIONS.keys() >= {*chosen}:
@@ -72,6 +68,7 @@ def activation_names(names: Sequence[str], defaults: Sequence[str], directions: 
 
 
 def _function(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:
+    """A function with the next given alpha and beta, if it has such, or its own."""
     function, alpha, beta = _FUNCTIONS[name]
     alpha = None if alpha is None else next(alphas, alpha)
     beta = None if beta is None else next(betas, beta)
@@ -116,8 +113,21 @@ class RecurrentLayer(ABC):
     """Whether lowered steps add the recurrent bias themselves."""
 
     def reference(self, *operands: Any) -> Any:
+        """The hidden states of all steps [steps, directions, batch, hidden], then the last states.
+
+        Behind the end of a sequence hidden states are 0, and no state changes. Raises `ShapeError` and `UnsupportedOperation`.
+        """
         x, w, r, b, lengths, first, p = self._operands(operands)
-        return self.run(x, w, r, b, lengths, first, p)
+        steps = np.swapaxes(x, 0, 1) if self.layout and np.ndim(x) > 1 else x
+        ways = self._directions(x, w, r, b, p, first)
+        lengths = np.full(steps.shape[1], len(steps)) if lengths is None else np.asarray(lengths)
+        _check_lengths(lengths, steps, type(self).__name__)
+        walked = [_walk(steps, lengths, way, self.cell(way)) for way in ways]
+        hidden = np.stack([states_of_steps for states_of_steps, _ in walked], axis=1)
+        results = [hidden, *(np.stack(states) for states in zip(*(states for _, states in walked), strict=True))]
+        if self.layout:
+            results = [hidden.transpose(2, 0, 1, 3), *(np.swapaxes(state, 0, 1) for state in results[1:])]
+        return tuple(result.astype(x.dtype, copy=False) for result in results)
 
     def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """A few operators for every step."""
@@ -146,81 +156,58 @@ class RecurrentLayer(ABC):
         """The same of an expression."""
         return x if self.clip is None else apply("minimum", apply("maximum", x, Literal(-self.clip)), Literal(self.clip))
 
-    def run(self, x: Any, w: Any, r: Any, b: Any, lengths: Any, first: State, p: Any = None) -> tuple[Any, ...]:
-        """The hidden states of all steps [steps, directions, batch, hidden], then the last states.
-
-        Behind the end of a sequence hidden states are 0, and no state changes. Raises `ShapeError` and `UnsupportedOperation`.
-        """
-        steps = np.swapaxes(x, 0, 1) if self.layout and np.ndim(x) > 1 else x
-        ways = self._directions(x, w, r, b, p, first)
-        lengths = np.full(steps.shape[1], len(steps)) if lengths is None else np.asarray(lengths)
-        _check_lengths(lengths, steps, type(self).__name__)
-        walked = [_walk(steps, lengths, way, self.cell(way)) for way in ways]
-        hidden = np.stack([states_of_steps for states_of_steps, _ in walked], axis=1)
-        last = [np.stack(states) for states in zip(*(states for _, states in walked), strict=True)]
-        results = [hidden, *last]
-        if self.layout:
-            results = [hidden.transpose(2, 0, 1, 3), *(np.swapaxes(state, 0, 1) for state in last)]
-        return tuple(result.astype(x.dtype, copy=False) for result in results)
-
     def _directions(self, x: Any, w: Any, r: Any, b: Any, p: Any, first: State) -> list[Direction]:
         """The parameters of each direction, in float32 or wider; missing ones are 0."""
-        count, gates = self._count(), self.gates
-        functions = activation_functions(
-            self.activations, self.activation_alpha, self.activation_beta, self.default_activations, count
-        )
+        count = self._count()
+        given = iter(self.activation_alpha), iter(self.activation_beta)
+        names = activation_names(self.activations, self.default_activations, count)
+        functions = [tuple([_function(name, *given) for name in of_one]) for of_one in names]
         wide = np.result_type(x.dtype, np.float32)
         inputs, recurrent, biases, peepholes, *states = (
             np.zeros(shape, wide) if array is None else np.asarray(array, wide)
             for array, shape in self._checked(x, w, r, b, p, first, count)
         )
-        hidden = recurrent.shape[-1]
         states = [np.swapaxes(state, 0, 1) if self.layout else state for state in states]
-        return [
-            Direction(
-                inputs[number],
-                recurrent[number],
-                biases[number, : gates * hidden],
-                biases[number, gates * hidden :],
-                peepholes[number],
-                functions[number],
-                tuple(state[number] for state in states),
-                self.direction == "reverse" or number == 1,
-            )
-            for number in range(count)
-        ]
+        halves, is_reverse = np.split(biases, 2, axis=1), [self._is_reverse(number) for number in range(count)]
+        ways = zip(inputs, recurrent, *halves, peepholes, functions, zip(*states, strict=True), is_reverse, strict=True)
+        return [Direction(*of_one) for of_one in ways]
 
     def lowered(
         self, builder: Builder, x: Tensor, w: Tensor, r: Tensor, parameters: Parameters, products: ProductsOf
     ) -> tuple[Tensor, ...]:
-        """What `run` gives, of float32 and a known, moderate number of steps; raises `UnsupportedOperation` for others.
+        """What `reference` gives, of float32 and a known, moderate number of steps; raises `UnsupportedOperation` for others.
 
         `products` are those of a direction with its weights, which `w` and `r` have the shapes of.
         """
         where, count = type(self).__name__, self._count()
         self._checked(x, w, r, parameters.bias, parameters.peepholes, parameters.states, count)
         names = activation_names(self.activations, self.default_activations, count)
-        functions = [functions_of(of_one, where) for of_one in names]
         steps = builder.transpose(x, (1, 0, 2)) if self.layout else x
         check_steps(steps, where)
         _check_lengths(parameters.lengths, steps, where)
-        ways = [
-            way_of(
-                builder,
-                products(steps, number),
-                parameters,
-                number,
-                functions=functions[number],
-                is_reverse=self.direction == "reverse" or number == 1,
-                adds_biases_apart=self.adds_biases_apart,
-                is_batch_first=bool(self.layout),
-            )
-            for number in range(count)
-        ]
+        ways = [self._way(builder, products(steps, n), parameters, n, names[n]) for n in range(count)]
         results = unrolled(builder, ways, self.gates, parameters.lengths, partial(self.lowered_step, builder))
         if not self.layout:
             return results
         return builder.transpose(results[0], (2, 0, 1, 3)), *(builder.transpose(last, (1, 0, 2)) for last in results[1:])
+
+    def _way(self, builder: Builder, products: Products, parameters: Parameters, number: int, names: tuple[str, ...]) -> Way:
+        """A direction with its biases, peepholes and first states: 0 where they are left out."""
+        functions = functions_of(names, type(self).__name__)
+        projected, bias = products.of_inputs, None
+        if parameters.bias is not None:
+            of_inputs, bias = parts(builder, builder.slice(parameters.bias, (number,)), 2)
+            if not self.adds_biases_apart:
+                of_inputs, bias = builder.map("add", of_inputs, bias), None
+            projected = builder.map("add", projected, of_inputs)
+        peepholes = parameters.peepholes
+        peeps = [] if peepholes is None else parts(builder, builder.slice(peepholes, (number,)), 3)
+        shape, place = (projected.shape[1], products.hidden), (slice(None), number) if self.layout else (number,)
+        states = [zeros_of(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states]
+        return Way(projected, products.of_state, bias, tuple(peeps), functions, tuple(states), self._is_reverse(number))
+
+    def _is_reverse(self, number: int) -> bool:
+        return self.direction == "reverse" or number == 1
 
     def _count(self) -> int:
         """The number of directions. Raises `UnsupportedOperation` for an unknown one."""
@@ -267,3 +254,119 @@ def _walk(steps: Any, lengths: Any, way: Direction, cell: Cell) -> tuple[Any, St
         states = tuple(np.where(is_inside, after, before) for after, before in zip(new, states, strict=True))
         hidden[number] = np.where(is_inside, states[0], 0)
     return hidden, states
+
+
+@onnx_operator("RNN", since=7)
+class RNN(RecurrentLayer):
+    """The simple cell: a function of the projected input and the projected state."""
+
+    gates: ClassVar[int] = 1
+    default_activations: ClassVar[tuple[str, ...]] = ("Tanh",)
+
+    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+        (f,), operands = way.functions, Operands()
+        total = apply("add", operands(projected[0]), operands(way.multiply(states[0], 0, 1)))
+        return (operands.computed(builder, f(self.lowered_clipped(total)), "hidden"),)
+
+    def cell(self, way: Direction) -> Cell:
+        (f,) = way.functions
+
+        def step(projected: Any, states: State) -> State:
+            return (f(self.clipped(projected + states[0] @ way.recurrent.T + way.recurrent_bias)),)
+
+        return step
+
+
+@onnx_operator("GRU", since=7)
+class GRU(RecurrentLayer):
+    """H = (1 - z) h + z H with update gate z, reset gate r and candidate h."""
+
+    linear_before_reset: int = 0
+
+    gates: ClassVar[int] = 3
+    adds_biases_apart: ClassVar[bool] = True
+    default_activations: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
+
+    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+        (hidden,), (f, g) = states, way.functions
+        biases = [] if way.bias is None else parts(builder, way.bias, 3)
+        count = 3 if self.linear_before_reset else 2
+        products = parts(builder, way.multiply(hidden, 0, count), count)
+
+        def gate(operands: Operands, number: int) -> Scalar:
+            terms = [operands(each[number]) for each in (projected, products, biases) if each]
+            return f(self.lowered_clipped(total(terms)))
+
+        operands = Operands()
+        if self.linear_before_reset:
+            inner, reset = operands(products[2]), gate(operands, 1)
+        else:
+            of_reset = Operands()
+            body = apply("multiply", gate(of_reset, 1), of_reset(hidden))
+            inner = operands(way.multiply(of_reset.computed(builder, body, "reset"), 2, 3))
+        inner = apply("add", inner, operands(biases[2])) if biases else inner
+        inner = apply("multiply", reset, inner) if self.linear_before_reset else inner
+        update, candidate = gate(operands, 0), g(self.lowered_clipped(apply("add", operands(projected[2]), inner)))
+        fresh = apply("multiply", apply("subtract", Literal(1.0), update), candidate)
+        return (operands.computed(builder, apply("add", fresh, apply("multiply", update, operands(hidden))), "hidden"),)
+
+    def cell(self, way: Direction) -> Cell:
+        weights, biases = np.split(way.recurrent, 3), np.split(way.recurrent_bias, 3)
+        f, g = way.functions
+
+        def step(projected: Any, states: State) -> State:
+            (h,) = states
+            xz, xr, xh = np.split(projected, 3, axis=-1)
+            z = f(self.clipped(xz + h @ weights[0].T + biases[0]))
+            reset = f(self.clipped(xr + h @ weights[1].T + biases[1]))
+            operand = h if self.linear_before_reset else reset * h
+            inner = operand @ weights[2].T + biases[2]
+            inner = reset * inner if self.linear_before_reset else inner
+            return ((1 - z) * g(self.clipped(xh + inner)) + z * h,)
+
+        return step
+
+
+@onnx_operator("LSTM", since=7)
+class LSTM(RecurrentLayer):
+    """C = f C + i c, H = o h(C) with gates i, o, f and candidate c; results are H of all steps, the last H and the last C."""
+
+    input_forget: int = 0
+
+    gates: ClassVar[int] = 4
+    state_count: ClassVar[int] = 2
+    default_activations: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
+
+    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+        hidden, memory = states
+        (f, g, h), products = way.functions, parts(builder, way.multiply(hidden, 0, 4), 4)
+
+        def gate(operands: Operands, number: int, remembered: Tensor | None) -> Scalar:
+            terms = [operands(projected[number]), operands(products[number])]
+            if remembered is not None and way.peepholes:
+                terms.append(apply("multiply", operands(way.peepholes[number]), operands(remembered)))
+            return self.lowered_clipped(total(terms))
+
+        of_memory, of_hidden = Operands(), Operands()
+        enter = f(gate(of_memory, 0, memory))
+        keep = apply("subtract", Literal(1.0), enter) if self.input_forget else f(gate(of_memory, 2, memory))
+        entering = apply("multiply", enter, g(gate(of_memory, 3, None)))
+        kept = apply("multiply", keep, of_memory(memory))
+        new = of_memory.computed(builder, apply("add", kept, entering), "memory")
+        shown = apply("multiply", f(gate(of_hidden, 1, new)), h(of_hidden(new)))
+        return of_hidden.computed(builder, shown, "hidden"), new
+
+    def cell(self, way: Direction) -> Cell:
+        peep_i, peep_o, peep_f = np.split(way.peepholes, 3)
+        f, g, h = way.functions
+
+        def step(projected: Any, states: State) -> State:
+            hidden, memory = states
+            gates = projected + hidden @ way.recurrent.T + way.recurrent_bias
+            at_i, at_o, at_f, at_c = np.split(gates, 4, axis=-1)
+            enter = f(self.clipped(at_i + peep_i * memory))
+            keep = 1 - enter if self.input_forget else f(self.clipped(at_f + peep_f * memory))
+            memory = keep * memory + enter * g(self.clipped(at_c))
+            return f(self.clipped(at_o + peep_o * memory)) * h(memory), memory
+
+        return step

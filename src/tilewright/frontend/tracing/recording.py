@@ -1,23 +1,30 @@
-"""Maps of traced values: scalars become literals, arrays become reads."""
+"""Recording of operations on traced values, and registration of the functions that trace.
+
+In maps scalars become literals, and arrays become reads. A recording function becomes one of the functions that trace.
+"""
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from tilewright.errors import DTypeError, UnsupportedOperation
+from tilewright.frontend.tracing import namespace
 from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber, run_time_scalar
 from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.location import user_location
-from tilewright.frontend.tracing.promotion import dtype_of, kind_of, map_type, text_of
+from tilewright.frontend.tracing.promotion import Rule, dtype_of, kind_of, map_type, text_of
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
 from tilewright.frontend.tracing.traced import Traced
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import body_of, elementwise
 from tilewright.graph.exactness import INTEGERS
+from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.scalar_functions import COMPARISONS, FUNCTIONS
 from tilewright.graph.types import SymbolicExtent, Tensor
@@ -27,28 +34,20 @@ def recorder_of(values: Sequence[Any]) -> Recorder:
     """The one trace that all traced values belong to."""
     for value in values:
         if isinstance(value, list | tuple) and any(isinstance(element, Traced) for element in value):
-            raise UnsupportedOperation(
-                f"a {type(value).__name__} of traced values was used as an array",
-                where=user_location(),
-                why="in an argument, lists and tuples are containers, whose elements are traced one by one",
-                hint="pass numpy.asarray(...) of it, or use its elements",
-            )
+            text = f"a {type(value).__name__} of traced values was used as an array"
+            why = "in an argument, lists and tuples are containers, whose elements are traced one by one"
+            hint = "pass numpy.asarray(...) of it, or use its elements"
+            raise UnsupportedOperation(text, where=user_location(), why=why, hint=hint)
     recorders = {id(value.recorder): value.recorder for value in values if isinstance(value, Traced)}
     if len(recorders) != 1:
-        raise UnsupportedOperation(
-            "traced arrays of different calls were mixed",
-            where=user_location(),
-            why="an array of an earlier trace outlived its function (a global or an attribute)",
-            hint="return it from the function instead",
-        )
+        text, why = "traced arrays of different calls were mixed", "an array of an earlier trace outlived its function"
+        hint = "return it from the function instead"
+        raise UnsupportedOperation(text, where=user_location(), why=f"{why} (a global or an attribute)", hint=hint)
     recorder = next(iter(recorders.values()))
     if recorder is not current_recorder():
-        raise UnsupportedOperation(
-            "a traced array was used after its trace had ended",
-            where=user_location(),
-            why="it stands for the values of one call while the function is traced, and outlived it (a global or an attribute)",
-            hint="return it from the function, or pass it as an argument",
-        )
+        why = "it stands for the values of one call while the function is traced, and outlived it (a global or an attribute)"
+        hint = "return it from the function, or pass it as an argument"
+        raise UnsupportedOperation("a traced array was used after its trace had ended", where=user_location(), why=why, hint=hint)
     return recorder
 
 
@@ -176,3 +175,66 @@ def _coerced(body: Scalar, types: Mapping[Scalar, str], wanted: bool | None) -> 
     if wanted is False and is_condition:
         return apply("where", body, Literal(1.0), Literal(0.0))
     return body
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def traceable(reference: Callable[..., Any] | str) -> Callable[[F], F]:
+    """Register a recording function; without traced arguments, `reference` (or NumPy's function of that name) is called."""
+
+    def decorate(record: F) -> F:
+        plain = getattr(np, reference) if isinstance(reference, str) else reference
+
+        @functools.wraps(record)
+        def function(*args: Any, **options: Any) -> Any:
+            return record(*args, **options) if _has_traced((*args, *options.values())) else plain(*args, **options)
+
+        namespace.FUNCTIONS[record.__name__] = function
+        return cast(F, function)
+
+    return decorate
+
+
+def _has_traced(values: Sequence[Any]) -> bool:
+    return any(isinstance(v, Traced) or (isinstance(v, list | tuple) and _has_traced(v)) for v in values)
+
+
+def record_operator(
+    build: Callable[..., Any], operands: Sequence[Any], rule: Rule, *arguments: Any, kind: str, **options: Any
+) -> Any:
+    """The traced result of an operator that is no map, which computes with its operands in the type that a rule says."""
+    tensors = in_one_type(operands, rule, kind)
+    recorder = recorder_of(operands)
+    return Traced(recorder, recorder.record(build, *tensors, *arguments, kind=kind, **options))
+
+
+def in_one_type(operands: Sequence[Any], rule: Rule, kind: str) -> list[Tensor]:
+    """The operands of an operator that is no map, in the type that it computes in. Raises `DTypeError` if kernels do not."""
+    recorder = recorder_of(operands)
+    kinds = [dtype_of(operand) for operand in operands]
+    dtype = rule(kind, kinds)
+    recorder.check_result(kind, text_of(kinds), dtype.name, is_map=False)
+    return [tensor_of(recorder, converted(operand, dtype)) for operand in operands]
+
+
+def recorded(name: str, record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:
+    """The traced result of what `record` makes of a builder and the operands' tensors, or its value for plain arrays.
+
+    None among the operands stays None.
+    """
+    given = [operand for operand in operands if operand is not None]
+    if any(isinstance(operand, Traced) for operand in given):
+        recorder = recorder_of(given)
+        tensors = [None if operand is None else tensor_of(recorder, operand) for operand in operands]
+        return Traced(recorder, record(recorder, *tensors))
+    builder = Builder(name)
+    arrays = {f"x{number}": np.asarray(operand) for number, operand in enumerate(operands) if operand is not None}
+    inputs = {key: builder.input(key, array.shape, array.dtype.name) for key, array in arrays.items()}
+    result = record(builder, *(inputs.get(f"x{number}") for number in range(len(operands))))
+    return evaluate(builder.graph((result.name,)), arrays)[result.name]
+
+
+def array_of(x: Any) -> Any:
+    """An operand as a traced value or a NumPy array; None stays."""
+    return x if x is None or isinstance(x, Traced) else constant_array(x)

@@ -1,0 +1,391 @@
+"""Functions of elements: arithmetic, logic, comparisons, bits, and functions of real numbers.
+
+Operands broadcast; integers wrap. Functions without attributes are one class.
+
+Max, Min, Sum and Mean take any number of operands.
+
+Before opset 7, the second of two operands broadcasts only if an attribute says so, and from a given axis on: its shape is then a
+contiguous part of the first operand's, which begins at `axis`, or is its end. Source: the ONNX operator schemas, opset 6
+(Broadcasting in ONNX: "multidirectional" came with opset 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from functools import reduce
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from tilewright.errors import InternalError, ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import define, definition, onnx_operator
+from tilewright.frontend.onnx.operators.operands import in_operand_type
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, has_simple_power, power_body
+from tilewright.graph.numpy_types import widened
+from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Extent, Tensor
+
+BROADCASTING = 7
+"""The opset from which on both operands broadcast, as in NumPy."""
+
+
+@dataclass(frozen=True, slots=True)
+class ElementFunction:
+    """A function of one or two arrays."""
+
+    kind: str
+    function: str
+    """The scalar function at every point."""
+    dtype: str | None = None
+    """The type of the result; None is that of the operands."""
+
+    def reference(self, *operands: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(FUNCTIONS[self.function].numpy(*operands))
+
+    def lower(self, builder: Builder, *operands: Tensor) -> Tensor:
+        return builder.body(body_of(self.function), *operands, dtype=self.dtype, kind=self.kind)
+
+
+def define_functions(functions: Mapping[str, str], dtype: str | None = None, since: int | None = None) -> None:
+    """Define operators that are scalar functions: `since` 1 or, of two operands, `BROADCASTING`."""
+    for name, function in functions.items():
+        first = since or (BROADCASTING if FUNCTIONS[function].arity == 2 else 1)
+        define(name, ElementFunction, name.lower(), function, dtype, since=first)
+
+
+@onnx_operator("Equal", since=BROADCASTING)
+class Equal:
+    """Whether elements are equal, truth values included."""
+
+    def reference(self, x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(np.equal(x, y))
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        """One map; truth values are compared by logic."""
+        is_equal = apply("equal", Load(0), Load(1))
+        body = apply("logical_not", apply("logical_xor", Load(0), Load(1))) if x.dtype == "bool" else is_equal
+        return builder.body(body, x, y, dtype="bool", kind="equal")
+
+
+_X, _Y, _ZERO = Load(0), Load(1), Literal(0.0)
+
+
+@onnx_operator("BitShift", since=11)
+class BitShift:
+    """x with its bits moved by y places; signed numbers keep their sign to the right.
+
+    By a negative number of places, or as many as there are bits, nothing but copies of the sign (right) or 0 (left) is left.
+    """
+
+    direction: str
+
+    def reference(self, x: Any, y: Any) -> Any:
+        inside = (y >= 0) & (y < 8 * x.dtype.itemsize)
+        places = np.where(inside, y, 0).astype(x.dtype)
+        if self.direction == "LEFT":
+            return np.where(inside, np.left_shift(x, places), 0).astype(x.dtype)
+        return np.where(inside, np.right_shift(x, places), np.where(x < 0, -1, 0)).astype(x.dtype)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        bits = Literal(float(np.dtype(x.dtype).itemsize * 8))
+        inside = apply("logical_and", apply("greater_equal", _Y, _ZERO), apply("less", _Y, bits))
+        places = apply("where", inside, _Y, _ZERO)
+        moved = apply("left_shift" if self.direction == "LEFT" else "right_shift", _X, places)
+        is_signed = self.direction == "RIGHT" and x.dtype.startswith("int")
+        rest = apply("where", apply("less", _X, _ZERO), Literal(-1.0), _ZERO) if is_signed else _ZERO
+        return builder.body(apply("where", inside, moved, rest), x, y, kind="bit_shift")
+
+
+@dataclass(frozen=True, slots=True)
+class RealFunction:
+    """A function of one array, which may be of short floating-point numbers."""
+
+    function: str
+    """The scalar function at every point, or the name of `body`."""
+    numpy: Callable[[Any], Any] | None = None
+    """Of `body`."""
+    body: Scalar | None = None
+
+    @in_operand_type
+    def reference(self, x: Any) -> Any:
+        return (self.numpy or FUNCTIONS[self.function].numpy)(x)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.body(self.body or body_of(self.function), x, kind=self.function)
+
+
+@onnx_operator("IsInf", since=10)
+class IsInf:
+    """Whether it is an infinity of a sign that is asked for."""
+
+    detect_negative: int = 1
+    detect_positive: int = 1
+
+    def reference(self, x: Any) -> Any:
+        return (x == np.inf) & bool(self.detect_positive) | (x == -np.inf) & bool(self.detect_negative)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.body(self._body(), x, dtype="bool", kind="isinf")
+
+    def _body(self) -> Scalar:
+        if self.detect_negative and self.detect_positive:
+            return apply("isinf", Load(0))
+        if self.detect_negative or self.detect_positive:
+            return apply("equal", Load(0), Literal(np.inf if self.detect_positive else -np.inf))
+        return apply("less", apply("abs", Load(0)), Literal(0.0))
+
+
+@onnx_operator("Where", since=9)
+class Where:
+    """x where the condition is true, else y."""
+
+    def reference(self, condition: Any, x: Any, y: Any) -> Any:
+        return np.where(condition, x, y)
+
+    def lower(self, builder: Builder, condition: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        """One map; truth values are chosen by logic."""
+        if x.dtype != "bool":
+            return builder.map("where", condition, x, y, dtype=x.dtype)
+        return builder.body(CHOSEN_TRUTH, condition, x, y, dtype="bool", kind="where")
+
+
+LARGEST = float(np.finfo(np.float32).max)
+"""The bounds of Clip-6 are -LARGEST and LARGEST for operands of every type. In float16 both mean infinity, hence no bound."""
+
+
+@onnx_operator("Clip", since=11)
+class Clip:
+    """`minimum(maximum(x, low), high)`; a bound may be left out."""
+
+    def reference(self, x: Any, low: Any = None, high: Any = None) -> Any:
+        x = x if low is None else np.maximum(x, low)
+        return x if high is None else np.minimum(x, high)
+
+    def lower(self, builder: Builder, x: Tensor, low: Tensor | None = None, high: Tensor | None = None) -> Tensor:
+        if low is not None and high is not None:
+            return builder.map("clip", x, low, high)
+        x = x if low is None else builder.map("maximum", x, low)
+        return x if high is None else builder.map("minimum", x, high)
+
+
+@onnx_operator("Clip")
+class ClipBefore6:
+    """`minimum(maximum(x, min), max)` with numbers as bounds."""
+
+    min: float = -np.inf
+    max: float = np.inf
+
+    @in_operand_type
+    def reference(self, x: Any) -> Any:
+        return np.minimum(np.maximum(x, self.min), self.max)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.map("clip", x, self.min, self.max)
+
+
+@onnx_operator("Clip", since=6)
+class ClipBefore11(ClipBefore6):
+    """The same, within float32's ends where no numbers are given."""
+
+    min: float = -LARGEST
+    max: float = LARGEST
+
+
+define_functions(
+    {"Abs": "abs", "Add": "add", "Ceil": "ceil", "Floor": "floor", "Mul": "multiply", "Neg": "negative", "Sub": "subtract"}
+)
+define_functions({"Sign": "sign"}, since=9)
+define_functions({"Round": "round"}, since=11)
+define_functions({"And": "logical_and", "Not": "logical_not", "Or": "logical_or", "Xor": "logical_xor"}, dtype="bool")
+define_functions({"Greater": "greater", "Less": "less"}, dtype="bool")
+define_functions({"GreaterOrEqual": "greater_equal", "LessOrEqual": "less_equal"}, dtype="bool", since=12)
+define_functions({"IsNaN": "isnan"}, dtype="bool", since=9)
+define_functions(
+    {"BitwiseAnd": "bitwise_and", "BitwiseNot": "bitwise_not", "BitwiseOr": "bitwise_or", "BitwiseXor": "bitwise_xor"}, since=18
+)
+REAL_FUNCTIONS = {
+    1: ("Exp", "Log", "Reciprocal", "Sigmoid", "Sqrt", "Tanh"),
+    7: ("Acos", "Asin", "Atan", "Cos", "Sin", "Tan"),
+    9: ("Acosh", "Asinh", "Atanh", "Cosh", "Erf", "Sinh"),
+}
+"""By the opset from which on they are there."""
+for _since, _names in REAL_FUNCTIONS.items():
+    for _name in _names:
+        define(_name, RealFunction, _name.lower(), since=_since)
+
+
+@onnx_operator("Div", since=BROADCASTING)
+class Div:
+    """The quotient; of integers, rounded towards 0, and 0 where the divisor is."""
+
+    @in_operand_type
+    def reference(self, x: Any, y: Any) -> Any:
+        if not np.issubdtype(x.dtype, np.integer):
+            return x / y
+        return np.floor_divide(x - np.fmod(x, y), y)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        """One map; of integers, what the remainder leaves is divided."""
+        if not is_integer(x):
+            return builder.map("divide", x, y)
+        whole = apply("subtract", Load(0), apply("fmod", Load(0), Load(1)))
+        return builder.body(apply("floor_divide", whole, Load(1)), x, y, kind="div")
+
+
+@onnx_operator("Mod", since=10)
+class Mod:
+    """The remainder of the quotient rounded down (it has the sign of y), or with `fmod` towards 0 (it has the sign of x)."""
+
+    fmod: int = 0
+
+    def reference(self, x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return (np.fmod if self.fmod else np.mod)(x, y)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        return builder.map("fmod" if self.fmod else "mod", x, y)
+
+
+def is_integer(x: Tensor) -> bool:
+    """Whether the elements are whole numbers."""
+    return x.dtype.startswith(("int", "uint"))
+
+
+@onnx_operator("Pow", since=BROADCASTING)
+class Pow:
+    """`x ** y` in the common type of both, converted to the type of x; whole powers of integers wrap."""
+
+    def reference(self, x: Any, y: Any) -> Any:
+        with np.errstate(all="ignore"):
+            if all(np.issubdtype(operand.dtype, np.integer) for operand in (x, y)):
+                return np.where(y < 0, np.power(x.astype(np.float64), y), np.power(x, np.maximum(y, 0))).astype(x.dtype)
+            return np.asarray(np.power(widened(x), widened(y))).astype(x.dtype)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        """One map; a known power that is a multiple of 1/2 is made of products and a square root."""
+        if is_integer(x) and not is_integer(y):
+            raise UnsupportedOperation("Pow of integers to powers that are none", why="they are computed in a third type")
+        exponent = builder.known.get(y.name)
+        if exponent is not None and not y.shape and not is_integer(x) and has_simple_power(float(exponent)):
+            return builder.body(power_body(float(exponent)), x, kind="pow")
+        return builder.map("pow", x, y, dtype=x.dtype)
+
+
+MOST_OPERANDS = 32
+"""Of one map: each is a function more in its body, one inside the other."""
+EXTREMES = ("maximum", "minimum")
+"""Of any order, so that they need not be nested deeply: C of them reads an operand three times, and compilers take 2 s for 32."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variadic:
+    """A function of two numbers: of the first two operands, then of its result and the third, ..."""
+
+    function: str
+    numpy: Callable[[Any, Any], Any]
+
+    def reference(self, first: Any, *rest: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return np.asarray(reduce(self.numpy, rest, first))
+
+    def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
+        return _lowered(builder, self.function, (first, *rest))
+
+
+@onnx_operator("Mean")
+class Mean:
+    """The mean of the operands."""
+
+    @in_operand_type
+    def reference(self, first: Any, *rest: Any) -> Any:
+        return reduce(np.add, rest, first) / (1 + len(rest))
+
+    def lower(self, builder: Builder, first: Tensor, *rest: Tensor) -> Tensor:
+        """One map, of few operands: a sum and a quotient."""
+        count = 1 + len(rest)
+        if count > MOST_OPERANDS:
+            return builder.map("divide", _lowered(builder, "add", (first, *rest)), float(count))
+        return builder.body(apply("divide", _folded("add", count), Literal(float(count))), first, *rest, kind="mean")
+
+
+def _lowered(builder: Builder, function: str, operands: Sequence[Tensor]) -> Tensor:
+    """The function of all operands, from the first to the last, a map for every few of them."""
+    result = operands[0]
+    for first in range(1, len(operands), MOST_OPERANDS - 1):
+        some = operands[first : first + MOST_OPERANDS - 1]
+        combine = _balanced if function in EXTREMES else _folded
+        result = builder.body(combine(function, 1 + len(some)), result, *some, kind=function)
+    return result
+
+
+def _balanced(function: str, count: int) -> Scalar:
+    """Of neighbours, then of neighbours of these."""
+    parts: list[Scalar] = [Load(read) for read in range(count)]
+    while len(parts) > 1:
+        last = parts[len(parts) // 2 * 2 :]
+        parts = [*(apply(function, *pair) for pair in zip(parts[::2], parts[1::2], strict=False)), *last]
+    return parts[0]
+
+
+def _folded(function: str, count: int) -> Scalar:
+    start: Scalar = Load(0)
+    return reduce(lambda body, read: apply(function, body, Load(read)), range(1, count), start)
+
+
+define("Max", Variadic, "maximum", np.maximum)
+define("Min", Variadic, "minimum", np.minimum)
+define("Sum", Variadic, "add", np.add)
+
+
+Shape: TypeAlias = Sequence[Extent]
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedBroadcast:
+    """A function of x and of y, which lies along some dimensions of x."""
+
+    name: str
+    """Of the operator, which is that of later versions once y has its dimensions."""
+    _: KW_ONLY
+    axis: int | None = None
+    broadcast: int = 0
+
+    def reference(self, x: Any, y: Any) -> Any:
+        return self._later().reference(x, y.reshape(self._aligned(y.shape, x.shape)) if self.broadcast else y)
+
+    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
+        y = builder.reshape(y, self._aligned(y.shape, x.shape)) if self.broadcast else y
+        result: Tensor = self._later().lower(builder, x, y)
+        return result
+
+    def _aligned(self, shape: Shape, target: Shape) -> tuple[Extent, ...]:
+        return aligned_shape(shape, target, self.axis, self.name)
+
+    def _later(self) -> Any:
+        found = definition(self.name, BROADCASTING)
+        if found is None:
+            raise InternalError(f"{self.name} is not defined in opset {BROADCASTING}")
+        return found.operator()
+
+
+def aligned_shape(shape: Shape, target: Shape, axis: int | None, where: str) -> tuple[Extent, ...]:
+    """The shape of a second operand with as many dimensions behind it as broadcasting as in NumPy needs.
+
+    >>> aligned_shape((3, 4), (2, 3, 4, 5), 1, "Add")
+    (3, 4, 1)
+    """
+    begin = len(target) - len(shape) if axis is None else axis + len(target) * (axis < 0)
+    if not 0 <= begin <= len(target) - len(shape):
+        text = f"{where} of shapes {shape_text(target)} and {shape_text(shape)} from axis {axis} on"
+        raise ShapeError(text, where=where, why="the second one reaches over the end of the first")
+    return (*shape, *(1,) * (len(target) - len(shape) - begin))
+
+
+for _name in ("Add", "Sub", "Mul", "Div", "Pow", "And", "Or", "Xor", "Greater", "Less", "Equal"):
+    define(_name, LimitedBroadcast, _name)

@@ -1,0 +1,338 @@
+"""Elements moved as a whole: other shapes, repetitions, tensors behind each other, and parts of a tensor.
+
+Reshape, Flatten, Squeeze, Unsqueeze and Transpose: the same elements in another shape. Axes of Squeeze and Unsqueeze are an
+attribute before opset 13. Expand and Tile: elements repeated, as a shape says, and copies of a tensor side by side. Concat and
+Split: tensors behind each other along an axis, and parts of a tensor. Slice: ranges with any steps along some axes, with ends
+held to the dimension.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import MISSING
+from typing import Any
+
+import numpy as np
+
+from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.operands import known
+from tilewright.frontend.onnx.sizes import check_size
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import concatenate_lengths, concatenated
+from tilewright.graph.builders.elementwise import accumulator_of, broadcast
+from tilewright.graph.extents import largest_extent, least_extent, minus, times
+from tilewright.graph.index import Index, constant
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import Load
+from tilewright.graph.shapes import broadcast_shapes, normalize_axis, shape_text
+from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
+
+
+@onnx_operator("Reshape", since=5)
+class Reshape:
+    """The shape that an operand gives; 0 there copies the extent, -1 takes the rest."""
+
+    allowzero: int = 0
+
+    def reference(self, x: Any, shape: Any) -> Any:
+        wanted = self._wanted(x.shape, np.asarray(shape).reshape(-1).tolist())
+        try:
+            return np.reshape(x, wanted)
+        except ValueError as problem:
+            raise ShapeError(f"{x.shape} into {shape_text(wanted)}", where="Reshape", why=str(problem)) from problem
+
+    def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
+        """An index change."""
+        return builder.reshape(x, self._wanted(x.shape, builder.integers(shape)))
+
+    def _wanted(self, given: Sequence[Extent], shape: Sequence[Extent]) -> tuple[Extent, ...]:
+        """The shape with zeros replaced by the extents at their places, unless they mean themselves."""
+        if self.allowzero:
+            return tuple(shape)
+        if any(extent == 0 and place >= len(given) for place, extent in enumerate(shape)):
+            text = f"shape {shape_text(shape)} copies a dimension that is not there"
+            raise ShapeError(text, where=f"Reshape of {shape_text(given)}")
+        return tuple(given[place] if extent == 0 else extent for place, extent in enumerate(shape))
+
+
+@onnx_operator("Flatten")
+class Flatten:
+    """A matrix: the dimensions before `axis` as rows, the others as columns."""
+
+    axis: int = 1
+
+    def reference(self, x: Any) -> Any:
+        cut = self._cut(x.ndim)
+        return np.reshape(x, (math.prod(x.shape[:cut]), math.prod(x.shape[cut:])))
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        """An index change."""
+        cut = self._cut(len(x.shape))
+        return builder.reshape(x, (times(*x.shape[:cut]), times(*x.shape[cut:])))
+
+    def _cut(self, rank: int) -> int:
+        if not -rank <= self.axis <= rank:
+            raise ShapeError(f"axis {self.axis} of {rank} dimensions", where="Flatten")
+        return self.axis + rank if self.axis < 0 else self.axis
+
+
+@onnx_operator("Squeeze", by_attribute={"axes": None})
+@onnx_operator("Squeeze", since=13)
+class Squeeze:
+    """Without the named dimensions, or without all of extent 1."""
+
+    def reference(self, x: Any, axes: Any = None) -> Any:
+        return np.reshape(x, _squeezed(x.shape, None if axes is None else np.asarray(axes).reshape(-1).tolist()))
+
+    def lower(self, builder: Builder, x: Tensor, axes: Tensor | None = None) -> Tensor:
+        """An index change."""
+        return builder.reshape(x, _squeezed(x.shape, None if axes is None else builder.integers(axes)))
+
+
+@onnx_operator("Unsqueeze", by_attribute={"axes": MISSING})
+@onnx_operator("Unsqueeze", since=13)
+class Unsqueeze:
+    """New dimensions of extent 1 at the places `axes` of the result."""
+
+    def reference(self, x: Any, axes: Any) -> Any:
+        return np.reshape(x, _unsqueezed(x.shape, np.asarray(axes).reshape(-1).tolist()))
+
+    def lower(self, builder: Builder, x: Tensor, axes: Tensor) -> Tensor:
+        """An index change."""
+        return builder.reshape(x, _unsqueezed(x.shape, builder.integers(axes)))
+
+
+def _squeezed(shape: Sequence[Extent], axes: Sequence[Any] | None) -> tuple[Extent, ...]:
+    """The shape without dimensions of extent 1: the chosen ones, or all."""
+    where = f"Squeeze of {shape_text(shape)}"
+    if axes is None:
+        if not all(isinstance(extent, int) for extent in shape):
+            raise UnsupportedOperation("Squeeze of all dimensions of extent 1, where some are known at run time", where=where)
+        return tuple(extent for extent in shape if extent != 1)
+    chosen = {normalize_axis(axis, len(shape), where) for axis in axes}
+    if any(shape[axis] != 1 for axis in chosen):
+        raise ShapeError(f"axes {sorted(chosen)} have more or less than one element", where=where)
+    return tuple(extent for axis, extent in enumerate(shape) if axis not in chosen)
+
+
+def _unsqueezed(shape: Sequence[Extent], axes: Sequence[Any]) -> tuple[Extent, ...]:
+    rank = len(shape) + len(axes)
+    chosen = {normalize_axis(axis, rank, "Unsqueeze") for axis in axes}
+    if len(chosen) < len(axes):
+        raise ShapeError(f"axes {tuple(axes)} name a dimension twice", where=f"Unsqueeze of {shape_text(shape)}")
+    extents = iter(shape)
+    return tuple(1 if axis in chosen else next(extents) for axis in range(rank))
+
+
+@onnx_operator("Transpose")
+class Transpose:
+    """The order that is given, or the reverse."""
+
+    perm: Sequence[int] | None = None
+
+    def reference(self, x: Any) -> Any:
+        if self.perm is not None and sorted(self.perm) != list(range(x.ndim)):
+            raise ShapeError(f"{tuple(self.perm)} is no permutation of {x.ndim} dimensions", where="Transpose")
+        return np.transpose(x, None if self.perm is None else tuple(self.perm))
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        """An index change."""
+        order = tuple(reversed(range(len(x.shape)))) if self.perm is None else tuple(self.perm)
+        return x if order == tuple(range(len(x.shape))) else builder.transpose(x, order)
+
+
+@onnx_operator("Expand", since=8)
+class Expand:
+    """Broadcast against a shape."""
+
+    def reference(self, x: Any, shape: Any) -> Any:
+        wanted = check_size(np.asarray(shape).tolist(), "Expand")
+        try:
+            full = np.broadcast_shapes(x.shape, wanted)
+        except ValueError as problem:
+            raise ShapeError(f"{x.shape} and {wanted} do not broadcast", where="Expand") from problem
+        check_size(full, "Expand")
+        return np.array(np.broadcast_to(x, full))
+
+    def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
+        """A map that reads dimensions of one element again."""
+        wanted = builder.integers(shape)
+        full = broadcast_shapes([x.shape, wanted], where="Expand")
+        check_size(list(map(least_extent, full)), "Expand")
+        return x if full == x.shape else builder.record(broadcast, x, full, kind="broadcast")
+
+
+@onnx_operator("Tile", since=6)
+class Tile:
+    """As many along every dimension as an operand says."""
+
+    def reference(self, x: Any, repeats: Any) -> Any:
+        counts = np.asarray(repeats).tolist()
+        if len(counts) != x.ndim:
+            raise ShapeError(f"{len(counts)} repeats of {x.ndim} dimensions", where=f"Tile of {x.shape}")
+        check_size([extent * count for extent, count in zip(x.shape, counts, strict=True)], "Tile")
+        return np.tile(x, counts)
+
+    def lower(self, builder: Builder, x: Tensor, repeats: Tensor) -> Tensor:
+        """A copy whose repetitions are loops."""
+        counts = builder.integers(repeats)
+        if len(counts) != len(x.shape):
+            raise ShapeError(f"{len(counts)} repeats of {len(x.shape)} dimensions", where=f"Tile of {shape_text(x.shape)}")
+        whole = known(counts, "Tile by counts")
+        shape = [_repeated(extent, count, x) for extent, count in zip(x.shape, whole, strict=True)]
+        check_size(list(map(least_extent, shape)), "Tile")
+        return x if all(count == 1 for count in whole) else builder.record(_tile, x, whole, kind="tile")
+
+
+def _tile(x: Tensor, repeats: Sequence[int], *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Every dimension so many times in a row: the number of the repetition is an axis of its own.
+
+    >>> operator, tensor = _tile(Tensor("x", (2, 3)), (2, 1), name="tile", result="y")
+    >>> tensor.shape, [str(index) for index in operator.write.indices]
+    ((4, 3), ['d0 + 2*r0', 'd1'])
+    """
+    shape = tuple(_repeated(extent, count, x) for extent, count in zip(x.shape, repeats, strict=True))
+    axes, written, read_at = list[Axis](), list[Index](), list[Index]()
+    for d, (extent, count) in enumerate(zip(x.shape, repeats, strict=True)):
+        index = axis_index(f"d{d}")
+        if count == 1 or not isinstance(extent, int) or extent < 2:
+            axes.append(Axis(f"d{d}", shape[d]))
+            written.append(index)
+            read_at.append(constant(0) if extent == 1 else index)
+        else:
+            axes += [Axis(f"r{d}", count), Axis(f"d{d}", extent)]
+            written.append(axis_index(f"r{d}") * extent + index)
+            read_at.append(index)
+    read = Access(x.name, tuple(read_at))
+    write, accumulator = Access(result, tuple(written)), accumulator_of(x.dtype)
+    return Operator(name, "tile", tuple(axes), (read,), write, Load(0), accumulator=accumulator), Tensor(result, shape, x.dtype)
+
+
+def _repeated(extent: Extent, count: int, x: Tensor) -> Extent:
+    if count == 1:
+        return extent
+    if isinstance(extent, SymbolicExtent) or count < 0:
+        raise UnsupportedOperation(f"{extent} elements {count} times", where=f"Tile of {shape_text(x.shape)}")
+    return extent * count
+
+
+@onnx_operator("Concat", since=4)
+class Concat:
+    """All parts."""
+
+    axis: int
+
+    def reference(self, *parts: Any) -> Any:
+        if len({part.ndim for part in parts}) > 1:
+            raise ShapeError("the ranks of the parts differ", where=f"Concat of {[part.shape for part in parts]}")
+        return np.concatenate(parts, axis=normalize_axis(self.axis, parts[0].ndim, "Concat"))
+
+    def lower(self, builder: Builder, *parts: Tensor) -> Tensor:
+        """One map with guarded reads of the parts that have elements."""
+        rank = len(parts[0].shape) if parts else 0
+        chosen = normalize_axis(self.axis, rank, "Concat")
+        present = [part for part in parts if part.shape[chosen] != 0] or list(parts[:1])
+        if len(present) == 1:
+            return present[0]
+        if any(isinstance(part.shape[chosen], SymbolicExtent) for part in present):
+            return concatenate_lengths(builder, present, chosen)
+        return concatenated(builder, present, chosen)
+
+
+@onnx_operator("Split", since=2, by_attribute={"split": None})
+@onnx_operator("Split", since=13)
+class Split:
+    """Parts of extents that an operand gives, or equal ones."""
+
+    axis: int = 0
+    num_outputs: int = 0
+    output_count: int = 1
+
+    def reference(self, x: Any, split: Any = None) -> Any:
+        axis = normalize_axis(self.axis, x.ndim, "Split")
+        sizes = None if split is None else [int(size) for size in split]
+        parts = split_sizes(x.shape[axis], sizes, self._count(), f"Split of {x.shape}")
+        return tuple(np.split(x, np.cumsum(parts)[:-1], axis=axis))
+
+    def lower(self, builder: Builder, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
+        """One slice for every part."""
+        axis = normalize_axis(self.axis, len(x.shape), "Split")
+        (extent,) = known((x.shape[axis],), "Split along extents")
+        sizes = None if split is None else known(builder.integers(split), "Split into parts of extents")
+        parts = split_sizes(extent, sizes, self._count(), f"Split of {shape_text(x.shape)}")
+        ends = np.cumsum(parts).tolist()
+        keys = [(slice(None),) * axis + (slice(end - size, end),) for end, size in zip(ends, parts, strict=True)]
+        return tuple(builder.slice(x, key) for key in keys)
+
+    def _count(self) -> int:
+        return self.num_outputs or self.output_count
+
+
+def split_sizes(extent: int, sizes: Sequence[int] | None, count: int, where: str) -> tuple[int, ...]:
+    """The extents of the parts: those given, or `count` equal ones of which the last may be smaller.
+
+    >>> split_sizes(7, None, 3, "")
+    (3, 3, 1)
+    """
+    if sizes is not None and len(sizes):
+        if sum(sizes) != extent or min(sizes) < 0 or (count and len(sizes) != count):
+            raise ShapeError(f"parts of {tuple(sizes)} in {count} results", where=where, why=f"the extent is {extent}")
+        return tuple(sizes)
+    if count < 1:
+        raise ShapeError("a split into no parts", where=where)
+    part = -(-extent // count)
+    return tuple(max(0, min(part, extent - number * part)) for number in range(count))
+
+
+@onnx_operator("Slice", by_attribute={"starts": MISSING, "ends": MISSING, "axes": None})
+@onnx_operator("Slice", since=10)
+class Slice:
+    """Ranges that operands give."""
+
+    def reference(self, x: Any, starts: Any, ends: Any, axes: Any = None, steps: Any = None) -> Any:
+        return x[_key(x.shape, _list(starts) or [], _list(ends) or [], _list(axes), _list(steps))]
+
+    def lower(
+        self, builder: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
+    ) -> Tensor:
+        """An index change."""
+        chosen, walked = (
+            None if operand is None else known(builder.integers(operand), "Slice along axes, or with steps,")
+            for operand in (axes, steps)
+        )
+        key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
+        return x if all(part == slice(None) for part in key) else builder.slice(x, key)
+
+
+def _key(
+    shape: Sequence[Extent], starts: Sequence[Any], ends: Sequence[Any], axes: Sequence[int] | None, steps: Sequence[int] | None
+) -> tuple[slice, ...]:
+    chosen = range(len(starts)) if axes is None else [normalize_axis(axis, len(shape), "Slice") for axis in axes]
+    walked = [1] * len(starts) if steps is None else steps
+    if len({len(starts), len(ends), len(chosen), len(walked)}) > 1 or len(set(chosen)) < len(chosen):
+        raise ShapeError("starts, ends, axes and steps do not belong together", where="Slice")
+    key = [slice(None)] * len(shape)
+    for axis, start, end, step in zip(chosen, starts, ends, walked, strict=True):
+        if axis >= len(shape):
+            raise ShapeError(f"axis {axis} of {len(shape)} dimensions", where="Slice")
+        key[axis] = _part(shape[axis], start, end, step)
+    return tuple(key)
+
+
+def _part(extent: Extent, start: Any, end: Any, step: int) -> slice:
+    """The slice of a dimension: run-time extents in it are left to the slice, whose rules are Python's."""
+    if step == 0:
+        raise ShapeError("a slice with steps of 0", where="Slice")
+    if isinstance(extent, int) and isinstance(start, int) and isinstance(end, int):
+        return slice(start, end, step)
+    if (start, step) == (0, 1) and least_extent(minus(end, extent)) >= 0:
+        return slice(None)
+    if step < 0 and isinstance(end, int) and end <= -largest_extent(extent) - 1:
+        return slice(start, None, step)
+    return slice(start, end, step)
+
+
+def _list(values: Any) -> list[Any] | None:
+    return None if values is None else np.asarray(values).reshape(-1).tolist()
