@@ -11,7 +11,6 @@ from operator import index
 from typing import Any, ClassVar
 from warnings import warn
 
-from tilewright import __version__
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.model import Declared
 from tilewright.ort_errors import ArgumentTypeError, Fail, NotImplementedHere, RefusedByBinding, UnknownOption
@@ -231,57 +230,3 @@ def check_providers(providers: Sequence[Any] | None) -> None:
 
 def _listed(providers: Any) -> Sequence[Any]:
     return [providers] if isinstance(providers, str) else list(providers or ())
-
-
-def get_version_string() -> str:
-    """Tilewright's version."""
-    return __version__
-
-
-def get_available_providers() -> list[str]:
-    """The one provider."""
-    return [PROVIDER]
-
-
-def get_all_providers() -> list[str]:
-    """The one provider."""
-    return [PROVIDER]
-
-
-def get_device() -> str:
-    """CPU."""
-    return "CPU"
-
-
-def set_default_logger_severity(severity: int) -> None:
-    """Ignored: see `TILEWRIGHT_LOG`."""
-
-
-def set_default_logger_verbosity(verbosity: int) -> None:
-    """Ignored: see `TILEWRIGHT_LOG`."""
-
-
-def set_seed(seed: int) -> None:
-    """Ignored."""
-
-
-def get_build_info() -> str:
-    """Tilewright's version."""
-    return f"Tilewright {__version__}"
-
-
-def has_collective_ops() -> bool:
-    """No."""
-    return False
-
-
-def disable_telemetry_events() -> None:
-    """Nothing is sent."""
-
-
-def enable_telemetry_events() -> None:
-    """Ignored: nothing is sent."""
-
-
-def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
-    """Nothing to load."""
