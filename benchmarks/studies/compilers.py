@@ -73,7 +73,7 @@ def cases(names: str | None) -> Iterator[tuple[Case, int]]:
 @click.option("--cases", "names", help="Comma-separated, as G1,G4; all by default.")
 def main(names: str | None) -> None:
     """Print a line for each chain, and the largest difference."""
-    measurer = measurement.compiled(toolchain.find(), calibration.ensure())
+    measurer = measurement.compiled(calibration.ensure())
     differences: list[float] = []
     for case, flops in cases(names):
         found = shares(runnables(case), flops, measurer)

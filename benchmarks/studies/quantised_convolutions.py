@@ -228,7 +228,7 @@ def chosen(options: argparse.Namespace) -> dict[QuantisedConv, int]:
 def main(arguments: Sequence[str]) -> None:
     """Measure, and print tables."""
     options, machine, compiler = parse(arguments), calibration.ensure(), toolchain.find()
-    measurer = measurement.compiled(compiler, machine)
+    measurer = measurement.compiled(machine)
     element = "int8" if "int8" in measurer.element_types() else "float32"
     rates = MeasuredRates(measurer, machine, measurer.peak_loop(element))
     lines = dict[str, Line]()

@@ -22,12 +22,12 @@ from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import shorten
-from tilewright.collector import collector_waits
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
+from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked
 from tilewright.progress import preparing

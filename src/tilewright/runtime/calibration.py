@@ -22,7 +22,6 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime import measurement
 from tilewright.runtime.directories import check_private, write_atomically
 from tilewright.runtime.measurement import Measurer
-from tilewright.runtime.toolchain import Toolchain
 
 LOG = logging.getLogger("tilewright.calibration")
 MEASURE_S = 0.09
@@ -40,22 +39,15 @@ LOCK_TIMEOUT_S = 10.0
 Rates = dict[str, float]
 
 
-def calibrate(
-    toolchain: Toolchain | None = None,
-    *,
-    budget_s: float = 3.0,
-    machine: Machine | None = None,
-    measurer: Measurer | None = None,
-) -> Calibration:
+def calibrate(machine: Machine, *, budget_s: float = 3.0, measurer: Measurer | None = None) -> Calibration:
     """Measure this CPU within `budget_s` seconds, compiling included; nothing is stored.
 
-    `machine` (default: as detected) says which levels there are. `measurer` replaces the compiled loops. Peaks are in flops per
+    `machine` says which levels there are. `measurer` replaces the compiled loops. Peaks are in flops per
     second and bandwidths in bytes per second of one core; the region's cost is in seconds over all cores.
     Raises `ToolchainError` or `CacheError` when the loops cannot be compiled or loaded.
     """
     begin = time.perf_counter()
-    machine = machine or Machine.of(detection.inspect(max_isa=settings.current().max_isa).machine)
-    measurer = measurer or measurement.compiled(toolchain, machine)
+    measurer = measurer or measurement.compiled(machine)
     budget_left_s = RESERVE * (budget_s - (time.perf_counter() - begin))
     rounds = [_round(measurer, machine, budget_left_s / ROUNDS) for _ in range(ROUNDS)]
     return Calibration(
@@ -189,7 +181,7 @@ def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibrat
 def _measure(machine: Machine, path: Path) -> Calibration | None:
     print("tilewright: measuring this CPU once (about 2 s; TILEWRIGHT_CALIBRATE=0 turns it off)", file=sys.stderr)
     try:
-        calibration = calibrate(machine=machine)
+        calibration = calibrate(machine)
     except (ToolchainError, CacheError) as problem:
         LOG.warning("this CPU was not measured, default rates are used: %s", problem)
         return None

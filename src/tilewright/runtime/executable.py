@@ -185,7 +185,7 @@ def load(
     `CacheError`, and `ShapeError` or `DTypeError` for constants that are not those of the signature.
     """
     kept = kernel_cache.default() if cache is None else cache
-    path, library = libraries.opened(artifact, None, kept, _exported(artifact), ctypes.CDLL)
+    path, library = libraries.opened(artifact, kept, _exported(artifact), ctypes.CDLL)
     return _executable(artifact, path, library, threads, constants)
 
 

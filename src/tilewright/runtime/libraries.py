@@ -88,15 +88,12 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
     return path
 
 
-def opened(
-    artifact: Artifact, toolchain: Toolchain | None, cache: KernelCache, exported: Sequence[str], kind: type[Library]
-) -> tuple[Path, Library]:
-    """Load the library of an artifact; a stored one that is of no use is removed and built again, once.
+def opened(artifact: Artifact, cache: KernelCache, exported: Sequence[str], kind: type[Library]) -> tuple[Path, Library]:
+    """Load the `available` library of an artifact; one that is of no use is removed and built again, once.
 
-    `toolchain` of None takes what is `available`. Where other processes remove what is stored before it is loaded (a small
-    TILEWRIGHT_CACHE_SIZE), it is this process's alone.
+    Where other processes remove what is stored before it is loaded (a small TILEWRIGHT_CACHE_SIZE), it is this process's alone.
     """
-    path = _stored(artifact, toolchain, cache, exported)
+    path = available(artifact, cache, exported)
     try:
         return path, _loaded(path, exported, kind)
     except OSError as problem:  # another process removed it, it was made on another system, or nothing can be loaded there
@@ -104,20 +101,14 @@ def opened(
             raise _not_loaded(path, problem) from problem
         LOGGER.warning("%s is built again: %s", path, problem)
     cache.drop(path.name)
-    path = _stored(artifact, toolchain, cache, exported)
+    path = available(artifact, cache, exported)
     try:
         return path, load(path, kind)
     except CacheError:
         if path.exists():
             raise
-    path = _stored(artifact, toolchain, KernelCache(private_directory(os.getpid())), exported)
+    path = available(artifact, KernelCache(private_directory(os.getpid())), exported)
     return path, load(path, kind)
-
-
-def _stored(artifact: Artifact, toolchain: Toolchain | None, cache: KernelCache, exported: Sequence[str]) -> Path:
-    if toolchain is None:
-        return available(artifact, cache, exported)
-    return build(artifact, toolchain, cache, exported)
 
 
 def load(path: Path, kind: type[Library]) -> Library:

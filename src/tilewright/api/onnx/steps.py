@@ -20,7 +20,6 @@ from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, 
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
-from tilewright.collector import collector_waits
 from tilewright.errors import (
     DTypeError,
     InternalError,
@@ -38,6 +37,7 @@ from tilewright.frontend.onnx.stage import import_stage, live_nodes
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Stage
 from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
 from tilewright.plan.types import Plan

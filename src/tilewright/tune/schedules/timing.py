@@ -156,7 +156,7 @@ def peak_flops_per_s() -> float:
 
 @cache
 def _measurer() -> Measurer:
-    return measurement.compiled(None, calibration.ensure())
+    return measurement.compiled(calibration.ensure())
 
 
 def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
