@@ -19,7 +19,6 @@ from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import native, toolchain, workers
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.compilation import MOST_JOINED
-from tilewright.runtime.objects import Objects
 from tilewright.runtime.processes import Processes
 
 
@@ -48,7 +47,7 @@ class Ahead:
         kernels = tuple(_taken(waiting))
         if kernels:
             compiler = toolchain.find()
-            objects = Objects.of(self.cache, compiler, architecture, features)
+            objects = compiler.objects(self.cache, architecture, features)
             compiler.keep_objects(kernels, objects, architecture, features, self.processes)
 
 

@@ -20,7 +20,6 @@ from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import toolchain as toolchains
 from tilewright.runtime.cache import MAGIC, KernelCache, private_directory
 from tilewright.runtime.library_index import LibraryIndex
-from tilewright.runtime.objects import Objects, compiler_identity
 from tilewright.runtime.toolchain import Toolchain
 
 LOGGER = logging.getLogger("tilewright.cache")
@@ -29,7 +28,7 @@ Library = TypeVar("Library", bound=ctypes.CDLL)
 
 def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
     """A digest of all that decides what the compiled library is: text, compiler, flags, ABI."""
-    parts = (artifact.key, *compiler_identity(toolchain, artifact.architecture, artifact.features), CONTEXT_DECLARATION)
+    parts = (artifact.key, *toolchain.identity(artifact.architecture, artifact.features), CONTEXT_DECLARATION)
     return hashlib.sha256(MAGIC + "\0".join(parts).encode()).hexdigest()
 
 
@@ -60,7 +59,8 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
     What was compiled is stored once it has been loaded and found to export these names. Objects of the artifact's files, which no
     other library has, are kept until then.
     """
-    is_new = False
+    objects = toolchain.objects(cache, artifact.architecture, artifact.features)
+    linked = (*artifact.linked, *artifact.kernels)
 
     def check(path: Path) -> None:
         try:
@@ -68,22 +68,12 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
         except OSError as problem:
             raise _unusable(artifact, toolchain, exported, path, problem) from problem
 
-    objects = Objects.of(cache, toolchain, artifact.architecture, artifact.features)
-
     def compiled() -> bytes:
-        nonlocal is_new
-        is_new = True
-        return toolchain.compile(
-            artifact.text,
-            linked=artifact.linked,
-            kernels=artifact.kernels,
-            objects=objects,
-            architecture=artifact.architecture,
-            features=artifact.features,
-        )
+        architecture, features = artifact.architecture, artifact.features
+        return toolchain.compile(artifact.text, linked, objects=objects, architecture=architecture, features=features)
 
     path = cache.get_or_build(library_key(artifact, toolchain), compiled, check)
-    if is_new and (artifact.linked or artifact.kernels):
+    if linked:
         objects.drop((KernelSource(SourceKind.C, artifact.text), *artifact.linked))
     return path
 

@@ -24,8 +24,10 @@ from tilewright import settings
 from tilewright.errors import ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import flags as flag_tables
-from tilewright.runtime.compilation import Compilation, ObjectStore
+from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.compilation import Compilation
 from tilewright.runtime.directories import check_private, write_atomically
+from tilewright.runtime.objects import Objects
 from tilewright.runtime.processes import Processes, TimeIsUp
 
 CANDIDATES = ("cc", "gcc", "clang")
@@ -58,28 +60,35 @@ class Toolchain:
             *(flag for flag in chosen if flag not in self.rejected),
         )
 
+    def identity(self, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
+        """All that decides what it makes of a source: its command, its version, and every flag."""
+        return (*self.command, self.family, self.version, *self.flags(architecture, features))
+
+    def objects(self, cache: KernelCache, architecture: str, features: frozenset[str]) -> Objects:
+        """The objects that a cache has of it, for an architecture with these features."""
+        return Objects(cache, self.identity(architecture, features))
+
     def compile(
         self,
         text: str,
-        *,
         linked: tuple[KernelSource, ...] = (),
-        kernels: tuple[KernelSource, ...] = (),
-        objects: ObjectStore | None = None,
+        *,
+        objects: Objects | None = None,
         architecture: str = "x86_64",
         features: frozenset[str] = frozenset(),
     ) -> bytes:
-        """The shared library made of C `text`, the `linked` sources and the `kernels`, as bytes.
+        """The shared library made of C `text` and the `linked` sources, as bytes.
 
         What `objects` has of them is not compiled; it takes what is, if there are several. Raises `ToolchainError` with the
         command and the compiler's first lines when it fails.
         """
         with self._compilation(objects, architecture, features) as compilation:
-            return compilation.library((KernelSource(SourceKind.C, text), *linked, *kernels))
+            return compilation.library((KernelSource(SourceKind.C, text), *linked))
 
     def keep_objects(
         self,
         sources: tuple[KernelSource, ...],
-        objects: ObjectStore,
+        objects: Objects,
         architecture: str,
         features: frozenset[str],
         processes: Processes,
@@ -89,7 +98,7 @@ class Toolchain:
             replace(compilation, processes=processes).keep(sources)
 
     @contextlib.contextmanager
-    def _compilation(self, objects: ObjectStore | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:
+    def _compilation(self, objects: Objects | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:
         try:
             with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
                 yield Compilation(self.command, self.flags(architecture, features), Path(directory), objects)

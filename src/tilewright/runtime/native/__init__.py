@@ -16,13 +16,8 @@ from tilewright.runtime import libraries
 
 DIRECTORY = Path(__file__).parent
 PYTHON_FUNCTIONS = (
-    "PyObject_GetBuffer",
-    "PyBuffer_Release",
-    "PyTuple_Size",
-    "PyTuple_GetItem",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "PyErr_Clear",
+    *("PyObject_GetBuffer", "PyBuffer_Release", "PyTuple_Size", "PyTuple_GetItem"),
+    *("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_Clear"),
 )
 """In the order of `struct python` in launcher.c."""
 _LONGS = ctypes.POINTER(ctypes.c_long)
