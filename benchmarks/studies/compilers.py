@@ -20,7 +20,7 @@ import numpy as np
 from tilewright import compiler
 from tilewright.runtime import calibration, executable, measurement, toolchain
 from tilewright.runtime.measurement import Measurer
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import PEAK_SAMPLE_S, TURN_S, Runnable

@@ -49,7 +49,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[o
     """A cache of its own, calibration on, a described machine, and fake loops; records for which machine loops were asked."""
     compilations: list[object] = []
 
-    def fake(toolchain: object, machine: Machine) -> FakeMeasurer:
+    def fake(machine: Machine) -> FakeMeasurer:
         compilations.append(machine)
         return FakeMeasurer()
 

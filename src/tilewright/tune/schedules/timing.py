@@ -21,7 +21,7 @@ from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.tune import timing as pairs
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import seconds_per_call
