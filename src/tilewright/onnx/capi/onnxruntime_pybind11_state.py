@@ -11,21 +11,8 @@ from tilewright.api.onnx.ort_value import OrtValue as OrtValue
 from tilewright.api.onnx.session import InferenceSession as InferenceSession
 from tilewright.api.onnx.session import ModelMetadata as ModelMetadata
 from tilewright.api.onnx.session import NodeArg as NodeArg
-from tilewright.ort_errors import DeviceReset as DeviceReset
-from tilewright.ort_errors import EngineError as EngineError
-from tilewright.ort_errors import EPFail as EPFail
-from tilewright.ort_errors import Fail as Fail
-from tilewright.ort_errors import InvalidArgument as InvalidArgument
-from tilewright.ort_errors import InvalidGraph as InvalidGraph
-from tilewright.ort_errors import InvalidProtobuf as InvalidProtobuf
-from tilewright.ort_errors import ModelLoadCanceled as ModelLoadCanceled
-from tilewright.ort_errors import ModelLoaded as ModelLoaded
-from tilewright.ort_errors import ModelRequiresCompilation as ModelRequiresCompilation
-from tilewright.ort_errors import NoModel as NoModel
-from tilewright.ort_errors import NoSuchFile as NoSuchFile
-from tilewright.ort_errors import NotFound as NotFound
+from tilewright.ort_errors import *  # noqa: F403
 from tilewright.ort_errors import NotImplementedHere
-from tilewright.ort_errors import RuntimeException as RuntimeException
 
 NotImplemented = NotImplementedHere
 
