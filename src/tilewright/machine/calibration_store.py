@@ -19,8 +19,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tilewright.machine.cpu import Fingerprint
 from tilewright.machine.description import Description, MemoryLevel, Source
-from tilewright.machine.fingerprint import Fingerprint
 
 SCHEMA = 1
 LOG = logging.getLogger("tilewright.calibration")

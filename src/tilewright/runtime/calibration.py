@@ -114,7 +114,7 @@ def store_fit(text: str) -> Path:
     Raises `CacheError` or `OSError` when the directory cannot be used.
     """
     knobs = settings.current()
-    fingerprint = _this_cpu(knobs).fingerprint
+    fingerprint = detection.inspect(max_isa=knobs.max_isa).fingerprint
     path = fit_files.path_of(knobs.cache_dir, fingerprint)
     _write(path, fit_files.of_cpu(text, fingerprint).encode())
     forget()
@@ -123,7 +123,7 @@ def store_fit(text: str) -> Path:
 
 def ship_fit(text: str) -> Path:
     """Write the text of a fit into the package, for all CPUs of this model. Raises `OSError` where it is read-only."""
-    cpu = _this_cpu(settings.current())
+    cpu = detection.inspect(max_isa=settings.current().max_isa)
     path = fit_files.shipped_path(cpu.fingerprint, cpu.machine.vector_bits)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, text.encode())
@@ -134,12 +134,8 @@ def ship_fit(text: str) -> Path:
 
 def as_shipped(machine: Machine) -> Machine:
     """This machine as the package knows it: with the fit of its CPU's model, if there is one, and not with that of the user."""
-    cpu = _this_cpu(settings.current())
+    cpu = detection.inspect(max_isa=settings.current().max_isa)
     return replace(machine, fitted=fit_files.shipped(cpu.fingerprint, cpu.machine.vector_bits))
-
-
-def _this_cpu(knobs: settings.Settings) -> Detected:
-    return detection.inspect(cpus=affinity(), max_isa=knobs.max_isa)
 
 
 def store(path: Path, calibration: Calibration) -> None:
@@ -160,8 +156,7 @@ def _ensure(knobs: settings.Settings, cpus: frozenset[int], recalibrate: bool) -
     calibration = None if recalibrate else calibration_store.read(path)
     if calibration is None and (knobs.calibrate or recalibrate):
         calibration = _measure_once(detected, path, recalibrate)
-    machine = detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
-    return Machine.of(detection.with_fit(machine, detected.fingerprint, knobs.cache_dir))
+    return Machine.of(detected.rated(calibration, knobs.cache_dir))
 
 
 def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibration | None:
