@@ -34,8 +34,8 @@ import numpy as np
 import tilewright.onnx as ort
 from benchmarks.studies.parts.quantised_conv_cases import OPERATOR, QDQ, QuantisedConv
 from benchmarks.studies.quantised_models import fed
+from tilewright.api.onnx.reports import ChainTime
 from tilewright.report.layout import columns
-from tilewright.report.profile import ChainTime
 from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.tune.timing import TURN_S, MeasuredRates, interleaved
 from tilewright_bench.benchmarks import MODELS

@@ -10,7 +10,6 @@ import click
 from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import model_shapes, require_onnx
 from tilewright.cli.parameters import Spec
-from tilewright.cli.subjects import subject_of
 from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients_for
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
@@ -69,7 +68,7 @@ def explain(
             raise click.UsageError("--slicing is for functions of a file or a module")
         click.echo(_model(subject, shapes, target, precision, fuse, full))
         return
-    function, operands = subject_of(subject, arguments)
+    function, operands = user_code.subject_of(subject, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):

@@ -13,7 +13,6 @@ from click.core import ParameterSource
 from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import require_onnx
 from tilewright.cli.parameters import Spec
-from tilewright.cli.subjects import subject_of
 from tilewright.cli.tuning_progress import tuning_progress
 from tilewright.errors import TilewrightError
 from tilewright.tune.pipeline.executors import HERE, Executor
@@ -221,7 +220,7 @@ def _plans_of_function(subject: str, arguments: tuple[Spec, ...]) -> Plans:
     from tilewright.tune.pipeline.tuning import plans_of
     from tilewright.tune.schedules.cases import Case
 
-    function, operands = subject_of(subject, arguments)
+    function, operands = user_code.subject_of(subject, arguments)
     user_code.check_arguments(function, operands)
     if any(dtype != "float32" for _, dtype in operands):
         raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")

@@ -10,8 +10,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import ContractionRoles, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
-from tilewright.report.borders import borders
-from tilewright.report.execution import execution_lines
+from tilewright.report.execution import borders, execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import between_chains, explain_model, kinds_of
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows

@@ -1,9 +1,14 @@
-"""Reports of a session: the plan of every stage, and measured times beside predictions."""
+"""Reports of a session: the plan of every stage, in the names of the model's file, and measured times beside predictions.
+
+A graph has names of its own, which are identifiers: so code of models that differ in names only is the same. Those of the file
+are bound to a plan when it is printed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -15,11 +20,35 @@ from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
 from tilewright.frontend.onnx.stage_types import Stage
 from tilewright.graph.types import Graph
+from tilewright.plan.binding import bound_model
+from tilewright.plan.canonical import Names
 from tilewright.plan.repriced import at_extents
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.report import explain
-from tilewright.report.given_names import with_given_names
-from tilewright.report.profile import ChainTime, chain_times, table
+from tilewright.report import explain, units
+from tilewright.report.layout import columns
+
+SUSPICIOUS = 1.5
+"""How many times its predicted time a chain may take before the model's error is pointed at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTime:
+    """One chain, or one operator that ran as NumPy: seconds; what planning predicted and no schedule can beat, on one thread."""
+
+    name: str
+    seconds: float
+    predicted_seconds: float = 0.0
+    floor_seconds: float = 0.0
+    flops: int = 0
+    peak_share: float = 0.0
+    """Of the machine's arithmetic, on one thread."""
+    size_bytes: int = 0
+    """The least that has to be moved from and to memory."""
+    is_numpy: bool = False
+    has_products: bool = False
+    """Whether it has sums of products."""
+    has_weights: bool = False
+    """Whether an operand of one of them is a constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +63,7 @@ class Profile:
         return sum(chain.seconds for chain in self.chains)
 
     def __str__(self) -> str:
-        return table(self.chains)
+        return _table(self.chains)
 
 
 @dataclass(slots=True)
@@ -145,3 +174,79 @@ def _call_with_shape(declared: Declared, where: str) -> str:
     """The call with some shape that this input may have."""
     shape = (1, 128) if declared.shape is None else tuple(extent if isinstance(extent, int) else 128 for extent in declared.shape)
     return f"{where}({declared.name}={shape})" if declared.name.isidentifier() else f"{where}(**{{{declared.name!r}: {shape}}})"
+
+
+def chain_times(measured: Sequence[tuple[str, float]], planned: Sequence[Plan]) -> tuple[ChainTime, ...]:
+    """The chains of a model with the seconds that were measured for each, by name."""
+    plans = {plan.chain.name: plan for plan in planned}
+    found = []
+    for name, seconds in measured:
+        plan = plans.get(name)
+        if plan is None:
+            found.append(ChainTime(name, seconds))
+            continue
+        floor = plan.floor
+        share = floor.compute_s / seconds if seconds else 0.0
+        times = (seconds, plan.predicted_seconds, floor.seconds)
+        products = [operator for operator in plan.chain.operators if operator.is_contraction()]
+        weights = any(read.tensor in plan.chain.constants for operator in products for read in operator.reads[:2])
+        kinds = {"has_products": bool(products), "has_weights": weights}
+        found.append(ChainTime(name, *times, floor.flops, share, floor.compulsory_bytes, **kinds))
+    return tuple(found)
+
+
+def _table(times: Sequence[ChainTime]) -> str:
+    """Lines for a person: the chains in order, then the total; what took longer than predicted is marked."""
+    rows = [["chain", "time", "predicted", "floor", "of peak", "bytes", ""]]
+    rows += [_row(time) for time in times]
+    total = sum(time.seconds for time in times)
+    rows.append(["total", units.seconds(total), units.seconds(sum(time.predicted_seconds for time in times)), "", "", "", ""])
+    return "\n".join(columns(rows, right=range(1, 6)))
+
+
+def _row(time: ChainTime) -> list[str]:
+    if time.is_numpy:
+        return [time.name, units.seconds(time.seconds), "", "", "", "", "runs as NumPy"]
+    is_late = time.predicted_seconds and time.seconds > SUSPICIOUS * time.predicted_seconds
+    remark = f"{time.seconds / time.predicted_seconds:.1f} times as predicted" if is_late else ""
+    figures = [units.seconds(value) for value in (time.seconds, time.predicted_seconds, time.floor_seconds)]
+    return [time.name, *figures, units.percent(time.peak_share), units.size(time.size_bytes), remark]
+
+
+def with_given_names(model_plan: ModelPlan, operators: Mapping[str, str], tensors: Mapping[str, str]) -> ModelPlan:
+    """The plan in given names, by those of the graph; what has no given name, such as what rewrites made, keeps its name."""
+    graph, plans = model_plan.graph, model_plan.plans
+    known_tensors = [*graph.tensors, *(tensor for plan in plans for tensor in plan.chain.tensors)]
+    known_operators = [*graph.operators, *(operator for plan in plans for operator in plan.chain.operators)]
+    return bound_model(
+        model_plan,
+        Names(
+            _OrSame(),
+            _unique((tensor.name for tensor in known_tensors), tensors),
+            _unique((operator.name for operator in known_operators), operators),
+        ),
+    )
+
+
+class _OrSame(dict[str, str]):
+    """Other names; what is not in it has none."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+def _unique(names: Iterable[str], given: Mapping[str, str]) -> Mapping[str, str]:
+    """The given names, with a number behind those that are taken: files may give a name twice.
+
+    >>> _unique(["matmul", "add", "t_1"], {"matmul": "layer", "add": "layer"})
+    {'matmul': 'layer', 'add': 'layer@2'}
+    """
+    every = dict.fromkeys(names)
+    taken = every.keys() - given.keys()
+    found = _OrSame()
+    for name in every:
+        if name in given:
+            candidates = chain((given[name],), (f"{given[name]}@{number}" for number in count(2)))
+            found[name] = next(candidate for candidate in candidates if candidate not in taken)
+            taken.add(found[name])
+    return found
