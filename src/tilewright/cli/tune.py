@@ -103,13 +103,16 @@ def tune(
 
     Measurements are kept in the cache directory, batch by batch: an interrupted run goes on where it was.
     """
+    from tilewright.runtime.tuning import database
+
     _check_partners(click.get_current_context())
     if fit:
         _fit(minutes, dry_run, ship)
     elif imported is not None:
-        _import(imported, foreign)
+        own = None if foreign else database.machine_key(_machine())
+        click.echo(f"{database.default().take_in(imported, own)} measurements read")
     elif exported is not None:
-        _export(exported)
+        click.echo(f"{database.default().export(exported)} measurements written to {exported}")
     elif subject is not None:
         plans = _plans_of(subject, arguments, shapes)
         request = Request(trials, seed, ranker=ranker, ranker_file=ranker_file, search=search, unroll=unroll)
@@ -151,19 +154,6 @@ def _machine() -> Machine:
     from tilewright.runtime import calibration
 
     return calibration.ensure()
-
-
-def _import(path: Path, foreign: bool) -> None:
-    from tilewright.runtime.tuning import database
-
-    own = None if foreign else database.machine_key(_machine())
-    click.echo(f"{database.default().take_in(path, own)} measurements read")
-
-
-def _export(path: Path) -> None:
-    from tilewright.runtime.tuning import database
-
-    click.echo(f"{database.default().export(path)} measurements written to {path}")
 
 
 def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler: str | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -171,10 +172,7 @@ def _details(kind: Kind) -> Iterator[str]:
 def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:
     """Equal cuts once, with their number; names are those of the first chain of a kind."""
     names = _first_names(kinds)
-    counts: dict[str, int] = {}
-    for cut in (bound_cut(cut, names) for cut in cuts):
-        text = unfused_text(cut)
-        counts[text] = counts.get(text, 0) + 1
+    counts = Counter(unfused_text(bound_cut(cut, names)) for cut in cuts)
     for text, count in counts.items():
         yield from wrapped(f"{count} x {text}" if count > 1 else text)
 

@@ -203,15 +203,8 @@ def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:
     """Compile plans into the library `path`, which has one entry point for each."""
     entries = artifacts(plans)
     first = entries[0]
-    compiler = toolchain.find()
-    content = compiler.compile(
-        first.text,
-        linked=first.linked,
-        kernels=first.kernels,
-        architecture=first.architecture,
-        features=first.features,
-    )
-    path.write_bytes(content)
+    linked = (*first.linked, *first.kernels)
+    path.write_bytes(toolchain.find().compile(first.text, linked, architecture=first.architecture, features=first.features))
     return entries
 
 
