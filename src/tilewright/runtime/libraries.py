@@ -9,7 +9,7 @@ import logging
 import os
 import shlex
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,8 +19,7 @@ from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import toolchain as toolchains
 from tilewright.runtime.cache import MAGIC, KernelCache, private_directory
-from tilewright.runtime.library_index import LibraryIndex
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.toolchain import Remembered, Toolchain
 
 LOGGER = logging.getLogger("tilewright.cache")
 Library = TypeVar("Library", bound=ctypes.CDLL)
@@ -33,24 +32,29 @@ def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
 
 
 def available(artifact: Artifact, cache: KernelCache, exported: Sequence[str] = ()) -> Path:
-    """The library of an artifact that the cache has, whoever compiled it; else it is built. Raises as `build`.
+    """The library of an artifact that the cache has; else it is built. Raises as `build`.
 
-    No compiler is looked for where the cache has one for this TILEWRIGHT_CC. Without any compiler, that of every other serves.
+    No compiler is looked for where one that was found for this TILEWRIGHT_CC before has made the library, be it gone or not.
+    Without any compiler, the library of every other one serves, unless TILEWRIGHT_CC asks for one.
     """
-    index, chosen = LibraryIndex.of(cache, artifact), settings.current().cc
-    found = index.find(chosen)
+    known, chosen = toolchains.remembered(), settings.current().cc
+    found = _made_by((one for one in known if one.chosen == (chosen or "") and one.is_current()), artifact, cache)
     if found is not None:
         return found
     try:
         toolchain = toolchains.find()
     except ToolchainError:
-        found = None if chosen else index.find_of_any_compiler()
+        found = None if chosen else _made_by(filter(Remembered.is_plain, known), artifact, cache)
         if found is None:
             raise
         return found
-    path = build(artifact, toolchain, cache, exported)
-    index.keep(chosen, path, toolchain)
-    return path
+    return build(artifact, toolchain, cache, exported)
+
+
+def _made_by(compilers: Iterable[Remembered], artifact: Artifact, cache: KernelCache) -> Path | None:
+    """The library that the first of some compilers has made."""
+    paths = (cache.library(library_key(artifact, one.toolchain)) for one in compilers)
+    return next((path for path in paths if path is not None), None)
 
 
 def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str] = ()) -> Path:

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import ToolchainError
+from tilewright.graph import data_format
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import flags as flag_tables
 from tilewright.runtime.cache import KernelCache
@@ -111,6 +112,25 @@ class Toolchain:
             ) from failure
 
 
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A compiler that was found to work, on disk: it is not probed again, and may be gone."""
+
+    chosen: str
+    """TILEWRIGHT_CC, "" where it was not set."""
+    identity: str
+    toolchain: Toolchain
+
+    def is_current(self) -> bool:
+        """Whether no other compiler is in its place."""
+        command = self.toolchain.command
+        return not os.path.exists(command[0]) or _identity(command) == self.identity
+
+    def is_plain(self) -> bool:
+        """Whether TILEWRIGHT_CC gave it no options, which may ask for a sanitizer."""
+        return not any(word.startswith("-") for word in self.toolchain.command)
+
+
 def find() -> Toolchain:
     """The compiler to use, probed once per (PATH, TILEWRIGHT_CC) and remembered on disk.
 
@@ -139,7 +159,7 @@ def forget() -> None:
 def _find(path: str, chosen: str | None, cache_dir: Path) -> Toolchain:
     failures = []
     for name, command in _candidates(path, chosen):
-        toolchain = _probe(command, cache_dir) if command else "not found"
+        toolchain = _probe(command, chosen or "", cache_dir) if command else "not found"
         if isinstance(toolchain, Toolchain):
             return toolchain
         failures.append(f"{name}: {toolchain}")
@@ -181,12 +201,12 @@ def _ziglang() -> tuple[str, ...] | None:
     return (str(binary), "cc") if binary.exists() else None
 
 
-def _probe(command: tuple[str, ...], cache_dir: Path) -> Toolchain | str:
+def _probe(command: tuple[str, ...], chosen: str, cache_dir: Path) -> Toolchain | str:
     """The toolchain behind a command, or why it cannot be used."""
     identity = _identity(command)
-    known = _read_probes(cache_dir)
-    if identity in known and known[identity].command == command:
-        return known[identity]
+    for known in _read(cache_dir):
+        if (known.chosen, known.identity) == (chosen, identity):
+            return known.toolchain
     version = _version(command)
     if not version:
         return "does not answer --version"
@@ -196,7 +216,7 @@ def _probe(command: tuple[str, ...], cache_dir: Path) -> Toolchain | str:
     except ToolchainError as problem:
         return f"cannot compile a trivial file ({problem.why.splitlines()[0] if problem.why else problem.message})"
     toolchain = Toolchain(command, toolchain.family, version, _rejected(toolchain))
-    _write_probes(cache_dir, {**known, identity: toolchain})
+    _keep(cache_dir, Remembered(chosen, identity, toolchain))
     return toolchain
 
 
@@ -252,25 +272,24 @@ def _accepts(toolchain: Toolchain, features: frozenset[str]) -> bool:
     return True
 
 
-def _read_probes(cache_dir: Path) -> dict[str, Toolchain]:
-    """What earlier probes found; nothing where the file is missing, damaged or not ours."""
+def remembered() -> tuple[Remembered, ...]:
+    """The compilers that were found with this cache directory, the last one first."""
+    return _read(settings.current().cache_dir)
+
+
+def _read(cache_dir: Path) -> tuple[Remembered, ...]:
+    """Nothing where the file is missing, damaged or not ours."""
     try:
         check_private(cache_dir)
-        records = json.loads((cache_dir / PROBE_FILE).read_text())
-        return {
-            identity: Toolchain(tuple(record[0]), str(record[1]), str(record[2]), frozenset(record[3]))
-            for identity, record in records.items()
-        }
+        return data_format.decode((cache_dir / PROBE_FILE).read_bytes(), tuple[Remembered, ...])
     except Exception:  # the file is an accelerator: no damage to it may reach the user
-        return {}
+        return ()
 
 
-def _write_probes(cache_dir: Path, probes: dict[str, Toolchain]) -> None:
-    records = {
-        identity: [list(found.command), found.family, found.version, sorted(found.rejected)] for identity, found in probes.items()
-    }
-    try:
+def _keep(cache_dir: Path, new: Remembered) -> None:
+    """In the place of what was in its."""
+    place = new.chosen, new.toolchain.command
+    others = (one for one in _read(cache_dir) if (one.chosen, one.toolchain.command) != place)
+    with contextlib.suppress(Exception):  # as above: an unusable directory only means that the next process probes again
         check_private(cache_dir)
-        write_atomically(cache_dir / PROBE_FILE, json.dumps(records).encode())
-    except Exception:  # as above: an unusable directory only means that the next process probes again
-        return
+        write_atomically(cache_dir / PROBE_FILE, data_format.encode((new, *others), tuple[Remembered, ...]))
