@@ -15,7 +15,7 @@ import platform
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -181,15 +181,13 @@ def _find(path: str, chosen: str | None, cache_dir: Path) -> Toolchain:
 def _candidates(path: str, chosen: str | None) -> list[tuple[str, tuple[str, ...] | None]]:
     """Each candidate's name and its command, None where it is not installed."""
     if chosen:
-        words = shlex.split(chosen)
-        found = shutil.which(words[0], path=path) if words else None
-        return [(chosen, (os.path.abspath(found), *words[1:]) if found else None)]
-    return [*((name, _which(name, path)) for name in CANDIDATES), ("ziglang", _ziglang())]
+        return [(chosen, _command(shlex.split(chosen), path))]
+    return [*((name, _command([name], path)) for name in CANDIDATES), ("ziglang", _ziglang())]
 
 
-def _which(name: str, path: str) -> tuple[str, ...] | None:
-    found = shutil.which(name, path=path)
-    return (os.path.abspath(found),) if found else None
+def _command(words: Sequence[str], path: str) -> tuple[str, ...] | None:
+    found = shutil.which(words[0], path=path) if words else None
+    return (os.path.abspath(found), *words[1:]) if found else None
 
 
 def _ziglang() -> tuple[str, ...] | None:

@@ -70,9 +70,11 @@ class _Options:
         object.__setattr__(self, name, _of_type(name, value, self._defaults[name]) if name in self._defaults else value)
 
     def _add(self, key: str, value: str) -> None:
+        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
         self._entries[_of_type("the key", key, "")] = _of_type(f"the value of {key!r}", value, "")
 
     def _entry(self, key: str) -> str:
+        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
         if key not in self._entries:
             raise RefusedByBinding(f"there is no entry {key!r}", where=type(self).__name__)
         return self._entries[key]
@@ -118,13 +120,8 @@ class SessionOptions(_Options):
         self._by_name: dict[str, int] = {}
         self._by_denotation: dict[str, int] = {}
 
-    def add_session_config_entry(self, key: str, value: str) -> None:
-        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
-        self._add(key, value)
-
-    def get_session_config_entry(self, key: str) -> str:
-        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
-        return self._entry(key)
+    add_session_config_entry = _Options._add
+    get_session_config_entry = _Options._entry
 
     def has_providers(self) -> bool:
         """False: there is one provider, which needs no word."""
@@ -178,13 +175,8 @@ class RunOptions(_Options):
     terminate: bool = False
     only_execute_path_to_fetches: bool = False
 
-    def add_run_config_entry(self, key: str, value: str) -> None:
-        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
-        self._add(key, value)
-
-    def get_run_config_entry(self, key: str) -> str:
-        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
-        return self._entry(key)
+    add_run_config_entry = _Options._add
+    get_run_config_entry = _Options._entry
 
 
 def is_to_end(options: Any) -> bool:

@@ -340,8 +340,9 @@ class Step:
         behind it might show parts of the array elsewhere, or still read what the array held.
         """
         if self.compiled is not None:
-            inputs = self._inputs(values)
-            places = [targets.get(name) for name in self.stage.outputs] if targets and self._is_alone() else ()
+            inputs = [values[name] for name in self.stage.inputs]
+            is_alone = not self._runners and self.following is None
+            places = [targets.get(name) for name in self.stage.outputs] if targets and is_alone else ()
             try:
                 results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, self.compiled, values, inputs)
             except PositionError as problem:
@@ -358,12 +359,6 @@ class Step:
                 clock.node(node, perf_counter() - begin)
         if self.following is not None:
             self.following.step(values).run(values, clock)
-
-    def _is_alone(self) -> bool:
-        return not self._runners and self.following is None
-
-    def _inputs(self, values: Values) -> list[Any]:
-        return [values[name] for name in self.stage.inputs]
 
     def dimensions(self, values: Values) -> dict[str, int]:
         """The values of run-time dimensions, by name, for those of a call."""
