@@ -61,10 +61,7 @@ if TYPE_CHECKING:
 )
 @click.option("--forget", is_flag=True, help="Go back to the planner's choice for WHAT; measurements stay.")
 @click.option(
-    "--export",
-    "exported",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write all measurements as JSON lines.",
+    "--export", "exported", type=click.Path(path_type=Path, dir_okay=False), help="Write all measurements as JSON lines."
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Read such a file.")
 @click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they are kept separate.")

@@ -72,11 +72,7 @@ def detect(
 
 
 def inspect(
-    root: Path = Path("/"),
-    *,
-    architecture: str | None = None,
-    cpus: frozenset[int] | None = None,
-    max_isa: str | None = None,
+    root: Path = Path("/"), *, architecture: str | None = None, cpus: frozenset[int] | None = None, max_isa: str | None = None
 ) -> Detected:
     """What the kernel says about the machine of the file tree `root`; arguments as in `detect`."""
     info = cpu.read(root, architecture or platform.machine())

@@ -82,11 +82,7 @@ def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> Plannin
 
 
 def remembered(
-    graph: Graph,
-    machine: Machine,
-    fuse: bool | None,
-    generate: Callable[[], Artifact],
-    precision: Precision = Precision.FLOAT32,
+    graph: Graph, machine: Machine, fuse: bool | None, generate: Callable[[], Artifact], precision: Precision = Precision.FLOAT32
 ) -> Artifact:
     """What `generate` makes of a graph for a machine, from the store where it is there; errors pass through.
 

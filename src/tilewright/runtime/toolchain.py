@@ -55,11 +55,7 @@ class Toolchain:
         True
         """
         chosen = flag_tables.for_features(self.family, architecture, features)
-        return (
-            *flag_tables.COMMON,
-            *flag_tables.BY_FAMILY[self.family],
-            *(flag for flag in chosen if flag not in self.rejected),
-        )
+        return (*flag_tables.COMMON, *flag_tables.BY_FAMILY[self.family], *(flag for flag in chosen if flag not in self.rejected))
 
     def identity(self, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
         """All that decides what it makes of a source: its command, its version, and every flag."""
