@@ -242,11 +242,10 @@ class Jitted:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __copy__(self) -> Jitted:
+    def __copy__(self, memo: object = None) -> Jitted:
         return self
 
-    def __deepcopy__(self, memo: object) -> Jitted:
-        return self
+    __deepcopy__ = __copy__
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         function = self._function
