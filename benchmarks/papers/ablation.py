@@ -31,7 +31,7 @@ from tilewright.kernels.registry import registered
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report.layout import columns
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled

@@ -30,9 +30,9 @@ import tilewright.onnx as ort
 from benchmarks.onnx_models.cases import ModelCase, image_case
 from benchmarks.onnx_models.exporting import export
 from benchmarks.onnx_models.transformers import Encoder, Vit
+from tilewright.api.onnx.reports import ChainTime
 from tilewright.machine import Machine
 from tilewright.report.layout import columns
-from tilewright.report.profile import ChainTime
 
 MEMORY, COMPUTE, BATCHED = "memory-intensive", "compute-intensive", "batch GEMM"
 KINDS = (MEMORY, COMPUTE, BATCHED)

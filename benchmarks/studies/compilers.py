@@ -20,7 +20,7 @@ import numpy as np
 from tilewright import compiler
 from tilewright.runtime import calibration, executable, measurement, toolchain
 from tilewright.runtime.measurement import Measurer
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import PEAK_SAMPLE_S, TURN_S, Runnable
@@ -73,7 +73,7 @@ def cases(names: str | None) -> Iterator[tuple[Case, int]]:
 @click.option("--cases", "names", help="Comma-separated, as G1,G4; all by default.")
 def main(names: str | None) -> None:
     """Print a line for each chain, and the largest difference."""
-    measurer = measurement.compiled(toolchain.find(), calibration.ensure())
+    measurer = measurement.compiled(calibration.ensure())
     differences: list[float] = []
     for case, flops in cases(names):
         found = shares(runnables(case), flops, measurer)

@@ -34,8 +34,8 @@ import numpy as np
 import tilewright.onnx as ort
 from benchmarks.studies.parts.quantised_conv_cases import OPERATOR, QDQ, QuantisedConv
 from benchmarks.studies.quantised_models import fed
+from tilewright.api.onnx.reports import ChainTime
 from tilewright.report.layout import columns
-from tilewright.report.profile import ChainTime
 from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.tune.timing import TURN_S, MeasuredRates, interleaved
 from tilewright_bench.benchmarks import MODELS
@@ -228,7 +228,7 @@ def chosen(options: argparse.Namespace) -> dict[QuantisedConv, int]:
 def main(arguments: Sequence[str]) -> None:
     """Measure, and print tables."""
     options, machine, compiler = parse(arguments), calibration.ensure(), toolchain.find()
-    measurer = measurement.compiled(compiler, machine)
+    measurer = measurement.compiled(machine)
     element = "int8" if "int8" in measurer.element_types() else "float32"
     rates = MeasuredRates(measurer, machine, measurer.peak_loop(element))
     lines = dict[str, Line]()

@@ -76,7 +76,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=15)
     options = parser.parse_args(arguments)
     machine, compiler = calibration.ensure(), toolchain.find()
-    peaks = Peaks(measurement.compiled(compiler, machine).library)
+    peaks = Peaks(measurement.compiled(machine).library)
     names = options.cases.split(",") if options.cases else CASES
     found = [measured(name, options.threads, options.rounds, peaks) for name in names]
     text = "\n".join([*provenance(machine, compiler, (), options.threads).lines(), "", *table(found, options.threads)])

@@ -10,6 +10,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
+from tilewright import errors
+
 if TYPE_CHECKING:
     from tilewright.api.config import show_config as show_config
     from tilewright.api.jit import Jitted as Jitted
@@ -17,17 +19,7 @@ if TYPE_CHECKING:
     from tilewright.api.kernel import Lowered as Lowered
     from tilewright.api.spec import Dim as Dim
     from tilewright.api.spec import spec as spec
-    from tilewright.errors import CacheError as CacheError
-    from tilewright.errors import DTypeError as DTypeError
-    from tilewright.errors import FeedError as FeedError
-    from tilewright.errors import InternalError as InternalError
-    from tilewright.errors import InvalidModel as InvalidModel
-    from tilewright.errors import PlanningError as PlanningError
-    from tilewright.errors import PositionError as PositionError
-    from tilewright.errors import ShapeError as ShapeError
-    from tilewright.errors import TilewrightError as TilewrightError
-    from tilewright.errors import ToolchainError as ToolchainError
-    from tilewright.errors import UnsupportedOperation as UnsupportedOperation
+    from tilewright.errors import *  # noqa: F403
     from tilewright.frontend.tracing.attention import scaled_dot_product_attention as scaled_dot_product_attention
     from tilewright.frontend.tracing.convolution import *  # noqa: F403
     from tilewright.frontend.tracing.functions import *  # noqa: F403
@@ -44,10 +36,7 @@ _HOMES = {
     "tilewright.api.spec": ("Dim", "spec"),
     "tilewright.api.config": ("show_config",),
     "tilewright.machine.machine": ("Machine",),
-    "tilewright.errors": (
-        *("CacheError", "DTypeError", "FeedError", "InternalError", "InvalidModel", "PlanningError", "PositionError"),
-        *("ShapeError", "TilewrightError", "ToolchainError", "UnsupportedOperation"),
-    ),
+    "tilewright.errors": tuple(errors.__all__),
     "tilewright.frontend.tracing.attention": ("scaled_dot_product_attention",),
     "tilewright.frontend.tracing.convolution": tuple(
         f"{kind}{rank}d" for kind in ("conv", "conv_transpose") for rank in (1, 2, 3)

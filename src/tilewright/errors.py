@@ -26,6 +26,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+__all__ = ["CacheError", "DTypeError", "FeedError", "InternalError", "InvalidModel", "PlanningError", "PositionError"]
+__all__ += ["ShapeError", "TilewrightError", "ToolchainError", "UnsupportedOperation"]
+"""Public names: the others are raised in the place of one of these."""
+
 _PACKAGE = str(Path(__file__).parent)
 
 

@@ -13,6 +13,10 @@ from typing import Any, TypeVar
 
 from tilewright.errors import FeedError, InvalidModel, PositionError, TilewrightError, UnsupportedOperation
 
+__all__ = ["DeviceReset", "EPFail", "EngineError", "Fail", "InvalidArgument", "InvalidGraph", "InvalidProtobuf"]
+__all__ += ["ModelLoadCanceled", "ModelLoaded", "ModelRequiresCompilation", "NoModel", "NoSuchFile", "NotFound"]
+__all__ += ["NotImplementedHere", "RuntimeException"]
+"""What users import from STATE."""
 STATE = "tilewright.onnx.capi.onnxruntime_pybind11_state"
 """The module whose names these are, as in onnxruntime."""
 ErrorT = TypeVar("ErrorT", bound=TilewrightError)

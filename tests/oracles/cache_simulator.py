@@ -19,7 +19,7 @@ import numpy as np
 from tilewright.codegen.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, toolchain
+from tilewright.runtime import libraries
 
 SOURCE = Path(__file__).with_suffix(".c")
 COUNTERS = 3
@@ -222,7 +222,7 @@ def library() -> ctypes.CDLL:
     """The compiled simulator. Raises `ToolchainError` or `CacheError`."""
     artifact = Artifact("tw_simulate", SOURCE.read_text(), (), platform.machine(), frozenset(), Signature((), (), ()))
     exported = ("tw_simulate", "tw_simulate_flush")
-    _, loaded = libraries.opened(artifact, toolchain.find(), kernel_cache.default(), exported, ctypes.CDLL)
+    _, loaded = libraries.opened(artifact, kernel_cache.default(), exported, ctypes.CDLL)
     loaded.tw_simulate.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
     loaded.tw_simulate_flush.argtypes = (ctypes.c_void_p,)
     loaded.tw_simulate.restype = loaded.tw_simulate_flush.restype = None

@@ -10,7 +10,7 @@ import pytest
 import tilewright as tw
 from tests.support.algorithms import forced
 from tilewright.plan.types import Plan
-from tilewright.report.borders import Border, borders
+from tilewright.report.execution import Border, borders
 
 SHAPE, FILTERS = (2, 3, 9, 21), np.ones((5, 3, 3, 3), np.float32)
 

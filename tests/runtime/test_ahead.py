@@ -50,7 +50,7 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def objects(features: frozenset[str] = frozenset()) -> Objects:
-    return Objects.of(kernel_cache.default(), toolchain.find(), platform.machine(), features)
+    return toolchain.find().objects(kernel_cache.default(), platform.machine(), features)
 
 
 def test_what_has_begun_is_waited_for(compiled: list[str]) -> None:

@@ -232,7 +232,7 @@ def test_without_locks_work_is_repeated_not_lost(cache: KernelCache, monkeypatch
     assert library_in(cache.get_or_build(KEY, lambda: LIBRARY)) == LIBRARY
 
 
-@pytest.mark.parametrize("function", ["write", "rename"])
+@pytest.mark.parametrize("function", ["fdopen", "rename"])
 def test_full_disk_falls_back_with_one_warning(
     cache: KernelCache, function: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -292,7 +292,7 @@ def test_nowhere_to_store_is_an_error(cache: KernelCache, monkeypatch: pytest.Mo
     def full(descriptor: int, content: bytes) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(directories.os, "write", full)
+    monkeypatch.setattr(directories.os, "fdopen", full)
     with pytest.raises(CacheError, match="stored nowhere") as caught:
         cache.get_or_build(KEY, lambda: LIBRARY)
     assert "No space left" in caught.value.why

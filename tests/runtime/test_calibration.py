@@ -49,7 +49,7 @@ def compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[o
     """A cache of its own, calibration on, a described machine, and fake loops; records for which machine loops were asked."""
     compilations: list[object] = []
 
-    def fake(toolchain: object, machine: Machine) -> FakeMeasurer:
+    def fake(machine: Machine) -> FakeMeasurer:
         compilations.append(machine)
         return FakeMeasurer()
 
@@ -73,7 +73,7 @@ def stored_files(tmp_path: Path) -> list[Path]:
 
 def test_the_best_of_all_rounds_counts() -> None:
     measurer = FakeMeasurer()
-    found = calibration.calibrate(machine=MACHINE, measurer=measurer)
+    found = calibration.calibrate(MACHINE, measurer=measurer)
     assert found.peak_flops_per_s == (("float32", 4e11), ("float64", 2e11))
     assert dict(found.bandwidth_bytes_per_s)["memory"] == 1e10
     assert found.parallel_region_s == 1e-6
@@ -82,13 +82,13 @@ def test_the_best_of_all_rounds_counts() -> None:
 
 def test_only_types_that_the_machine_has_are_measured() -> None:
     measurer = FakeMeasurer()
-    calibration.calibrate(machine=MACHINE, measurer=measurer)
+    calibration.calibrate(MACHINE, measurer=measurer)
     assert {call[1] for call in measurer.calls if call[0] == "peak"} == {"float32", "float64"}
 
 
 def test_every_level_is_read_within_its_size_and_memory_uncached() -> None:
     measurer = FakeMeasurer()
-    calibration.calibrate(machine=MACHINE, measurer=measurer)
+    calibration.calibrate(MACHINE, measurer=measurer)
     reads = {call[1:3] for call in measurer.calls if call[0] == "read"}
     assert reads == {(16 << 10, False), (256 << 10, False), (8 << 20, False), (32 << 20, True)}
 
@@ -96,7 +96,7 @@ def test_every_level_is_read_within_its_size_and_memory_uncached() -> None:
 @pytest.mark.parametrize("budget_s", [3.0, 0.5, 0.0])
 def test_what_is_asked_of_the_measurer_stays_within_the_budget(budget_s: float) -> None:
     measurer = FakeMeasurer()
-    calibration.calibrate(machine=MACHINE, measurer=measurer, budget_s=budget_s)
+    calibration.calibrate(MACHINE, measurer=measurer, budget_s=budget_s)
     seconds = [call[-1] for call in measurer.calls]
     assert all(isinstance(value, float) and value >= 0 for value in seconds)
     assert sum(value for value in seconds if isinstance(value, float)) <= budget_s
@@ -227,7 +227,7 @@ def test_concurrent_writers_leave_a_whole_file(tmp_path: Path) -> None:
 def test_the_compiled_loops_run(level: str) -> None:
     """Which rates there are, and that they can be stored; no figure is judged."""
     machine = replace(Machine.named(level), cores=2)
-    found = calibration.calibrate(machine=machine, budget_s=0.0)
+    found = calibration.calibrate(machine, budget_s=0.0)
     expected = ["float32", "float64", *(["int8"] if "avx2" in machine.features else [])]
     assert [dtype for dtype, _ in found.peak_flops_per_s] == expected
     assert [name for name, _ in found.bandwidth_bytes_per_s] == [level.name for level in machine.levels]

@@ -267,7 +267,6 @@ def test_buffers_are_released(kernel: Executable) -> None:
 
 def test_symbols_and_new_outputs(kernel: Executable) -> None:
     inputs = [numbers(3, 4), array.array("f", [0] * 4)]
-    assert kernel.symbol_values(inputs) == {"n": 3, "k": 4}
     (e,) = kernel.new_outputs(inputs)
     assert (e.shape, e.dtype) == ((3, 2), np.float32)
     (e,) = executable.load(elementwise("bfloat16", "short", "x"), threads=1).new_outputs([np.zeros(2, ml_dtypes.bfloat16)])

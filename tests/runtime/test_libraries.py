@@ -140,7 +140,7 @@ def test_a_directory_that_refuses_execution_keeps_its_libraries(cache: KernelCac
 
     monkeypatch.setattr(libraries.ctypes, "CDLL", refuse)
     with pytest.raises(CacheError, match="cannot be loaded"):
-        libraries.opened(dot(), toolchain.find(), cache, ("dot",), libraries.ctypes.CDLL)
+        libraries.opened(dot(), cache, ("dot",), libraries.ctypes.CDLL)
     assert path.exists()
 
 

@@ -23,7 +23,6 @@ from tilewright.kernels import KernelSource, SourceKind
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import cache_size, compilation, libraries, objects, toolchain
 from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.objects import Objects
 from tilewright.runtime.processes import Processes
 from tilewright.runtime.toolchain import Toolchain
 
@@ -79,7 +78,7 @@ def key(
     architecture: str = "x86_64",
     features: frozenset[str] = frozenset(),
 ) -> str:
-    return Objects.of(KernelCache(Path("nowhere")), compiler, architecture, features).key(source)
+    return compiler.objects(KernelCache(Path("nowhere")), architecture, features).key(source)
 
 
 @pytest.mark.parametrize(
@@ -145,11 +144,11 @@ def test_sources_that_join_are_compiled_together(
     assert called(libraries.build(library(kernels=(twice, third, fourth)), found, cache), 5) == 10
     assert sorted(compiled) == ["source0.c", "source2.c"]
     assert len(stored(cache)) == 4
-    Objects.of(cache, found, platform.machine(), frozenset()).drop([second])
+    found.objects(cache, platform.machine(), frozenset()).drop([second])
     compiled.clear()
     assert called(libraries.build(library(added=1, kernels=JOINING), found, cache), 5) == 11
     assert sorted(compiled) == ["source0.c", "source2.c"]
-    Objects.of(cache, found, platform.machine(), frozenset()).drop([twice, fourth])
+    found.objects(cache, platform.machine(), frozenset()).drop([twice, fourth])
     assert called(libraries.build(library(added=2, kernels=JOINING), found, cache), 5) == 12
 
 
@@ -187,7 +186,7 @@ def test_a_used_object_stays_longer_than_an_unused_one(cache: KernelCache) -> No
     for path in stored(cache):
         os.utime(path, ns=(0, 0))
     libraries.build(library(added=1), toolchain.find(), cache)
-    found = Objects.of(cache, toolchain.find(), platform.machine(), frozenset())
+    found = toolchain.find().objects(cache, platform.machine(), frozenset())
     assert (cache.directory / (found.key(TWICE) + objects.SUFFIX)).stat().st_mtime_ns > 0
     assert (cache.directory / (found.key(unused) + objects.SUFFIX)).stat().st_mtime_ns == 0
 
@@ -216,7 +215,7 @@ def test_the_object_of_a_kernel_that_compiles_is_kept_when_the_link_fails(cache:
     twice_defined = library(kernels=(TWICE, KernelSource(SourceKind.C, f"{TWICE.content}/* again */\n")))
     with pytest.raises(ToolchainError):
         libraries.build(twice_defined, toolchain.find(), cache)
-    kept = Objects.of(cache, toolchain.find(), platform.machine(), frozenset())
+    kept = toolchain.find().objects(cache, platform.machine(), frozenset())
     assert all(kept.find(kernel) is not None for kernel in twice_defined.kernels)
 
 
@@ -248,7 +247,7 @@ def test_an_interrupted_preparation_goes_on_where_it_stopped(
     assert compiled == ["source1.c", "source0.c", "source2.c"][:finished]
     assert called(libraries.build(artifact, found, cache), 5) == 10
     assert compiled == ["source1.c", "source0.c", "source2.c"]
-    kept = Objects.of(cache, found, platform.machine(), frozenset())
+    kept = found.objects(cache, platform.machine(), frozenset())
     assert [path.name for path in stored(cache)] == [kept.key(TWICE) + objects.SUFFIX], "its files belong to one library"
 
 

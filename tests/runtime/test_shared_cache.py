@@ -126,8 +126,7 @@ def pruned_meanwhile(directory: Path) -> Iterator[None]:
 
 
 def test_libraries_are_linked_and_loaded_while_another_process_prunes(cache: KernelCache) -> None:
-    found = toolchain.find()
     with pruned_meanwhile(cache.directory):
         for number in range(6):
-            _, loaded = libraries.opened(library(added=number), found, cache, ("entry",), libraries.ctypes.CDLL)
+            _, loaded = libraries.opened(library(added=number), cache, ("entry",), libraries.ctypes.CDLL)
             assert loaded.entry(5) == 10 + number

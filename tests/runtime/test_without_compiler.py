@@ -15,7 +15,6 @@ from tests.runtime.hand_written import dot
 from tilewright.errors import ToolchainError
 from tilewright.runtime import executable, flags, libraries, toolchain
 from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.library_index import LibraryIndex
 
 USER = """
 import hashlib, json
@@ -50,8 +49,7 @@ import sys
 sys.modules["ziglang"] = None
 refused = ("subprocess.Popen", "os.exec", "os.fork", "os.forkpty", "os.posix_spawn", "os.spawn", "os.system")
 def hook(event, arguments):
-    looks = event == "open" and str(arguments[0]).endswith("toolchains.json")
-    if event in refused or looks:
+    if event in refused:
         raise AssertionError(f"a compiler was probed: {event} {arguments}")
 sys.addaudithook(hook)
 """
@@ -86,9 +84,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str]]:
 
 def test_a_full_cache_serves_without_a_compiler(filled: tuple[Path, list[str]]) -> None:
     cache, expected = filled
-    (cache / toolchain.PROBE_FILE).unlink(missing_ok=True)
     assert results(cache, blocked=True) == expected
-    assert not (cache / toolchain.PROBE_FILE).exists()
 
 
 @pytest.fixture
@@ -105,11 +101,6 @@ def without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.delenv("TILEWRIGHT_CC", raising=False)
     monkeypatch.setattr(toolchain, "find", find)
-
-
-def index(cache: KernelCache) -> Path:
-    (path,) = cache.directory.glob("*.index")
-    return path
 
 
 def made_by(cache: KernelCache, monkeypatch: pytest.MonkeyPatch, *commands: str) -> list[Path]:
@@ -131,27 +122,18 @@ def link_to_compiler(tmp_path: Path, name: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("damage", [None, b"", b"no index"], ids=["removed", "empty", "damaged"])
-def test_without_an_index_the_compiler_is_asked_and_not_run(
-    cache: KernelCache, damage: bytes | None, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("damage", [None, b"", b"no JSON", b"[[1, 2]]", b"{}", b"7"])
+def test_where_nothing_is_known_of_compilers_they_are_asked_and_not_run(
+    cache: KernelCache, damage: bytes | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    path = libraries.available(dot(), cache)
-    if damage is None:
-        index(cache).unlink()
-    else:
-        index(cache).write_bytes(damage)
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "known"))
+    path, known = libraries.available(dot(), cache), tmp_path / "known" / toolchain.PROBE_FILE
+    toolchain.find()
+    known.unlink()
+    if damage is not None:
+        known.write_bytes(damage)
     monkeypatch.setattr(toolchain.Toolchain, "compile", None)
     assert libraries.available(dot(), cache) == path
-    assert index(cache).exists()
-
-
-@pytest.mark.parametrize("content", [b"[[1, 2]]", b"{}", b"7", b"no JSON"])
-def test_an_index_of_another_form_is_written_again(cache: KernelCache, content: bytes) -> None:
-    path = libraries.available(dot(), cache)
-    name = index(cache).name
-    cache.keep(name, content)
-    assert libraries.available(dot(), cache) == path
-    assert json.loads(cache.find(name) or b"")[0][1] == path.stem
 
 
 def test_what_the_cache_lacks_needs_a_compiler(cache: KernelCache, without_compiler: None) -> None:
@@ -159,24 +141,22 @@ def test_what_the_cache_lacks_needs_a_compiler(cache: KernelCache, without_compi
         libraries.available(dot(), cache)
 
 
-def test_a_library_that_was_pruned_behind_its_index_is_built_again(cache: KernelCache) -> None:
+def test_a_library_that_was_pruned_is_built_again(cache: KernelCache) -> None:
     path = libraries.available(dot(), cache)
     path.unlink()
     assert libraries.available(dot(), cache) == path
     assert path.exists()
 
 
-def test_a_library_that_is_pruned_between_index_and_load_is_built_again(
-    cache: KernelCache, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path, original, found = libraries.available(dot(), cache), LibraryIndex.find, []
+def test_a_library_that_is_pruned_before_it_is_loaded_is_built_again(cache: KernelCache, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, original, found = libraries.available(dot(), cache), KernelCache.library, []
 
-    def pruned(self: LibraryIndex, chosen: str | None) -> Path | None:
-        found.append(original(self, chosen))
+    def pruned(self: KernelCache, key: str) -> Path | None:
+        found.append(original(self, key))
         path.unlink(missing_ok=True)
         return found[-1]
 
-    monkeypatch.setattr(LibraryIndex, "find", pruned)
+    monkeypatch.setattr(KernelCache, "library", pruned)
     assert executable.load(dot(), threads=1, cache=cache).path == path
     assert found[:2] == [path, None]
 
@@ -191,16 +171,15 @@ def test_each_compiler_that_is_asked_for_has_its_library(
     assert made_by(cache, monkeypatch, *commands, *commands) == first * 2
 
 
-def test_of_several_compilers_the_last_one_used_serves_where_there_is_none(
+def test_the_library_of_some_compiler_serves_where_there_is_none(
     cache: KernelCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     commands = [str(link_to_compiler(tmp_path, name)) for name in ("one-cc", "other-cc")]
     paths = made_by(cache, monkeypatch, *commands)
     request.getfixturevalue("without_compiler")
-    for path in paths:
-        os.utime(path, (2_000_000_000, 2_000_000_000))
-        assert libraries.available(dot(), cache) == path
-        os.utime(path, (1, 1))
+    assert libraries.available(dot(), cache) == paths[1]
+    paths[1].unlink()
+    assert libraries.available(dot(), cache) == paths[0]
 
 
 def test_options_of_a_compiler_are_not_taken_over(

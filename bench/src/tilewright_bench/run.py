@@ -87,7 +87,7 @@ def run(benchmark: Benchmark[CaseT], cases: Sequence[CaseT], settings: Settings,
     """
     peers = (benchmark.tilewright, *benchmark.chosen_peers(settings.peers))
     machine, compiler = calibration.ensure(), toolchain.find()
-    measurer = measurement.compiled(compiler, machine)
+    measurer = measurement.compiled(machine)
     peak = benchmark.peak if measurer.has_peak(benchmark.peak) else "float32"
     rates = MeasuredRates(measurer, machine, measurer.peak_loop(peak))
     results = []

@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from benchmarks.studies.tuned.variants import Entry
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import TOLERANCE, Runnable, library, loaded
 

@@ -18,7 +18,7 @@ from benchmarks.studies.tuned.building import CORE, libraries
 from benchmarks.studies.tuned.measuring import turn, undisturbed
 from benchmarks.studies.tuned.problems import Problem
 from benchmarks.studies.tuned.variants import Entry, models, table
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import Runnable, library, loaded

@@ -20,7 +20,7 @@ from benchmarks.studies.tuned.problems import Problem
 from benchmarks.studies.tuned.records import File, Header, Record
 from benchmarks.studies.tuned.variants import Entry, models, table
 from tilewright import compiler
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.timing import Runnable, peak_flops_per_s

@@ -22,12 +22,12 @@ from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import shorten
-from tilewright.collector import collector_waits
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
+from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.precision import checked
 from tilewright.progress import preparing
@@ -242,11 +242,10 @@ class Jitted:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __copy__(self) -> Jitted:
+    def __copy__(self, memo: object = None) -> Jitted:
         return self
 
-    def __deepcopy__(self, memo: object) -> Jitted:
-        return self
+    __deepcopy__ = __copy__
 
     def __reduce_ex__(self, protocol: Any) -> str | tuple[Any, ...]:
         function = self._function

@@ -118,11 +118,10 @@ class Kernel:
         self._is_single = isinstance(self._result, pytree.Leaf)
         self._parameter_count = _plain_parameters(self._structure)
 
-    def __copy__(self) -> Kernel:
+    def __copy__(self, memo: object = None) -> Kernel:
         return self
 
-    def __deepcopy__(self, memo: object) -> Kernel:
-        return self
+    __deepcopy__ = __copy__
 
     def __reduce__(self) -> NoReturn:
         raise NotPicklable(

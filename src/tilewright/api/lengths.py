@@ -73,7 +73,8 @@ class DynamicDimensions:
             if self._is_exact(position, mates, extents):
                 continue
             first = next((m for m in mates if m < position and extents[m] == extents[position] and key[m] < 0), position)
-            key[position] = ~(self._range_number(position, extents[position]) * len(key) + first)
+            number = bisect_right(self._begins(position), extents[position]) - 1
+            key[position] = ~(number * len(key) + first)
         return tuple(key)
 
     def range_of(self, position: int, extent: int) -> tuple[int, int]:
@@ -151,9 +152,6 @@ class DynamicDimensions:
 
     def _begins(self, position: int) -> tuple[int, ...]:
         return self._cuts.get(position, (1, LARGEST + 1))
-
-    def _range_number(self, position: int, extent: int) -> int:
-        return bisect_right(self._begins(position), extent) - 1
 
     def _is_exact(self, position: int, mates: tuple[int, ...], extents: Extents) -> bool:
         """Whether an extent of a dynamic dimension is specialised: 0, a broadcast, a range of one value, or a refused range."""

@@ -6,6 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
@@ -36,28 +37,17 @@ class Maker(Protocol[TracedT, MadeT]):
         """Planned, compiled and loaded."""
 
 
-class Making:
-    """A kernel that a thread is making; others that want it wait."""
+class Making(Future[None]):
+    """A kernel that a thread is making; others that want it wait for the result, and get the error: it would come again."""
 
     def __init__(self) -> None:
-        self._thread, self._process = threading.get_ident(), os.getpid()
-        self._has_ended = threading.Event()
-        self._problem: Exception | None = None
+        super().__init__()
+        self._maker = threading.get_ident(), os.getpid()
 
     def is_by_another_thread(self) -> bool:
         """Of this process: a forked child does not have the thread. Who waited for himself would wait for ever."""
-        return self._process == os.getpid() and self._thread != threading.get_ident()
-
-    def end(self, problem: Exception | None = None) -> None:
-        """Let the others go on."""
-        self._problem = problem
-        self._has_ended.set()
-
-    def wait(self) -> None:
-        """Until it has ended. Raises what it failed with: it would fail again."""
-        self._has_ended.wait()
-        if self._problem is not None:
-            raise self._problem
+        thread, process = self._maker
+        return process == os.getpid() and thread != threading.get_ident()
 
 
 class Signatures(Generic[TracedT, MadeT]):
@@ -115,7 +105,7 @@ class Signatures(Generic[TracedT, MadeT]):
                 if begun is None or is_ours:
                     begun = self._begun[key] = self._begun[extents] = Making()
             if not is_ours:
-                begun.wait()
+                begun.result()
                 continue
             kernel = self._make(key, extents, maker, begun)
             if kernel is not None:
@@ -123,21 +113,21 @@ class Signatures(Generic[TracedT, MadeT]):
 
     def _make(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT], making: Making) -> MadeT | None:
         """A kernel; None where lengths were specialised instead."""
-        problem = None
         try:
             kernel = self._attempt(key, extents, maker)
             if kernel is not None:
                 self._kernels.put((self, key), kernel)
                 self._kernels.put((self, extents), kernel)
             return kernel
-        except Exception as failure:
-            problem = failure
+        except Exception as problem:
+            making.set_exception(problem)
             raise
         finally:
             with self._lock:
                 for begun in {key, extents}:
                     self._begun.pop(begun, None)
-            making.end(problem)
+            if not making.done():
+                making.set_result(None)
 
     def _attempt(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT]) -> MadeT | None:
         """A kernel; None where ranges were split or dimensions specialised instead.

@@ -5,21 +5,19 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from tilewright.backends.backend import Array, Runnable
-from tilewright.codegen.artifact import Signature
 from tilewright.errors import NotFiniteError
-from tilewright.runtime.pool import MemoryStats
 
 Loaded: TypeAlias = tuple[Runnable, tuple[Array, ...]]
 """Something to call, and the constants that its calls pass behind the inputs."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(eq=False)
 class Checked:
-    """A `Runnable` whose calls that report NaN or infinities are computed again, by a kernel that is loaded when first needed.
+    """A `Runnable` as `fast` is, whose calls that report NaN or infinities are computed again: by a kernel that is loaded when
+    first needed.
 
     Legal because inputs never share memory with outputs while a kernel runs (`Executable.run` copies), so that they are as they
     were. Calls are safe from several threads at once.
@@ -33,19 +31,9 @@ class Checked:
     _loaded: Loaded | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    @property
-    def signature(self) -> Signature:
-        """As `Runnable`."""
-        return self.fast.signature
-
-    @property
-    def source(self) -> str:
-        """The text of the kernel that runs first."""
-        return self.fast.source
-
-    def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
-        """As `Runnable`."""
-        return self.fast.new_outputs(inputs)
+    def __getattr__(self, name: str) -> Any:
+        """What is asked of the kernel that runs first, which tells `not_finite` of its context where it is saved."""
+        return getattr(self.fast, name)
 
     def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """As `Runnable`."""
@@ -55,10 +43,6 @@ class Checked:
             strict, constants = self._strict()
             strict.run((*inputs[: self.input_count], *constants), outputs)
 
-    def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
-        """As `Runnable`; raises `NotFiniteError` where a call would be computed again, which nobody wants to measure."""
-        self.fast.run_repeatedly(count, inputs, outputs)
-
     def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
         """As `Runnable`: of the kernel that computes the results."""
         try:
@@ -66,14 +50,6 @@ class Checked:
         except NotFiniteError:
             strict, constants = self._strict()
             return strict.profile((*inputs[: self.input_count], *constants), outputs)
-
-    def save(self, path: str | Path) -> None:
-        """As `Runnable`: the kernel that runs first, which tells `not_finite` of its context."""
-        self.fast.save(path)
-
-    def memory_stats(self) -> MemoryStats:
-        """As `Runnable`."""
-        return self.fast.memory_stats()
 
     def _strict(self) -> Loaded:
         with self._lock:

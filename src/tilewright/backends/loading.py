@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
+from tilewright.backends.backend import Runnable
 from tilewright.backends.checked import Checked, Loaded
 from tilewright.backends.registry import for_machine
 from tilewright.codegen.artifact import Artifact
@@ -59,7 +61,7 @@ def load(
     if strict is None or not artifact.reports_not_finite:
         return loaded, read
     again = partial(load, graph=graph, machine=machine, threads=threads, copies=copies)
-    return Checked(loaded, lambda: again(strict()), len(graph.inputs)), read
+    return cast(Runnable, Checked(loaded, lambda: again(strict()), len(graph.inputs))), read
 
 
 def _loaded(artifact: Artifact, graph: Graph, machine: Machine, threads: int | None, copies: bool) -> Loaded:

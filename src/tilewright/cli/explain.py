@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import TYPE_CHECKING
 
 import click
 
 from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import model_shapes, require_onnx
 from tilewright.cli.parameters import Spec
-from tilewright.cli.subjects import subject_of
 from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients_for
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report import explain as report
-
-if TYPE_CHECKING:
-    from tilewright.api.kernel import Lowered
 
 
 @click.command()
@@ -63,24 +58,26 @@ def explain(
 
     Dimensions of a model that are not given are 1 where they are the first of an input, else 128: a line says so."""
     import tilewright as tw
+    from tilewright import compiler
+    from tilewright.report.slicing import explain_slicing
 
     if subject.endswith(".onnx"):
         if slicing:
             raise click.UsageError("--slicing is for functions of a file or a module")
         click.echo(_model(subject, shapes, target, precision, fuse, full))
         return
-    function, operands = subject_of(subject, arguments)
+    function, operands = user_code.subject_of(subject, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
     user_code.check_arguments(function, specs)
     with user_code.blamed(subject):
         lowered = tw.jit(function, target=target, fuse=fuse, precision=precision).lower(*specs)
         if slicing:
-            click.echo(_slicing(lowered))
+            click.echo(explain_slicing(lowered.graph, lowered.machine))
             return
         model_plan = _without(terms, lowered.model_plan, fuse) if terms and lowered.model_plan.plans else lowered.model_plan
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
-    click.echo(_source(model_plan) if source else report.explain(model_plan, full=full))
+    click.echo(compiler.generate(model_plan).source.rstrip("\n") if source else report.explain(model_plan, full=full))
 
 
 def _model(
@@ -98,15 +95,3 @@ def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> M
     machine = planned.plans[0].machine
     coefficients = reduce(Coefficients.without, terms, coefficients_for(machine))
     return partition(planned.graph, machine, fuse=fuse, coefficients=coefficients)
-
-
-def _slicing(lowered: Lowered) -> str:
-    from tilewright.report.slicing import explain_slicing
-
-    return explain_slicing(lowered.graph, lowered.machine)
-
-
-def _source(model_plan: ModelPlan) -> str:
-    from tilewright import compiler
-
-    return compiler.generate(model_plan).source.rstrip("\n")

@@ -17,10 +17,7 @@ from tilewright.report.layout import columns, section, wrapped
 
 @click.command()
 @click.option(
-    "--target",
-    metavar="NAME",
-    callback=parameters.target,
-    help=f"Show a machine known by name: {', '.join(targets.names())}.",
+    "--target", metavar="NAME", callback=parameters.target, help=f"Show a machine known by name: {', '.join(targets.names())}."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--recalibrate", is_flag=True, help="Measure this CPU again (about 2 s).")

@@ -7,14 +7,17 @@ stdout holds what can be piped; everything else goes to stderr.
 from __future__ import annotations
 
 import importlib
+import platform
 import sys
+import tempfile
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
-from tilewright import __version__
-from tilewright.cli.failures import report_internal_error
-from tilewright.errors import TilewrightError
+from tilewright import __version__, settings
+from tilewright.errors import InternalError, TilewrightError
 
 COMMANDS = {
     "bench": "tilewright.cli.bench:bench",
@@ -76,5 +79,42 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.close()
         return 0
     except Exception as problem:
-        click.echo(report_internal_error(problem), err=True)
+        click.echo(_reported(problem), err=True)
         return INTERNAL_ERROR
+
+
+def _reported(problem: Exception) -> str:
+    """Write everything about it to a file; the message to show, which names the file."""
+    summary = problem.message if isinstance(problem, InternalError) else f"{type(problem).__name__}: {problem}"
+    advice = "this is a bug of Tilewright: please report it together with"
+    return f"internal error: {summary}\n  {advice} {_write(problem)}"
+
+
+def _write(problem: Exception) -> Path:
+    """Into TILEWRIGHT_DUMP_DIR, else the directory for temporary files."""
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="tilewright-internal-error-", suffix=".txt", dir=_directory(), delete=False, encoding="utf-8"
+    ) as file:
+        file.write("\n".join(_content(problem)))
+    return Path(file.name)
+
+
+def _directory() -> Path | None:
+    try:
+        directory = settings.current().dump_dir
+        if directory is not None:
+            directory.mkdir(parents=True, exist_ok=True)
+    except (TilewrightError, OSError):
+        return None
+    return directory
+
+
+def _content(problem: Exception) -> list[str]:
+    dump = problem.dump if isinstance(problem, InternalError) else ""
+    return [
+        f"tilewright {__version__}, Python {platform.python_version()}, {platform.platform()}",
+        f"command: {' '.join(sys.argv)}",
+        "",
+        *traceback.format_exception(problem),
+        dump,
+    ]

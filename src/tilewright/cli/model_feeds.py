@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -19,25 +18,6 @@ Shapes = Mapping[str, Sequence[int]]
 SEED = 0
 
 
-@dataclass(frozen=True, slots=True)
-class CompletedShapes:
-    """The shapes of all inputs by name, and the dimensions that nobody gave, with what they are taken for."""
-
-    shapes: dict[str, tuple[int, ...]]
-    assumed: dict[str, int]
-
-    def said(self) -> str:
-        """A line on what is assumed; empty where nothing is.
-
-        >>> CompletedShapes({}, {"batch": 1, "tokens": 128}).said()
-        'dimensions that are not given: batch = 1, tokens = 128 (--shape batch=8 sets one)'
-        """
-        if not self.assumed:
-            return ""
-        taken = ", ".join(f"{name} = {extent}" for name, extent in self.assumed.items())
-        return f"dimensions that are not given: {taken} (--shape {next(iter(self.assumed))}=8 sets one)"
-
-
 def require_onnx(model: str) -> None:
     """Raise `TilewrightError` if the package that reads models is missing.
 
@@ -49,14 +29,15 @@ def require_onnx(model: str) -> None:
 
 def model_shapes(inputs: Sequence[Any], given: Shapes) -> dict[str, tuple[int, ...]]:
     """The shapes of a model's inputs for a command, which says on stderr what it assumes. Raises as `completed`."""
-    found = completed(inputs, given)
-    if found.assumed:
-        click.echo(found.said(), err=True)
-    return found.shapes
+    shapes, assumed = completed(inputs, given)
+    if assumed:
+        taken = ", ".join(f"{name} = {extent}" for name, extent in assumed.items())
+        click.echo(f"dimensions that are not given: {taken} (--shape {next(iter(assumed))}=8 sets one)", err=True)
+    return shapes
 
 
-def completed(inputs: Sequence[Any], given: Shapes) -> CompletedShapes:
-    """The shapes of inputs (`NodeArg`s) as they are given and declared.
+def completed(inputs: Sequence[Any], given: Shapes) -> tuple[dict[str, tuple[int, ...]], dict[str, int]]:
+    """The shapes of inputs (`NodeArg`s) as they are given and declared, and the dimensions that neither says, as they are taken.
 
     A dimension that neither says is 1 where it is the first of an input (a batch), else what ranges are planned for. One
     without a name is called `x[0]`. Raises `TilewrightError` for a name of no input and no dimension.
@@ -71,7 +52,7 @@ def completed(inputs: Sequence[Any], given: Shapes) -> CompletedShapes:
     assumed: dict[str, int] = {name: 1 if name in firsts else PLANNED for name in open_ones}
     values = known | assumed
     whole = {name: tuple(e if isinstance(e, int) else values[e] for e in extents) for name, extents in dimensions.items()}
-    return CompletedShapes({name: tuple(given.get(name, shape)) for name, shape in whole.items()}, assumed)
+    return {name: tuple(given.get(name, shape)) for name, shape in whole.items()}, assumed
 
 
 def _dimensions(declared: Any) -> list[int | str]:

@@ -13,7 +13,6 @@ from click.core import ParameterSource
 from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import require_onnx
 from tilewright.cli.parameters import Spec
-from tilewright.cli.subjects import subject_of
 from tilewright.cli.tuning_progress import tuning_progress
 from tilewright.errors import TilewrightError
 from tilewright.tune.pipeline.executors import HERE, Executor
@@ -62,10 +61,7 @@ if TYPE_CHECKING:
 )
 @click.option("--forget", is_flag=True, help="Go back to the planner's choice for WHAT; measurements stay.")
 @click.option(
-    "--export",
-    "exported",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Write all measurements as JSON lines.",
+    "--export", "exported", type=click.Path(path_type=Path, dir_okay=False), help="Write all measurements as JSON lines."
 )
 @click.option("--import", "imported", type=click.Path(path_type=Path, dir_okay=False, exists=True), help="Read such a file.")
 @click.option("--foreign", is_flag=True, help="With --import: take measurements of other machines, too; they are kept separate.")
@@ -104,13 +100,16 @@ def tune(
 
     Measurements are kept in the cache directory, batch by batch: an interrupted run goes on where it was.
     """
+    from tilewright.runtime.tuning import database
+
     _check_partners(click.get_current_context())
     if fit:
         _fit(minutes, dry_run, ship)
     elif imported is not None:
-        _import(imported, foreign)
+        own = None if foreign else database.machine_key(_machine())
+        click.echo(f"{database.default().take_in(imported, own)} measurements read")
     elif exported is not None:
-        _export(exported)
+        click.echo(f"{database.default().export(exported)} measurements written to {exported}")
     elif subject is not None:
         plans = _plans_of(subject, arguments, shapes)
         request = Request(trials, seed, ranker=ranker, ranker_file=ranker_file, search=search, unroll=unroll)
@@ -152,19 +151,6 @@ def _machine() -> Machine:
     from tilewright.runtime import calibration
 
     return calibration.ensure()
-
-
-def _import(path: Path, foreign: bool) -> None:
-    from tilewright.runtime.tuning import database
-
-    own = None if foreign else database.machine_key(_machine())
-    click.echo(f"{database.default().take_in(path, own)} measurements read")
-
-
-def _export(path: Path) -> None:
-    from tilewright.runtime.tuning import database
-
-    click.echo(f"{database.default().export(path)} measurements written to {path}")
 
 
 def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler: str | None) -> None:
@@ -221,7 +207,7 @@ def _plans_of_function(subject: str, arguments: tuple[Spec, ...]) -> Plans:
     from tilewright.tune.pipeline.tuning import plans_of
     from tilewright.tune.schedules.cases import Case
 
-    function, operands = subject_of(subject, arguments)
+    function, operands = user_code.subject_of(subject, arguments)
     user_code.check_arguments(function, operands)
     if any(dtype != "float32" for _, dtype in operands):
         raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")

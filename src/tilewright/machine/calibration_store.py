@@ -5,7 +5,7 @@ The runtime measures and writes; this reads. The file is `<cache_dir>/calibratio
     {"schema": 1, "checksum": "<SHA-256 of the canonical JSON of calibration>",
      "calibration": {"cpu": "<fingerprint key>", ...}}
 
-A file that does not match schema, checksum, CPU or types is ignored with a warning: default rates then describe the machine.
+A file that does not match schema, checksum or CPU is ignored with a warning: default rates then describe the machine.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from tilewright.machine.cpu import Fingerprint
 from tilewright.machine.description import Description, MemoryLevel, Source
-from tilewright.machine.fingerprint import Fingerprint
 
 SCHEMA = 1
+RATES = ("peak_flops_per_s", "bandwidth_bytes_per_s")
 LOG = logging.getLogger("tilewright.calibration")
 
 
@@ -55,7 +55,7 @@ def read(path: Path) -> Calibration | None:
         return None
     try:
         return decode(content, path.stem)
-    except (ValueError, RecursionError) as problem:
+    except (ValueError, TypeError, LookupError, RecursionError) as problem:
         LOG.warning("the calibration %s cannot be used (%s): it is ignored", path, problem)
         return None
 
@@ -67,33 +67,26 @@ def encode(calibration: Calibration, cpu: str) -> bytes:
     >>> decode(encode(c, "0123"), "0123") == c
     True
     """
-    rates = {name: dict(getattr(calibration, name)) for name in ("peak_flops_per_s", "bandwidth_bytes_per_s")}
+    rates = {name: dict(getattr(calibration, name)) for name in RATES}
     record = {"cpu": cpu, **asdict(calibration), **rates}
     return json.dumps({"schema": SCHEMA, "checksum": checksum(record), "calibration": record}, indent=1).encode()
 
 
 def decode(content: bytes, cpu: str) -> Calibration:
     """The calibration that `encode` wrote for a CPU. Raises `ValueError` that says what is wrong with the content."""
-    document = _mapping(json.loads(content), "the file")
+    document = json.loads(content)
+    if not isinstance(document, dict):
+        raise ValueError("the file is not a JSON object")
     if document.get("schema") != SCHEMA:
         raise ValueError(f"schema is {document.get('schema')!r}, not {SCHEMA}")
-    record = _mapping(document.get("calibration"), "calibration")
-    if document.get("checksum") != checksum(record):
+    record = document.get("calibration")
+    if record is None or document.get("checksum") != checksum(record):
         raise ValueError("the checksum does not match")
     if "cpu" not in record:
         raise ValueError("it names no CPU: an earlier release wrote it")
-    if record["cpu"] != cpu:
-        raise ValueError(f"it is of the CPU {record['cpu']!r}, not {cpu!r}")
-    cores = record.get("cores")
-    if not isinstance(cores, int) or isinstance(cores, bool) or cores < 1:
-        raise ValueError(f"cores is {cores!r}, not a positive integer")
-    return Calibration(
-        _rates(record, "peak_flops_per_s"),
-        _rates(record, "bandwidth_bytes_per_s"),
-        _positive(record.get("parallel_region_s"), "parallel_region_s"),
-        cores,
-        _positive(record.get("duration_s"), "duration_s"),
-    )
+    if record.pop("cpu") != cpu:
+        raise ValueError(f"it is of another CPU, not {cpu!r}")
+    return Calibration(**record | {name: tuple(record[name].items()) for name in RATES})
 
 
 def merge(machine: Description, calibration: Calibration) -> Description:
@@ -128,20 +121,3 @@ def _merge_level(level: MemoryLevel, bandwidths: Mapping[str, float]) -> MemoryL
 def checksum(record: Mapping[str, Any]) -> str:
     """Of the calibration in a file, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()
-
-
-def _mapping(value: Any, subject: str) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError(f"{subject} is not a JSON object")
-    return value
-
-
-def _rates(record: Mapping[str, Any], name: str) -> tuple[tuple[str, float], ...]:
-    rates = _mapping(record.get(name), name)
-    return tuple((key, _positive(value, f"{name}.{key}")) for key, value in rates.items())
-
-
-def _positive(value: Any, subject: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or value <= 0:
-        raise ValueError(f"{subject} is {value!r}, not a positive number")
-    return float(value)

@@ -16,16 +16,12 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
-from tilewright.machine import caches as sysfs
-from tilewright.machine import calibration_store, cpuinfo, fit_files, isa
-from tilewright.machine.caches import Cache
+from tilewright.machine import calibration_store, cpu, fit_files, isa
+from tilewright.machine.calibration_store import Calibration
 from tilewright.machine.cores import affinity, usable_cores
-from tilewright.machine.cpuinfo import CpuInfo
+from tilewright.machine.cpu import Cache, CpuInfo, Fingerprint
 from tilewright.machine.description import Description, Filling, MemoryLevel, Source, usable_share
-from tilewright.machine.fingerprint import Fingerprint
 from tilewright.settings import Settings, current
-
-__all__ = ["Detected", "detect", "inspect", "microarchitecture", "usable_cores"]
 
 DEFAULT_FREQUENCY_HZ = 2.5e9
 DEFAULT_ASSOCIATIVITY = 8
@@ -51,6 +47,11 @@ class Detected:
     machine: Description
     fingerprint: Fingerprint
 
+    def rated(self, calibration: Calibration | None, cache_dir: Path) -> Description:
+        """The machine with measured rates, if there are any, and with the coefficients that were fitted on such a CPU."""
+        machine = self.machine if calibration is None else calibration_store.merge(self.machine, calibration)
+        return replace(machine, fitted=fit_files.find(cache_dir, self.fingerprint, machine.vector_bits))
+
 
 def detect(
     root: Path = Path("/"),
@@ -67,29 +68,19 @@ def detect(
     knobs = current() if configuration is None else configuration
     detected = inspect(root, architecture=architecture, cpus=cpus, max_isa=knobs.max_isa)
     calibration = calibration_store.read(calibration_store.path_of(knobs.cache_dir, detected.fingerprint))
-    machine = detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
-    return with_fit(machine, detected.fingerprint, knobs.cache_dir)
-
-
-def with_fit(machine: Description, fingerprint: Fingerprint, cache_dir: Path) -> Description:
-    """The machine with the coefficients that were fitted on such a CPU, if there are any."""
-    return replace(machine, fitted=fit_files.find(cache_dir, fingerprint, machine.vector_bits))
+    return detected.rated(calibration, knobs.cache_dir)
 
 
 def inspect(
-    root: Path = Path("/"),
-    *,
-    architecture: str | None = None,
-    cpus: frozenset[int] | None = None,
-    max_isa: str | None = None,
+    root: Path = Path("/"), *, architecture: str | None = None, cpus: frozenset[int] | None = None, max_isa: str | None = None
 ) -> Detected:
     """What the kernel says about the machine of the file tree `root`; arguments as in `detect`."""
-    info = cpuinfo.read(root, architecture or platform.machine())
+    info = cpu.read(root, architecture or platform.machine())
     cpus = affinity() if cpus is None else cpus
     features = isa.capped(info.features, max_isa)
     if root == Path("/"):
         features = permitted(features)
-    reported = sysfs.read(root, min(cpus))
+    reported = cpu.caches(root, min(cpus))
     fingerprint = Fingerprint(
         info.architecture,
         info.vendor,

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import package_files
-from tilewright.machine.fingerprint import Fingerprint
+from tilewright.machine.cpu import Fingerprint
 
 Fitted = tuple[tuple[str, float], ...]
 """Values by name, sorted."""
@@ -84,20 +84,18 @@ def read(file: Path, features: frozenset[str] | None = None, cpu: str = "") -> F
     be used.
     """
     try:
-        text = package_files.read_text(file)
+        document = _document(package_files.read_text(file))
+        if cpu and (found := document.get("cpu", cpu)) != cpu:
+            raise ValueError(f"it is of the CPU {found!r}, not {cpu!r}")
+        needed = frozenset(str(document.get("features", "")).split())
+        return _coefficients(document) if features is None or needed <= features else ()
     except FileNotFoundError:
         return ()
     except (OSError, UnicodeDecodeError) as problem:
         _warn(f"the fit {file} cannot be read ({problem}) and is ignored")
-        return ()
-    try:
-        found = _document(text).get("cpu", cpu) if cpu else cpu
-        if found != cpu:
-            raise ValueError(f"it is of the CPU {found!r}, not {cpu!r}")
-        return decode(text) if features is None or needed_features(text) <= features else ()
     except (ValueError, RecursionError) as problem:
         _warn(f"the fit {file} is ignored ({problem}): `tilewright tune --fit` makes a new one")
-        return ()
+    return ()
 
 
 def decode(text: str) -> Fitted:
@@ -106,22 +104,17 @@ def decode(text: str) -> Fitted:
     >>> decode("".join(f"[coefficients.{name}]\\nvalue = 0.5\\n" for name in FITTED))[0]
     ('arithmetic', 0.5)
     """
-    coefficients = _document(text).get("coefficients")
+    return _coefficients(_document(text))
+
+
+def _coefficients(document: Mapping[str, Any]) -> Fitted:
+    coefficients = document.get("coefficients")
     if not isinstance(coefficients, dict) or not coefficients:
         raise ValueError("it is damaged: it has no coefficients")
     if coefficients.keys() != FITTED.keys():
         differing = ", ".join(sorted(coefficients.keys() ^ FITTED.keys()))
         raise ValueError(f"it is of another version: the names of its coefficients differ by {differing}")
     return tuple(sorted((name, _value(name, entry)) for name, entry in coefficients.items()))
-
-
-def needed_features(text: str) -> frozenset[str]:
-    """The features of the CPU that a fit was measured on. Raises `ValueError` for a text that cannot be read.
-
-    >>> sorted(needed_features('features = "avx2 fma"'))
-    ['avx2', 'fma']
-    """
-    return frozenset(str(_document(text).get("features", "")).split())
 
 
 def _document(text: str) -> dict[str, Any]:

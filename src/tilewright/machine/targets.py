@@ -18,15 +18,8 @@ from tilewright.machine import isa
 from tilewright.machine.description import CPU, Description, Filling, MemoryLevel, Source, usable_share
 
 SUFFIX = ".toml"
-COUNTS = (
-    *("cores", "vector_bits", "vector_registers", "fma_per_cycle"),
-    *("fma_latency_cycles", "loads_per_cycle", "page_bytes", "tlb_entries"),
-)
-FIGURES: dict[str, type] = {
-    **dict.fromkeys(("architecture", "device"), str),
-    **dict.fromkeys(("frequency_hz", "parallel_region_s"), float),
-    **dict.fromkeys(COUNTS, int),
-}
+KINDS: dict[Any, type] = {"str": str, "float": float, "int": int}
+FIGURES = {field.name: KINDS[field.type] for field in fields(Description) if field.type in KINDS and field.name != "name"}
 """What a file says as `Description` has it."""
 MACHINE_FIELDS = FIGURES | {"features": list, "levels": list}
 OPTIONAL: dict[str, Any] = {

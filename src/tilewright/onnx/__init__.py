@@ -11,18 +11,6 @@ from tilewright.api.onnx.options import ExecutionOrder as ExecutionOrder
 from tilewright.api.onnx.options import GraphOptimizationLevel as GraphOptimizationLevel
 from tilewright.api.onnx.options import RunOptions as RunOptions
 from tilewright.api.onnx.options import SessionOptions as SessionOptions
-from tilewright.api.onnx.options import disable_telemetry_events as disable_telemetry_events
-from tilewright.api.onnx.options import enable_telemetry_events as enable_telemetry_events
-from tilewright.api.onnx.options import get_all_providers as get_all_providers
-from tilewright.api.onnx.options import get_available_providers as get_available_providers
-from tilewright.api.onnx.options import get_build_info as get_build_info
-from tilewright.api.onnx.options import get_device as get_device
-from tilewright.api.onnx.options import get_version_string as get_version_string
-from tilewright.api.onnx.options import has_collective_ops as has_collective_ops
-from tilewright.api.onnx.options import preload_dlls as preload_dlls
-from tilewright.api.onnx.options import set_default_logger_severity as set_default_logger_severity
-from tilewright.api.onnx.options import set_default_logger_verbosity as set_default_logger_verbosity
-from tilewright.api.onnx.options import set_seed as set_seed
 from tilewright.api.onnx.ort_value import IOBinding as IOBinding
 from tilewright.api.onnx.ort_value import OrtValue as OrtValue
 from tilewright.api.onnx.ort_value import copy_tensors as copy_tensors
@@ -30,3 +18,41 @@ from tilewright.api.onnx.session import InferenceSession as InferenceSession
 from tilewright.api.onnx.session import ModelMetadata as ModelMetadata
 from tilewright.api.onnx.session import NodeArg as NodeArg
 from tilewright.onnx import capi as capi
+from tilewright.onnx.capi.onnxruntime_pybind11_state import get_all_providers as get_all_providers
+from tilewright.onnx.capi.onnxruntime_pybind11_state import get_available_providers as get_available_providers
+from tilewright.onnx.capi.onnxruntime_pybind11_state import get_device as get_device
+from tilewright.onnx.capi.onnxruntime_pybind11_state import get_version_string as get_version_string
+
+
+def set_default_logger_severity(severity: int) -> None:
+    """Ignored: see `TILEWRIGHT_LOG`."""
+
+
+def set_default_logger_verbosity(verbosity: int) -> None:
+    """Ignored: see `TILEWRIGHT_LOG`."""
+
+
+def set_seed(seed: int) -> None:
+    """Ignored."""
+
+
+def get_build_info() -> str:
+    """Tilewright's version."""
+    return f"Tilewright {__version__}"
+
+
+def has_collective_ops() -> bool:
+    """No."""
+    return False
+
+
+def disable_telemetry_events() -> None:
+    """Nothing is sent."""
+
+
+def enable_telemetry_events() -> None:
+    """Ignored: nothing is sent."""
+
+
+def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
+    """Nothing to load."""

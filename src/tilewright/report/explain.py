@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 
 from tilewright.graph.types import Extent, planned_extent
@@ -10,8 +11,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import ContractionRoles, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
-from tilewright.report.borders import borders
-from tilewright.report.execution import execution_lines
+from tilewright.report.execution import borders, execution_lines
 from tilewright.report.layout import columns, section, wrapped
 from tilewright.report.model import between_chains, explain_model, kinds_of
 from tilewright.report.notation import formula, layout_text, packed_tensor, schedule_rows
@@ -178,15 +178,12 @@ def _traffic(plan: Plan) -> list[str]:
         return []
     levels = list(dict.fromkeys(movement.level for movement in plan.movements))
     tensors = list(dict.fromkeys(movement.tensor for movement in plan.movements))
-    moved: dict[tuple[str, str], int] = {}
+    moved = Counter[tuple[str, str]]()
     for movement in plan.movements:
-        cell = (movement.tensor, movement.level)
-        moved[cell] = moved.get(cell, 0) + movement.size_bytes
-    rows = [["bytes into", *levels]]
-    rows += [[tensor, *(units.exact(moved.get((tensor, level), 0)) for level in levels)] for tensor in tensors]
-    totals = [sum(moved.get((tensor, level), 0) for tensor in tensors) for level in levels]
-    rows.append(["total", *(units.exact(total) for total in totals)])
-    return columns(rows, right=range(1, len(levels) + 1))
+        moved[movement.tensor, movement.level] += movement.size_bytes
+        moved["", movement.level] += movement.size_bytes
+    rows = [[tensor or "total", *(units.exact(moved[tensor, level]) for level in levels)] for tensor in (*tensors, "")]
+    return columns([["bytes into", *levels], *rows], right=range(1, len(levels) + 1))
 
 
 def _price(price: Price, cores: int) -> list[str]:

@@ -5,6 +5,7 @@ Every figure is one of the plan, or a difference of two. A gain is an upper boun
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -101,11 +102,10 @@ def _once(costs: Iterable[tuple[Plan, PriceTerm, float]]) -> Iterator[tuple[Plan
 
 def _largest(costs: Iterable[tuple[Plan, PriceTerm, float]], chains: int) -> tuple[str, float]:
     """The kind of cost that takes most, with the operators or chains that most of it is of, and its seconds."""
-    by_kind: dict[str, dict[str, float]] = {}
+    by_kind: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     for plan, term, seconds in costs:
-        owners = by_kind.setdefault(f"{term.kind} into {term.level}" if term.level else str(term.kind), {})
-        owner = term.operator or (plan.chain.name if chains > 1 else "")
-        owners[owner] = owners.get(owner, 0.0) + seconds
+        kind = f"{term.kind} into {term.level}" if term.level else str(term.kind)
+        by_kind[kind][term.operator or (plan.chain.name if chains > 1 else "")] += seconds
     kind, owners = max(by_kind.items(), key=lambda item: sum(item[1].values()), default=("nothing", {}))
     total = sum(owners.values())
     named = [name for name in sorted(owners, key=lambda name: -owners[name]) if name and owners[name] > LEAST_SHARE * total]

@@ -12,13 +12,13 @@ from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from tilewright.interpreter_settings import short_turns
 from tilewright.kernels.contract import KernelSource
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import native, toolchain, turns, workers
+from tilewright.runtime import native, toolchain, workers
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.compilation import MOST_JOINED
-from tilewright.runtime.objects import Objects
 from tilewright.runtime.processes import Processes
 
 
@@ -47,7 +47,7 @@ class Ahead:
         kernels = tuple(_taken(waiting))
         if kernels:
             compiler = toolchain.find()
-            objects = Objects.of(self.cache, compiler, architecture, features)
+            objects = compiler.objects(self.cache, architecture, features)
             compiler.keep_objects(kernels, objects, architecture, features, self.processes)
 
 
@@ -61,7 +61,7 @@ def compiling_ahead() -> Iterator[Ahead]:
     finished = False
     try:
         ahead.pool.submit(native.library)
-        with turns.short():
+        with short_turns():
             yield ahead
         finished = True
     finally:

@@ -24,8 +24,6 @@ def as_array(x: object) -> Array:
     >>> as_array(array.array("f", [1, 2])).dtype.name
     'float32'
     """
-    if type(x) is np.ndarray:
-        return x
     if isinstance(x, np.ndarray):
         if isinstance(x, np.ma.MaskedArray):
             why = "kernels compute every element"

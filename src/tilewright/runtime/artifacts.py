@@ -34,16 +34,16 @@ from tilewright.precision import Precision
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.directories import TUNING_DATABASE
-from tilewright.runtime.switches import Switch
+from tilewright.runtime.switches import switched_on
 
 SUFFIX = ".planned"
 
-_ignored = Switch(ContextVar("artifacts_ignored", default=False))
+_ignored = ContextVar("artifacts_ignored", default=False)
 
 
 def ignored() -> AbstractContextManager[None]:
     """Inside, everything is planned and generated: somebody looks at the stages."""
-    return _ignored.on()
+    return switched_on(_ignored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,17 +76,13 @@ def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> Plannin
     That is so while stages are dumped or logged, and with kernels that are not the package's own, which may have changed.
     """
     knobs = settings.current()
-    if _ignored.is_on or knobs.log or knobs.dump_dir is not None or registry.is_customised():
+    if _ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised():
         return None
     return PlanningStore(kernel_cache.default(), _described(machine) + sources() + "flushing" * precision.flushes)
 
 
 def remembered(
-    graph: Graph,
-    machine: Machine,
-    fuse: bool | None,
-    generate: Callable[[], Artifact],
-    precision: Precision = Precision.FLOAT32,
+    graph: Graph, machine: Machine, fuse: bool | None, generate: Callable[[], Artifact], precision: Precision = Precision.FLOAT32
 ) -> Artifact:
     """What `generate` makes of a graph for a machine, from the store where it is there; errors pass through.
 

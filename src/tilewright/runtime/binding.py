@@ -26,7 +26,8 @@ def bind(signature: Signature, arrays: Sequence[Array]) -> dict[str, int]:
     owners: dict[str, str] = {}
     for slot, array in zip(slots, arrays, strict=False):
         _check_dtype(slot, array)
-        _check_rank(slot, array)
+        if array.ndim != len(slot.shape):
+            raise _shape_error(slot, array, f"it has {array.ndim} dimensions, not {len(slot.shape)}")
         for dim, (wanted, extent) in enumerate(zip(slot.shape, array.shape, strict=True)):
             if isinstance(wanted, str) and wanted not in values and symbols[wanted].extent is None:
                 _check_range(slot, dim, symbols[wanted], array)
@@ -61,11 +62,6 @@ def _check_dtype(slot: TensorSlot, array: Array) -> None:
             where=slot.name,
             hint=f"convert it: x.astype({slot.dtype!r})",
         )
-
-
-def _check_rank(slot: TensorSlot, array: Array) -> None:
-    if array.ndim != len(slot.shape):
-        raise _shape_error(slot, array, f"it has {array.ndim} dimensions, not {len(slot.shape)}")
 
 
 def _check_range(slot: TensorSlot, dim: int, symbol: Symbol, array: Array) -> None:

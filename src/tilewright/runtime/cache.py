@@ -231,15 +231,10 @@ def without_trailer(content: bytes) -> bytes:
 
 
 def trailer(name: str, content: bytes) -> bytes:
-    """What stands behind the content of a file that belongs to a name."""
-    return MAGIC + checksum(name, content)
-
-
-def checksum(name: str, content: bytes) -> bytes:
-    """A digest of a file's name and of its content, which so belong together."""
+    """What stands behind the content of a file: a digest of its name and of its content, which so belong together."""
     digest = hashlib.sha256(name.encode() + b"\0")
     digest.update(content)
-    return digest.hexdigest().encode()
+    return MAGIC + digest.hexdigest().encode()
 
 
 def library_name(key: str) -> str:

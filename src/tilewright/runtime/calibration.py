@@ -22,7 +22,6 @@ from tilewright.machine.machine import Machine
 from tilewright.runtime import measurement
 from tilewright.runtime.directories import check_private, write_atomically
 from tilewright.runtime.measurement import Measurer
-from tilewright.runtime.toolchain import Toolchain
 
 LOG = logging.getLogger("tilewright.calibration")
 MEASURE_S = 0.09
@@ -40,22 +39,15 @@ LOCK_TIMEOUT_S = 10.0
 Rates = dict[str, float]
 
 
-def calibrate(
-    toolchain: Toolchain | None = None,
-    *,
-    budget_s: float = 3.0,
-    machine: Machine | None = None,
-    measurer: Measurer | None = None,
-) -> Calibration:
+def calibrate(machine: Machine, *, budget_s: float = 3.0, measurer: Measurer | None = None) -> Calibration:
     """Measure this CPU within `budget_s` seconds, compiling included; nothing is stored.
 
-    `machine` (default: as detected) says which levels there are. `measurer` replaces the compiled loops. Peaks are in flops per
+    `machine` says which levels there are. `measurer` replaces the compiled loops. Peaks are in flops per
     second and bandwidths in bytes per second of one core; the region's cost is in seconds over all cores.
     Raises `ToolchainError` or `CacheError` when the loops cannot be compiled or loaded.
     """
     begin = time.perf_counter()
-    machine = machine or Machine.of(detection.inspect(max_isa=settings.current().max_isa).machine)
-    measurer = measurer or measurement.compiled(toolchain, machine)
+    measurer = measurer or measurement.compiled(machine)
     budget_left_s = RESERVE * (budget_s - (time.perf_counter() - begin))
     rounds = [_round(measurer, machine, budget_left_s / ROUNDS) for _ in range(ROUNDS)]
     return Calibration(
@@ -122,7 +114,7 @@ def store_fit(text: str) -> Path:
     Raises `CacheError` or `OSError` when the directory cannot be used.
     """
     knobs = settings.current()
-    fingerprint = _this_cpu(knobs).fingerprint
+    fingerprint = detection.inspect(max_isa=knobs.max_isa).fingerprint
     path = fit_files.path_of(knobs.cache_dir, fingerprint)
     _write(path, fit_files.of_cpu(text, fingerprint).encode())
     forget()
@@ -131,7 +123,7 @@ def store_fit(text: str) -> Path:
 
 def ship_fit(text: str) -> Path:
     """Write the text of a fit into the package, for all CPUs of this model. Raises `OSError` where it is read-only."""
-    cpu = _this_cpu(settings.current())
+    cpu = detection.inspect(max_isa=settings.current().max_isa)
     path = fit_files.shipped_path(cpu.fingerprint, cpu.machine.vector_bits)
     path.parent.mkdir(exist_ok=True)
     write_atomically(path, text.encode())
@@ -142,12 +134,8 @@ def ship_fit(text: str) -> Path:
 
 def as_shipped(machine: Machine) -> Machine:
     """This machine as the package knows it: with the fit of its CPU's model, if there is one, and not with that of the user."""
-    cpu = _this_cpu(settings.current())
+    cpu = detection.inspect(max_isa=settings.current().max_isa)
     return replace(machine, fitted=fit_files.shipped(cpu.fingerprint, cpu.machine.vector_bits))
-
-
-def _this_cpu(knobs: settings.Settings) -> Detected:
-    return detection.inspect(cpus=affinity(), max_isa=knobs.max_isa)
 
 
 def store(path: Path, calibration: Calibration) -> None:
@@ -168,8 +156,7 @@ def _ensure(knobs: settings.Settings, cpus: frozenset[int], recalibrate: bool) -
     calibration = None if recalibrate else calibration_store.read(path)
     if calibration is None and (knobs.calibrate or recalibrate):
         calibration = _measure_once(detected, path, recalibrate)
-    machine = detected.machine if calibration is None else calibration_store.merge(detected.machine, calibration)
-    return Machine.of(detection.with_fit(machine, detected.fingerprint, knobs.cache_dir))
+    return Machine.of(detected.rated(calibration, knobs.cache_dir))
 
 
 def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibration | None:
@@ -189,7 +176,7 @@ def _measure_once(detected: Detected, path: Path, recalibrate: bool) -> Calibrat
 def _measure(machine: Machine, path: Path) -> Calibration | None:
     print("tilewright: measuring this CPU once (about 2 s; TILEWRIGHT_CALIBRATE=0 turns it off)", file=sys.stderr)
     try:
-        calibration = calibrate(machine=machine)
+        calibration = calibrate(machine)
     except (ToolchainError, CacheError) as problem:
         LOG.warning("this CPU was not measured, default rates are used: %s", problem)
         return None

@@ -11,7 +11,6 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from tilewright import progress, settings
 from tilewright.errors import ToolchainError
@@ -19,22 +18,13 @@ from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.translation_units import joinable, joined
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import workers
+from tilewright.runtime.objects import Objects
 from tilewright.runtime.processes import Processes, TimeIsUp
 
 ERROR_LINES = 12
 MOST_JOINED = 6
 """Sources of one object. GCC 12 takes 0.65 to 0.7 of the time for four to eight tile shapes together."""
 PREPROCESSED = ("#include", "#define", "#if")
-
-
-class ObjectStore(Protocol):
-    """Where objects of sources are kept."""
-
-    def find(self, source: KernelSource) -> bytes | None:
-        """The object of a source, None where there is none."""
-
-    def keep(self, source: KernelSource, content: bytes) -> None:
-        """Take the object of a source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +36,7 @@ class Compilation:
     """Of a library."""
     directory: Path
     """For temporary files."""
-    objects: ObjectStore | None = None
+    objects: Objects | None = None
     processes: Processes = field(default_factory=Processes)
 
     def library(self, sources: Sequence[KernelSource]) -> bytes:

@@ -25,7 +25,7 @@ from tilewright.graph.constant_values import can_change, same_values, sample
 from tilewright.runtime import libraries, workers
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
-from tilewright.runtime.pages import allocate
+from tilewright.runtime.memory import allocate
 
 PIECE_BYTES = 8 << 20
 LINE_BYTES = 64

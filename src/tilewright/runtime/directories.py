@@ -45,19 +45,11 @@ def write_atomically(path: Path, content: bytes, check: Callable[[Path], None] =
     temporary = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}")
     descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            _write_all(descriptor, content)
-        finally:
-            os.close(descriptor)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
         check(temporary)
         os.rename(temporary, path)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    view = memoryview(content)
-    while view:
-        view = view[os.write(descriptor, view) :]

@@ -23,8 +23,8 @@ from tilewright.runtime.binding import bind, check_counts
 from tilewright.runtime.cache import KernelCache
 from tilewright.runtime.constants import Packed, prepare
 from tilewright.runtime.launcher import Fault, Reason, Record, make_record, needs_view, split_answer
+from tilewright.runtime.memory import new_result
 from tilewright.runtime.pool import MemoryStats, Pool
-from tilewright.runtime.results import new_result
 
 Place: TypeAlias = tuple[int, int]
 """An input and a dimension of it, which carry a symbol."""
@@ -101,18 +101,15 @@ class Executable:
             self._refuse(answer, inputs, outputs, "profile")
         return tuple((chain, time / 1e9) for chain, time in zip(self.artifact.chains, times, strict=True))
 
-    def symbol_values(self, inputs: Sequence[object]) -> dict[str, int]:
-        """The run-time extents that the inputs' shapes give, by name. Raises like `run`."""
-        return bind(self.signature, [as_array(x) for x in inputs])
-
     def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
         """Uninitialised arrays of the outputs' shapes and types. The inputs are only looked at as far as that needs."""
         try:
             return [new_result(_extents(shape, inputs, self._places), dtype) for shape, dtype in self._results]
         except (AttributeError, IndexError):  # buffers without a shape, and wrong arguments, which raise here
             check_counts(self.signature, len(inputs), len(self.signature.outputs))
-            self.symbol_values(inputs)
-            return self.new_outputs([as_array(x) for x in inputs])
+            arrays = [as_array(x) for x in inputs]
+            bind(self.signature, arrays)
+            return self.new_outputs(arrays)
 
     def save(self, path: str | Path) -> None:
         """Copy the library to `path` and all of its C text to `path`.c. Raises `TilewrightError` where they cannot be written."""
@@ -185,7 +182,7 @@ def load(
     `CacheError`, and `ShapeError` or `DTypeError` for constants that are not those of the signature.
     """
     kept = kernel_cache.default() if cache is None else cache
-    path, library = libraries.opened(artifact, None, kept, _exported(artifact), ctypes.CDLL)
+    path, library = libraries.opened(artifact, kept, _exported(artifact), ctypes.CDLL)
     return _executable(artifact, path, library, threads, constants)
 
 

@@ -42,25 +42,9 @@ BY_FAMILY = MappingProxyType(
 )
 
 _X86_64_NAMES = (
-    *(
-        "pni",
-        "ssse3",
-        "sse4_1",
-        "sse4_2",
-        "popcnt",
-        "abm",
-        "movbe",
-        "bmi1",
-        "bmi2",
-        "f16c",
-        "avx",
-        "avx2",
-        "fma",
-        "gfni",
-        "avx_vnni",
-    ),
-    *("avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512ifma", "avx512vbmi", "avx512_vbmi2", "avx512_vnni"),
-    *("avx512_bitalg", "avx512_vpopcntdq", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"),
+    *("pni", "ssse3", "sse4_1", "sse4_2", "popcnt", "abm", "movbe", "bmi1", "bmi2", "f16c", "avx", "avx2", "fma", "gfni"),
+    *("avx_vnni", "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl", "avx512ifma", "avx512vbmi", "avx512_vbmi2"),
+    *("avx512_vnni", "avx512_bitalg", "avx512_vpopcntdq", "avx512_bf16", "avx512_fp16", "amx_tile", "amx_int8", "amx_bf16"),
 )
 _OTHERWISE = {"pni": "sse3", "abm": "lzcnt", "bmi1": "bmi", "sse4_1": "sse4.1", "sse4_2": "sse4.2"}
 X86_64 = MappingProxyType(

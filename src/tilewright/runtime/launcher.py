@@ -108,7 +108,8 @@ def _tensor_rule(slot: TensorSlot, numbers: dict[str, int]) -> _TensorRule:
     kind = "u" if needs_view(slot) else {"b": "?"}.get(dtype.kind, dtype.kind)
     unit = -1 if slot.unit_stride_dim is None else slot.unit_stride_dim
     joined = sum(1 << dim for dim in slot.joined)
-    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, joined, longs(_coded(slot.shape, numbers)))
+    shape = longs([numbers[extent] if isinstance(extent, str) else extent for extent in slot.shape])
+    return _TensorRule(ord(kind), dtype.itemsize, len(slot.shape), unit, joined, shape)
 
 
 class Step(IntEnum):
@@ -175,10 +176,6 @@ def needs_view(slot: TensorSlot) -> bool:
     True
     """
     return dtype_named(slot.dtype).isbuiltin != 1
-
-
-def _coded(shape: tuple[int | str, ...], numbers: dict[str, int]) -> list[int]:
-    return [numbers[extent] if isinstance(extent, str) else extent for extent in shape]
 
 
 def longs(values: Sequence[int]) -> ctypes.Array[ctypes.c_long]:

@@ -9,7 +9,7 @@ import logging
 import os
 import shlex
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,9 +19,7 @@ from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import toolchain as toolchains
 from tilewright.runtime.cache import MAGIC, KernelCache, private_directory
-from tilewright.runtime.library_index import LibraryIndex
-from tilewright.runtime.objects import Objects, compiler_identity
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.toolchain import Remembered, Toolchain
 
 LOGGER = logging.getLogger("tilewright.cache")
 Library = TypeVar("Library", bound=ctypes.CDLL)
@@ -29,29 +27,34 @@ Library = TypeVar("Library", bound=ctypes.CDLL)
 
 def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
     """A digest of all that decides what the compiled library is: text, compiler, flags, ABI."""
-    parts = (artifact.key, *compiler_identity(toolchain, artifact.architecture, artifact.features), CONTEXT_DECLARATION)
+    parts = (artifact.key, *toolchain.identity(artifact.architecture, artifact.features), CONTEXT_DECLARATION)
     return hashlib.sha256(MAGIC + "\0".join(parts).encode()).hexdigest()
 
 
 def available(artifact: Artifact, cache: KernelCache, exported: Sequence[str] = ()) -> Path:
-    """The library of an artifact that the cache has, whoever compiled it; else it is built. Raises as `build`.
+    """The library of an artifact that the cache has; else it is built. Raises as `build`.
 
-    No compiler is looked for where the cache has one for this TILEWRIGHT_CC. Without any compiler, that of every other serves.
+    No compiler is looked for where one that was found for this TILEWRIGHT_CC before has made the library, be it gone or not.
+    Without any compiler, the library of every other one serves, unless TILEWRIGHT_CC asks for one.
     """
-    index, chosen = LibraryIndex.of(cache, artifact), settings.current().cc
-    found = index.find(chosen)
+    known, chosen = toolchains.remembered(), settings.current().cc
+    found = _made_by((one for one in known if one.chosen == (chosen or "") and one.is_current()), artifact, cache)
     if found is not None:
         return found
     try:
         toolchain = toolchains.find()
     except ToolchainError:
-        found = None if chosen else index.find_of_any_compiler()
+        found = None if chosen else _made_by(filter(Remembered.is_plain, known), artifact, cache)
         if found is None:
             raise
         return found
-    path = build(artifact, toolchain, cache, exported)
-    index.keep(chosen, path, toolchain)
-    return path
+    return build(artifact, toolchain, cache, exported)
+
+
+def _made_by(compilers: Iterable[Remembered], artifact: Artifact, cache: KernelCache) -> Path | None:
+    """The library that the first of some compilers has made."""
+    paths = (cache.library(library_key(artifact, one.toolchain)) for one in compilers)
+    return next((path for path in paths if path is not None), None)
 
 
 def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported: Sequence[str] = ()) -> Path:
@@ -60,7 +63,8 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
     What was compiled is stored once it has been loaded and found to export these names. Objects of the artifact's files, which no
     other library has, are kept until then.
     """
-    is_new = False
+    objects = toolchain.objects(cache, artifact.architecture, artifact.features)
+    linked = (*artifact.linked, *artifact.kernels)
 
     def check(path: Path) -> None:
         try:
@@ -68,35 +72,22 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
         except OSError as problem:
             raise _unusable(artifact, toolchain, exported, path, problem) from problem
 
-    objects = Objects.of(cache, toolchain, artifact.architecture, artifact.features)
-
     def compiled() -> bytes:
-        nonlocal is_new
-        is_new = True
-        return toolchain.compile(
-            artifact.text,
-            linked=artifact.linked,
-            kernels=artifact.kernels,
-            objects=objects,
-            architecture=artifact.architecture,
-            features=artifact.features,
-        )
+        architecture, features = artifact.architecture, artifact.features
+        return toolchain.compile(artifact.text, linked, objects=objects, architecture=architecture, features=features)
 
     path = cache.get_or_build(library_key(artifact, toolchain), compiled, check)
-    if is_new and (artifact.linked or artifact.kernels):
+    if linked:
         objects.drop((KernelSource(SourceKind.C, artifact.text), *artifact.linked))
     return path
 
 
-def opened(
-    artifact: Artifact, toolchain: Toolchain | None, cache: KernelCache, exported: Sequence[str], kind: type[Library]
-) -> tuple[Path, Library]:
-    """Load the library of an artifact; a stored one that is of no use is removed and built again, once.
+def opened(artifact: Artifact, cache: KernelCache, exported: Sequence[str], kind: type[Library]) -> tuple[Path, Library]:
+    """Load the `available` library of an artifact; one that is of no use is removed and built again, once.
 
-    `toolchain` of None takes what is `available`. Where other processes remove what is stored before it is loaded (a small
-    TILEWRIGHT_CACHE_SIZE), it is this process's alone.
+    Where other processes remove what is stored before it is loaded (a small TILEWRIGHT_CACHE_SIZE), it is this process's alone.
     """
-    path = _stored(artifact, toolchain, cache, exported)
+    path = available(artifact, cache, exported)
     try:
         return path, _loaded(path, exported, kind)
     except OSError as problem:  # another process removed it, it was made on another system, or nothing can be loaded there
@@ -104,20 +95,14 @@ def opened(
             raise _not_loaded(path, problem) from problem
         LOGGER.warning("%s is built again: %s", path, problem)
     cache.drop(path.name)
-    path = _stored(artifact, toolchain, cache, exported)
+    path = available(artifact, cache, exported)
     try:
         return path, load(path, kind)
     except CacheError:
         if path.exists():
             raise
-    path = _stored(artifact, toolchain, KernelCache(private_directory(os.getpid())), exported)
+    path = available(artifact, KernelCache(private_directory(os.getpid())), exported)
     return path, load(path, kind)
-
-
-def _stored(artifact: Artifact, toolchain: Toolchain | None, cache: KernelCache, exported: Sequence[str]) -> Path:
-    if toolchain is None:
-        return available(artifact, cache, exported)
-    return build(artifact, toolchain, cache, exported)
 
 
 def load(path: Path, kind: type[Library]) -> Library:

@@ -17,7 +17,6 @@ import numpy as np
 from tilewright.machine.machine import Machine
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, native, pool
-from tilewright.runtime.toolchain import Toolchain
 
 SAMPLE_S = 2e-3
 MIN_SAMPLES = 3
@@ -98,13 +97,13 @@ def text() -> str:
     return native.source("calibration.c")
 
 
-def compiled(toolchain: Toolchain | None, machine: Machine) -> Measurer:
-    """The loops, compiled for the machine's features and cached like a kernel, by whichever compiler where none is given.
+def compiled(machine: Machine) -> Measurer:
+    """The loops, compiled for the machine's features and cached like a kernel.
 
     Raises `ToolchainError` or `CacheError`.
     """
     ours = native.artifact("read_bytes", text(), machine.architecture, machine.features)
-    _, library = libraries.opened(ours, toolchain, kernel_cache.default(), EXPORTED, ctypes.CDLL)
+    _, library = libraries.opened(ours, kernel_cache.default(), EXPORTED, ctypes.CDLL)
     return Measurer(library, machine.levels[0].line_bytes)
 
 

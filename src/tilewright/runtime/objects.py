@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 from tilewright.kernels.contract import KernelSource, matrix_abi
 from tilewright.runtime.cache import MAGIC, KernelCache
-from tilewright.runtime.toolchain import Toolchain
 
 SUFFIX = ".o"
 
@@ -23,11 +22,7 @@ class Objects:
 
     cache: KernelCache
     compiler: tuple[str, ...]
-
-    @staticmethod
-    def of(cache: KernelCache, toolchain: Toolchain, architecture: str, features: frozenset[str]) -> Objects:
-        """Those of a compiler, for an architecture with these features."""
-        return Objects(cache, compiler_identity(toolchain, architecture, features))
+    """`Toolchain.identity`."""
 
     def key(self, source: KernelSource) -> str:
         """A digest of what the object of a source depends on."""
@@ -46,8 +41,3 @@ class Objects:
         """Forget the objects of sources that are not wanted any more."""
         for source in sources:
             self.cache.drop(self.key(source) + SUFFIX)
-
-
-def compiler_identity(toolchain: Toolchain, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
-    """The command of a compiler, its version, and every flag."""
-    return (*toolchain.command, toolchain.family, toolchain.version, *toolchain.flags(architecture, features))

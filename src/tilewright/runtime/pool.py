@@ -6,7 +6,7 @@ import atexit
 import ctypes
 from dataclasses import dataclass
 
-from tilewright.runtime import native, results
+from tilewright.runtime import memory, native
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Pool:
     def trim(self) -> None:
         """Give idle memory back to the system, that of results included."""
         native.library().tw_pool_trim(self.address)
-        results.trim()
+        memory.trim()
 
     def stop(self) -> None:
         """End the threads, unless a call is going on; the next call starts them again."""

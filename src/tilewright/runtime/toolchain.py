@@ -15,17 +15,20 @@ import platform
 import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import ToolchainError
+from tilewright.graph import data_format
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import flags as flag_tables
-from tilewright.runtime.compilation import Compilation, ObjectStore
+from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.compilation import Compilation
 from tilewright.runtime.directories import check_private, write_atomically
+from tilewright.runtime.objects import Objects
 from tilewright.runtime.processes import Processes, TimeIsUp
 
 CANDIDATES = ("cc", "gcc", "clang")
@@ -52,34 +55,37 @@ class Toolchain:
         True
         """
         chosen = flag_tables.for_features(self.family, architecture, features)
-        return (
-            *flag_tables.COMMON,
-            *flag_tables.BY_FAMILY[self.family],
-            *(flag for flag in chosen if flag not in self.rejected),
-        )
+        return (*flag_tables.COMMON, *flag_tables.BY_FAMILY[self.family], *(flag for flag in chosen if flag not in self.rejected))
+
+    def identity(self, architecture: str, features: frozenset[str]) -> tuple[str, ...]:
+        """All that decides what it makes of a source: its command, its version, and every flag."""
+        return (*self.command, self.family, self.version, *self.flags(architecture, features))
+
+    def objects(self, cache: KernelCache, architecture: str, features: frozenset[str]) -> Objects:
+        """The objects that a cache has of it, for an architecture with these features."""
+        return Objects(cache, self.identity(architecture, features))
 
     def compile(
         self,
         text: str,
-        *,
         linked: tuple[KernelSource, ...] = (),
-        kernels: tuple[KernelSource, ...] = (),
-        objects: ObjectStore | None = None,
+        *,
+        objects: Objects | None = None,
         architecture: str = "x86_64",
         features: frozenset[str] = frozenset(),
     ) -> bytes:
-        """The shared library made of C `text`, the `linked` sources and the `kernels`, as bytes.
+        """The shared library made of C `text` and the `linked` sources, as bytes.
 
         What `objects` has of them is not compiled; it takes what is, if there are several. Raises `ToolchainError` with the
         command and the compiler's first lines when it fails.
         """
         with self._compilation(objects, architecture, features) as compilation:
-            return compilation.library((KernelSource(SourceKind.C, text), *linked, *kernels))
+            return compilation.library((KernelSource(SourceKind.C, text), *linked))
 
     def keep_objects(
         self,
         sources: tuple[KernelSource, ...],
-        objects: ObjectStore,
+        objects: Objects,
         architecture: str,
         features: frozenset[str],
         processes: Processes,
@@ -89,7 +95,7 @@ class Toolchain:
             replace(compilation, processes=processes).keep(sources)
 
     @contextlib.contextmanager
-    def _compilation(self, objects: ObjectStore | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:
+    def _compilation(self, objects: Objects | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:
         try:
             with tempfile.TemporaryDirectory(prefix="tilewright-cc-") as directory:
                 yield Compilation(self.command, self.flags(architecture, features), Path(directory), objects)
@@ -100,6 +106,25 @@ class Toolchain:
                 why=str(failure),
                 hint="free some space, or set TMPDIR to a directory that can be written",
             ) from failure
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """A compiler that was found to work, on disk: it is not probed again, and may be gone."""
+
+    chosen: str
+    """TILEWRIGHT_CC, "" where it was not set."""
+    identity: str
+    toolchain: Toolchain
+
+    def is_current(self) -> bool:
+        """Whether no other compiler is in its place."""
+        command = self.toolchain.command
+        return not os.path.exists(command[0]) or _identity(command) == self.identity
+
+    def is_plain(self) -> bool:
+        """Whether TILEWRIGHT_CC gave it no options, which may ask for a sanitizer."""
+        return not any(word.startswith("-") for word in self.toolchain.command)
 
 
 def find() -> Toolchain:
@@ -130,7 +155,7 @@ def forget() -> None:
 def _find(path: str, chosen: str | None, cache_dir: Path) -> Toolchain:
     failures = []
     for name, command in _candidates(path, chosen):
-        toolchain = _probe(command, cache_dir) if command else "not found"
+        toolchain = _probe(command, chosen or "", cache_dir) if command else "not found"
         if isinstance(toolchain, Toolchain):
             return toolchain
         failures.append(f"{name}: {toolchain}")
@@ -152,15 +177,13 @@ def _find(path: str, chosen: str | None, cache_dir: Path) -> Toolchain:
 def _candidates(path: str, chosen: str | None) -> list[tuple[str, tuple[str, ...] | None]]:
     """Each candidate's name and its command, None where it is not installed."""
     if chosen:
-        words = shlex.split(chosen)
-        found = shutil.which(words[0], path=path) if words else None
-        return [(chosen, (os.path.abspath(found), *words[1:]) if found else None)]
-    return [*((name, _which(name, path)) for name in CANDIDATES), ("ziglang", _ziglang())]
+        return [(chosen, _command(shlex.split(chosen), path))]
+    return [*((name, _command([name], path)) for name in CANDIDATES), ("ziglang", _ziglang())]
 
 
-def _which(name: str, path: str) -> tuple[str, ...] | None:
-    found = shutil.which(name, path=path)
-    return (os.path.abspath(found),) if found else None
+def _command(words: Sequence[str], path: str) -> tuple[str, ...] | None:
+    found = shutil.which(words[0], path=path) if words else None
+    return (os.path.abspath(found), *words[1:]) if found else None
 
 
 def _ziglang() -> tuple[str, ...] | None:
@@ -172,12 +195,12 @@ def _ziglang() -> tuple[str, ...] | None:
     return (str(binary), "cc") if binary.exists() else None
 
 
-def _probe(command: tuple[str, ...], cache_dir: Path) -> Toolchain | str:
+def _probe(command: tuple[str, ...], chosen: str, cache_dir: Path) -> Toolchain | str:
     """The toolchain behind a command, or why it cannot be used."""
     identity = _identity(command)
-    known = _read_probes(cache_dir)
-    if identity in known and known[identity].command == command:
-        return known[identity]
+    for known in _read(cache_dir):
+        if (known.chosen, known.identity) == (chosen, identity):
+            return known.toolchain
     version = _version(command)
     if not version:
         return "does not answer --version"
@@ -187,7 +210,7 @@ def _probe(command: tuple[str, ...], cache_dir: Path) -> Toolchain | str:
     except ToolchainError as problem:
         return f"cannot compile a trivial file ({problem.why.splitlines()[0] if problem.why else problem.message})"
     toolchain = Toolchain(command, toolchain.family, version, _rejected(toolchain))
-    _write_probes(cache_dir, {**known, identity: toolchain})
+    _keep(cache_dir, Remembered(chosen, identity, toolchain))
     return toolchain
 
 
@@ -243,25 +266,24 @@ def _accepts(toolchain: Toolchain, features: frozenset[str]) -> bool:
     return True
 
 
-def _read_probes(cache_dir: Path) -> dict[str, Toolchain]:
-    """What earlier probes found; nothing where the file is missing, damaged or not ours."""
+def remembered() -> tuple[Remembered, ...]:
+    """The compilers that were found with this cache directory, the last one first."""
+    return _read(settings.current().cache_dir)
+
+
+def _read(cache_dir: Path) -> tuple[Remembered, ...]:
+    """Nothing where the file is missing, damaged or not ours."""
     try:
         check_private(cache_dir)
-        records = json.loads((cache_dir / PROBE_FILE).read_text())
-        return {
-            identity: Toolchain(tuple(record[0]), str(record[1]), str(record[2]), frozenset(record[3]))
-            for identity, record in records.items()
-        }
+        return data_format.decode((cache_dir / PROBE_FILE).read_bytes(), tuple[Remembered, ...])
     except Exception:  # the file is an accelerator: no damage to it may reach the user
-        return {}
+        return ()
 
 
-def _write_probes(cache_dir: Path, probes: dict[str, Toolchain]) -> None:
-    records = {
-        identity: [list(found.command), found.family, found.version, sorted(found.rejected)] for identity, found in probes.items()
-    }
-    try:
+def _keep(cache_dir: Path, new: Remembered) -> None:
+    """In the place of what was in its."""
+    place = new.chosen, new.toolchain.command
+    others = (one for one in _read(cache_dir) if (one.chosen, one.toolchain.command) != place)
+    with contextlib.suppress(Exception):  # as above: an unusable directory only means that the next process probes again
         check_private(cache_dir)
-        write_atomically(cache_dir / PROBE_FILE, json.dumps(records).encode())
-    except Exception:  # as above: an unusable directory only means that the next process probes again
-        return
+        write_atomically(cache_dir / PROBE_FILE, data_format.encode((new, *others), tuple[Remembered, ...]))

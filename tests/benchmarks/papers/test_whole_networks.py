@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from benchmarks.papers.whole_networks import BATCHED, COMPUTE, KINDS, MEMORY, kind_of, table
-from tilewright.report.profile import ChainTime
+from tilewright.api.onnx.reports import ChainTime
 
 
 def test_kinds_of_chains() -> None:

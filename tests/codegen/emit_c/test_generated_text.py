@@ -41,7 +41,7 @@ def test_the_c_of_copied_windows_is_as_reviewed(name: str) -> None:
 def test_no_symbol_is_imported(middle: str, target: str, tmp_path: Path) -> None:
     artifact = artifact_of([attention_plan(target, middle, dict(SYMBOLS))])
     library = tmp_path / "library.so"
-    library.write_bytes(toolchain.find().compile(artifact.text, kernels=artifact.kernels, features=artifact.features))
+    library.write_bytes(toolchain.find().compile(artifact.text, artifact.kernels, features=artifact.features))
     listing = subprocess.run(["nm", "-D", "--undefined-only", library], capture_output=True, text=True, check=True)
     assert not listing.stdout
     assert ctypes.CDLL(str(library)).tilewright_run

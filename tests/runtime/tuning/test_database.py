@@ -15,9 +15,8 @@ import pytest
 
 from tilewright.errors import CacheError, TilewrightError
 from tilewright.machine import Machine
-from tilewright.runtime.tuning.commit import commit
 from tilewright.runtime.tuning.database import VERSION, TuningDatabase, Winner, machine_key
-from tilewright.runtime.tuning.measurements import Measurement
+from tilewright.runtime.tuning.measurements import Measurement, commit
 
 ROW = Measurement("here", "p", "0", "uniform", 1.0, 2.0, "[1, 2]", "cc 12", "0.1.0", "run")
 WRITER = """

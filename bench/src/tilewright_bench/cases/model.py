@@ -53,7 +53,7 @@ class ModelCase:
         import tilewright.onnx as ort
 
         inputs = ort.InferenceSession(self.path, prepare=False).get_inputs()
-        shapes = completed(inputs, dict(self.shapes)).shapes
+        shapes, _ = completed(inputs, dict(self.shapes))
         return {declared.name: made_feed(declared, shapes[declared.name]) for declared in inputs}
 
     @cached_property

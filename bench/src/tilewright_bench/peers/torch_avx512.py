@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright.codegen.artifact import Artifact, Signature
-from tilewright.machine import cpuinfo
+from tilewright.machine import cpu as processor
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain
 from tilewright_bench.measurement import worker
@@ -44,7 +44,7 @@ def lacks_avx512() -> bool:
     """Whether an MKL that is told nothing leaves out AVX-512 although the CPU has it."""
     if platform.machine() != "x86_64":
         return False
-    cpu = cpuinfo.read(Path("/"), platform.machine())
+    cpu = processor.read(Path("/"), platform.machine())
     return cpu.vendor != "GenuineIntel" and "avx512f" in cpu.features
 
 

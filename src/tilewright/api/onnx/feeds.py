@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,25 +15,17 @@ from tilewright.ort_errors import InvalidArgument, raised_as
 from tilewright.runtime.arrays import as_array
 
 
-@dataclass(frozen=True, slots=True)
-class _Plain:
-    """An input that is a tensor: what its array must be."""
-
-    name: str
-    unique: str
-    dtype: Any
-    rank: int
-    fixed: tuple[tuple[int, int], ...]
-    """Dimensions with their extents."""
-
-
 class Feeds:
     """The check of what calls give a model."""
 
     def __init__(self, inputs: Sequence[Declared], optional: Sequence[Declared]) -> None:
         self._inputs, self._optional = tuple(inputs), tuple(optional)
-        self._plain = tuple(_plain(declared) for declared in inputs if declared.kind == "tensor" and declared.shape is not None)
-        self._is_plain = len(self._plain) == len(self._inputs)
+        tensors = [(one, one.shape) for one in inputs if one.kind == "tensor" and one.shape is not None]
+        self._plain = [
+            (one, len(shape), [(dimension, extent) for dimension, extent in enumerate(shape) if isinstance(extent, int)])
+            for one, shape in tensors
+        ]
+        """Inputs that are tensors, with their rank and the dimensions that have one extent."""
 
     def __call__(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         """Values by unique name. Raises `FeedError` for what is no dictionary, and like `checked`."""
@@ -54,25 +45,19 @@ class Feeds:
 
     def _at_once(self, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
         """The values where all are NumPy arrays that fit; None where anything needs more care."""
-        if not self._is_plain or len(feeds) != len(self._plain):
+        if not len(feeds) == len(self._plain) == len(self._inputs):
             return None
         values = {}
-        for plain in self._plain:
-            array = feeds.get(plain.name)
-            if type(array) is not np.ndarray or array.dtype != plain.dtype or array.ndim != plain.rank:
+        for declared, rank, fixed in self._plain:
+            array = feeds.get(declared.name)
+            if type(array) is not np.ndarray or array.dtype != declared.dtype or array.ndim != rank:
                 return None
             shape = array.shape
-            for dimension, extent in plain.fixed:
+            for dimension, extent in fixed:
                 if shape[dimension] != extent:
                     return None
-            values[plain.unique] = array
+            values[declared.unique] = array
         return values
-
-
-def _plain(declared: Declared) -> _Plain:
-    shape = declared.shape or ()
-    fixed = tuple((dimension, extent) for dimension, extent in enumerate(shape) if isinstance(extent, int))
-    return _Plain(declared.name, declared.unique, declared.dtype, len(shape), fixed)
 
 
 def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequence[Declared]) -> dict[str, Any]:

@@ -11,7 +11,6 @@ from operator import index
 from typing import Any, ClassVar
 from warnings import warn
 
-from tilewright import __version__
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.model import Declared
 from tilewright.ort_errors import ArgumentTypeError, Fail, NotImplementedHere, RefusedByBinding, UnknownOption
@@ -71,9 +70,11 @@ class _Options:
         object.__setattr__(self, name, _of_type(name, value, self._defaults[name]) if name in self._defaults else value)
 
     def _add(self, key: str, value: str) -> None:
+        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
         self._entries[_of_type("the key", key, "")] = _of_type(f"the value of {key!r}", value, "")
 
     def _entry(self, key: str) -> str:
+        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
         if key not in self._entries:
             raise RefusedByBinding(f"there is no entry {key!r}", where=type(self).__name__)
         return self._entries[key]
@@ -119,13 +120,8 @@ class SessionOptions(_Options):
         self._by_name: dict[str, int] = {}
         self._by_denotation: dict[str, int] = {}
 
-    def add_session_config_entry(self, key: str, value: str) -> None:
-        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
-        self._add(key, value)
-
-    def get_session_config_entry(self, key: str) -> str:
-        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
-        return self._entry(key)
+    add_session_config_entry = _Options._add
+    get_session_config_entry = _Options._entry
 
     def has_providers(self) -> bool:
         """False: there is one provider, which needs no word."""
@@ -179,13 +175,8 @@ class RunOptions(_Options):
     terminate: bool = False
     only_execute_path_to_fetches: bool = False
 
-    def add_run_config_entry(self, key: str, value: str) -> None:
-        """Kept, and otherwise ignored. Raises `ArgumentTypeError` for what is no text."""
-        self._add(key, value)
-
-    def get_run_config_entry(self, key: str) -> str:
-        """What was added under the key. Raises `RefusedByBinding` (a RuntimeError) if nothing was."""
-        return self._entry(key)
+    add_run_config_entry = _Options._add
+    get_run_config_entry = _Options._entry
 
 
 def is_to_end(options: Any) -> bool:
@@ -231,57 +222,3 @@ def check_providers(providers: Sequence[Any] | None) -> None:
 
 def _listed(providers: Any) -> Sequence[Any]:
     return [providers] if isinstance(providers, str) else list(providers or ())
-
-
-def get_version_string() -> str:
-    """Tilewright's version."""
-    return __version__
-
-
-def get_available_providers() -> list[str]:
-    """The one provider."""
-    return [PROVIDER]
-
-
-def get_all_providers() -> list[str]:
-    """The one provider."""
-    return [PROVIDER]
-
-
-def get_device() -> str:
-    """CPU."""
-    return "CPU"
-
-
-def set_default_logger_severity(severity: int) -> None:
-    """Ignored: see `TILEWRIGHT_LOG`."""
-
-
-def set_default_logger_verbosity(verbosity: int) -> None:
-    """Ignored: see `TILEWRIGHT_LOG`."""
-
-
-def set_seed(seed: int) -> None:
-    """Ignored."""
-
-
-def get_build_info() -> str:
-    """Tilewright's version."""
-    return f"Tilewright {__version__}"
-
-
-def has_collective_ops() -> bool:
-    """No."""
-    return False
-
-
-def disable_telemetry_events() -> None:
-    """Nothing is sent."""
-
-
-def enable_telemetry_events() -> None:
-    """Ignored: nothing is sent."""
-
-
-def preload_dlls(cuda: bool = True, cudnn: bool = True, msvc: bool = True, directory: str | None = None) -> None:
-    """Nothing to load."""

@@ -146,9 +146,7 @@ class IOBinding:
     def __init__(self, session: Runs) -> None:
         self._session = session
         self._inputs: dict[str, Any] = {}
-        self._outputs: dict[str, Any] = {}
-        self._targets: dict[str, Any] = {}
-        """What each of the outputs holds."""
+        self._outputs: dict[str, OrtValue | None] = {}
         self._results: list[OrtValue] = []
 
     def bind_cpu_input(self, name: str, arr_on_cpu: Any) -> None:
@@ -185,11 +183,11 @@ class IOBinding:
         _check_device(device_type)
         if buffer_ptr:
             raise RefusedByBinding("outputs at addresses are refused", where="bind_output", hint="use bind_ortvalue_output")
-        self._outputs[name] = self._targets[name] = None
+        self._outputs[name] = None
 
     def bind_ortvalue_output(self, name: str, ortvalue: OrtValue) -> None:
         """An output that is written to this value."""
-        self._outputs[name], self._targets[name] = ortvalue, ortvalue.content()
+        self._outputs[name] = ortvalue
 
     def run(self, run_options: Any = None) -> None:
         """Run the session on what is bound. Every error is a RuntimeError, too."""
@@ -202,7 +200,8 @@ class IOBinding:
         if not self._outputs:
             self._results = [OrtValue(result) for result in self._session.run(None, self._inputs, run_options)]
             return
-        results = self._session.run_into(self._targets, self._inputs, run_options)
+        targets = {name: None if target is None else target.content() for name, target in self._outputs.items()}
+        results = self._session.run_into(targets, self._inputs, run_options)
         self._results = [_stored(target, result) for target, result in zip(self._outputs.values(), results, strict=True)]
 
     def is_of(self, session: Runs) -> bool:
@@ -230,7 +229,6 @@ class IOBinding:
     def clear_binding_outputs(self) -> None:
         """Forget the outputs."""
         self._outputs.clear()
-        self._targets.clear()
 
 
 def _stored(target: OrtValue | None, result: Any) -> OrtValue:

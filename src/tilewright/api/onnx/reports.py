@@ -1,9 +1,15 @@
-"""Reports of a session: the plan of every stage, and measured times beside predictions."""
+"""Reports of a session: the plan of every stage, in the names of the model's file, and measured times beside predictions.
+
+A graph has names of its own, which are identifiers: so code of models that differ in names only is the same. Those of the file
+are bound to a plan when it is printed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, combinations, count
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,12 +20,36 @@ from tilewright.api.onnx.values import Values
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.model import Array, Declared, Node
 from tilewright.frontend.onnx.stage_types import Stage
-from tilewright.graph.types import Graph
+from tilewright.graph.types import Graph, Tensor, planned_extent
+from tilewright.plan.binding import bound_model
+from tilewright.plan.canonical import Names
 from tilewright.plan.repriced import at_extents
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.report import explain
-from tilewright.report.given_names import with_given_names
-from tilewright.report.profile import ChainTime, chain_times, table
+from tilewright.report import explain, units
+from tilewright.report.layout import columns
+
+SUSPICIOUS = 1.5
+"""How many times its predicted time a chain may take before the model's error is pointed at."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChainTime:
+    """One chain, or one operator that ran as NumPy: seconds; what planning predicted and no schedule can beat, on one thread."""
+
+    name: str
+    seconds: float
+    predicted_seconds: float = 0.0
+    floor_seconds: float = 0.0
+    flops: int = 0
+    peak_share: float = 0.0
+    """Of the machine's arithmetic, on one thread."""
+    size_bytes: int = 0
+    """The least that has to be moved from and to memory."""
+    is_numpy: bool = False
+    has_products: bool = False
+    """Whether it has sums of products."""
+    has_weights: bool = False
+    """Whether an operand of one of them is a constant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +64,7 @@ class Profile:
         return sum(chain.seconds for chain in self.chains)
 
     def __str__(self) -> str:
-        return table(self.chains)
+        return _table(self.chains)
 
 
 @dataclass(slots=True)
@@ -145,3 +175,114 @@ def _call_with_shape(declared: Declared, where: str) -> str:
     """The call with some shape that this input may have."""
     shape = (1, 128) if declared.shape is None else tuple(extent if isinstance(extent, int) else 128 for extent in declared.shape)
     return f"{where}({declared.name}={shape})" if declared.name.isidentifier() else f"{where}(**{{{declared.name!r}: {shape}}})"
+
+
+def chain_times(measured: Sequence[tuple[str, float]], planned: Sequence[Plan]) -> tuple[ChainTime, ...]:
+    """The chains of a model with the seconds that were measured for each, by name."""
+    plans = {plan.chain.name: plan for plan in planned}
+    found = []
+    for name, seconds in measured:
+        plan = plans.get(name)
+        if plan is None:
+            found.append(ChainTime(name, seconds))
+            continue
+        floor = plan.floor
+        share = floor.compute_s / seconds if seconds else 0.0
+        times = (seconds, plan.predicted_seconds, floor.seconds)
+        products = [operator for operator in plan.chain.operators if operator.is_contraction()]
+        weights = any(read.tensor in plan.chain.constants for operator in products for read in operator.reads[:2])
+        kinds = {"has_products": bool(products), "has_weights": weights}
+        found.append(ChainTime(name, *times, floor.flops, share, floor.compulsory_bytes, **kinds))
+    return tuple(found)
+
+
+def _table(times: Sequence[ChainTime]) -> str:
+    """Lines for a person: the chains in order, then the total; what took longer than predicted is marked."""
+    rows = [["chain", "time", "predicted", "floor", "of peak", "bytes", ""]]
+    rows += [_row(time) for time in times]
+    total = sum(time.seconds for time in times)
+    rows.append(["total", units.seconds(total), units.seconds(sum(time.predicted_seconds for time in times)), "", "", "", ""])
+    return "\n".join(columns(rows, right=range(1, 6)))
+
+
+def _row(time: ChainTime) -> list[str]:
+    if time.is_numpy:
+        return [time.name, units.seconds(time.seconds), "", "", "", "", "runs as NumPy"]
+    is_late = time.predicted_seconds and time.seconds > SUSPICIOUS * time.predicted_seconds
+    remark = f"{time.seconds / time.predicted_seconds:.1f} times as predicted" if is_late else ""
+    figures = [units.seconds(value) for value in (time.seconds, time.predicted_seconds, time.floor_seconds)]
+    return [time.name, *figures, units.percent(time.peak_share), units.size(time.size_bytes), remark]
+
+
+def with_given_names(
+    model_plan: ModelPlan, imported: Graph, operators: Mapping[str, str], tensors: Mapping[str, str]
+) -> ModelPlan:
+    """The plan in given names, by those of the imported graph; what has none, such as what rewrites made, keeps its name."""
+    graph, plans = model_plan.graph, model_plan.plans
+    reused = _reused(model_plan, imported)
+    tensors = {name: given for name, given in tensors.items() if name not in reused}
+    known_tensors = [*graph.tensors, *(tensor for plan in plans for tensor in plan.chain.tensors)]
+    known_operators = [*graph.operators, *(operator for plan in plans for operator in plan.chain.operators)]
+    return bound_model(
+        model_plan,
+        Names(
+            _OrSame(),
+            _unique((tensor.name for tensor in known_tensors), tensors),
+            _unique((operator.name for operator in known_operators), operators),
+        ),
+    )
+
+
+def _reused(model_plan: ModelPlan, imported: Graph) -> frozenset[str]:
+    """Names that became free when rewrites removed the imported tensors, and that tensors of algorithms have now: those of
+    another shape. Of the same tensor dimensions may have another order, and may be joined or split."""
+    shapes = {tensor.name: _extents(tensor) for tensor in imported.tensors}
+    written = {operator.write.tensor for operator in imported.operators}
+    found = {
+        tensor.name: _extents(tensor) for plan in model_plan.plans for tensor in plan.chain.tensors if tensor.name in written
+    }
+    return frozenset(name for name, now in found.items() if not (_joins(shapes[name], now) or _joins(now, shapes[name])))
+
+
+def _extents(tensor: Tensor) -> tuple[int, ...]:
+    return tuple(extent for extent in map(planned_extent, tensor.shape) if extent != 1)
+
+
+def _joins(parts: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    """Whether every extent of the shape is the product of some of the parts, of which each is used once.
+
+    >>> _joins((2, 3, 4), (4, 6)), _joins((2, 3, 4), (3, 8)), _joins((4, 9), (6, 6))
+    (True, True, False)
+    """
+    if sorted(parts) == sorted(shape):
+        return True
+    if prod(parts) != prod(shape) or not shape:
+        return False
+    numbers = range(len(parts))
+    groups = (group for size in range(1, len(parts) + 1) for group in combinations(numbers, size))
+    fitting = (group for group in groups if prod(parts[number] for number in group) == shape[0])
+    return any(_joins(tuple(parts[number] for number in numbers if number not in group), shape[1:]) for group in fitting)
+
+
+class _OrSame(dict[str, str]):
+    """Other names; what is not in it has none."""
+
+    def __missing__(self, name: str) -> str:
+        return name
+
+
+def _unique(names: Iterable[str], given: Mapping[str, str]) -> Mapping[str, str]:
+    """The given names, with a number behind those that are taken: files may give a name twice.
+
+    >>> _unique(["matmul", "add", "t_1"], {"matmul": "layer", "add": "layer"})
+    {'matmul': 'layer', 'add': 'layer@2'}
+    """
+    every = dict.fromkeys(names)
+    taken = every.keys() - given.keys()
+    found = _OrSame()
+    for name in every:
+        if name in given:
+            candidates = chain((given[name],), (f"{given[name]}@{number}" for number in count(2)))
+            found[name] = next(candidate for candidate in candidates if candidate not in taken)
+            taken.add(found[name])
+    return found

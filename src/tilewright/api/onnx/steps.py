@@ -20,7 +20,6 @@ from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, 
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures
-from tilewright.collector import collector_waits
 from tilewright.errors import (
     DTypeError,
     InternalError,
@@ -38,6 +37,7 @@ from tilewright.frontend.onnx.stage import import_stage, live_nodes
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Stage
 from tilewright.graph.short_names import short_name
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
 from tilewright.plan.types import Plan
@@ -342,8 +342,9 @@ class Step:
         behind it might show parts of the array elsewhere, or still read what the array held.
         """
         if self.compiled is not None:
-            inputs = self._inputs(values)
-            places = [targets.get(name) for name in self.stage.outputs] if targets and self._is_alone() else ()
+            inputs = [values[name] for name in self.stage.inputs]
+            is_alone = not self._runners and self.following is None
+            places = [targets.get(name) for name in self.stage.outputs] if targets and is_alone else ()
             try:
                 results = self.compiled.run(inputs, places) if clock is None else clock.graph(self, self.compiled, values, inputs)
             except PositionError as problem:
@@ -360,12 +361,6 @@ class Step:
                 clock.node(node, perf_counter() - begin)
         if self.following is not None:
             self.following.step(values).run(values, clock)
-
-    def _is_alone(self) -> bool:
-        return not self._runners and self.following is None
-
-    def _inputs(self, values: Values) -> list[Any]:
-        return [values[name] for name in self.stage.inputs]
 
     def dimensions(self, values: Values) -> dict[str, int]:
         """The values of run-time dimensions, by name, for those of a call."""

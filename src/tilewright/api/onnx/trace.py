@@ -23,7 +23,8 @@ from tilewright.frontend.onnx.model import Array, Node
 class Trace:
     """The events of a session, written by `end`: one for every run, every chain of it, and every node that ran as NumPy.
 
-    A library says how long its chains took: they stand one after the other from the beginning of their part of a run.
+    It is the clock of its runs. A library says how long its chains took: they stand one after the other from the beginning of
+    their part of a run.
     """
 
     def __init__(self, prefix: str) -> None:
@@ -60,8 +61,23 @@ class Trace:
     def run(self, step: Step, values: Values) -> None:
         """Run a step with a clock."""
         begin = self.now_ns()
-        step.run(values, TraceClock(self))
+        step.run(values, self)
         self.add("Session", "model_run", begin, self.now_ns() - begin)
+
+    def graph(self, step: Step, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
+        """Run the graph of a step with the library's clocks."""
+        begin = self.now_ns()
+        outputs, measured = compiled.profile(inputs)
+        for chain, seconds in measured:
+            self.add("Node", f"{chain}_kernel_time", begin, 1e9 * seconds, op_name=chain, provider=PROVIDER)
+            begin += round(1e9 * seconds)
+        return outputs
+
+    def node(self, node: Node, seconds: float) -> None:
+        """A node that ran as NumPy."""
+        duration = 1e9 * seconds
+        begin = self.now_ns() - round(duration)
+        self.add("Node", f"{node.label}_kernel_time", begin, duration, op_name=node.operator, provider="NumPy")
 
 
 def traced(session: object, prefix: str) -> Trace:
@@ -69,25 +85,3 @@ def traced(session: object, prefix: str) -> Trace:
     trace = Trace(prefix)
     weakref.finalize(session, trace.end)
     return trace
-
-
-class TraceClock:
-    """The clock of one run of a trace."""
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def graph(self, step: Step, compiled: Compiled, values: Values, inputs: Sequence[Array]) -> list[Array]:
-        """Run the graph of a step with the library's clocks."""
-        begin = self._trace.now_ns()
-        outputs, measured = compiled.profile(inputs)
-        for chain, seconds in measured:
-            self._trace.add("Node", f"{chain}_kernel_time", begin, 1e9 * seconds, op_name=chain, provider=PROVIDER)
-            begin += round(1e9 * seconds)
-        return outputs
-
-    def node(self, node: Node, seconds: float) -> None:
-        """A node that ran as NumPy."""
-        duration = 1e9 * seconds
-        begin = self._trace.now_ns() - round(duration)
-        self._trace.add("Node", f"{node.label}_kernel_time", begin, duration, op_name=node.operator, provider="NumPy")

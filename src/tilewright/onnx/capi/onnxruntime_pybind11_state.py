@@ -1,32 +1,37 @@
-"""The exceptions of onnxruntime, and its classes, by the names that users import from this module."""
+"""The exceptions of onnxruntime, its classes, and what it says of itself, by the names that users import from this module."""
 
+from tilewright import __version__
+from tilewright.api.onnx.options import PROVIDER as _PROVIDER
 from tilewright.api.onnx.options import ExecutionMode as ExecutionMode
 from tilewright.api.onnx.options import ExecutionOrder as ExecutionOrder
 from tilewright.api.onnx.options import GraphOptimizationLevel as GraphOptimizationLevel
 from tilewright.api.onnx.options import RunOptions as RunOptions
 from tilewright.api.onnx.options import SessionOptions as SessionOptions
-from tilewright.api.onnx.options import get_all_providers as get_all_providers
-from tilewright.api.onnx.options import get_available_providers as get_available_providers
-from tilewright.api.onnx.options import get_device as get_device
-from tilewright.api.onnx.options import get_version_string as get_version_string
 from tilewright.api.onnx.ort_value import OrtValue as OrtValue
 from tilewright.api.onnx.session import InferenceSession as InferenceSession
 from tilewright.api.onnx.session import ModelMetadata as ModelMetadata
 from tilewright.api.onnx.session import NodeArg as NodeArg
-from tilewright.ort_errors import DeviceReset as DeviceReset
-from tilewright.ort_errors import EngineError as EngineError
-from tilewright.ort_errors import EPFail as EPFail
-from tilewright.ort_errors import Fail as Fail
-from tilewright.ort_errors import InvalidArgument as InvalidArgument
-from tilewright.ort_errors import InvalidGraph as InvalidGraph
-from tilewright.ort_errors import InvalidProtobuf as InvalidProtobuf
-from tilewright.ort_errors import ModelLoadCanceled as ModelLoadCanceled
-from tilewright.ort_errors import ModelLoaded as ModelLoaded
-from tilewright.ort_errors import ModelRequiresCompilation as ModelRequiresCompilation
-from tilewright.ort_errors import NoModel as NoModel
-from tilewright.ort_errors import NoSuchFile as NoSuchFile
-from tilewright.ort_errors import NotFound as NotFound
+from tilewright.ort_errors import *  # noqa: F403
 from tilewright.ort_errors import NotImplementedHere
-from tilewright.ort_errors import RuntimeException as RuntimeException
 
 NotImplemented = NotImplementedHere
+
+
+def get_version_string() -> str:
+    """Tilewright's version."""
+    return __version__
+
+
+def get_available_providers() -> list[str]:
+    """The one provider."""
+    return [_PROVIDER]
+
+
+def get_all_providers() -> list[str]:
+    """The one provider."""
+    return [_PROVIDER]
+
+
+def get_device() -> str:
+    """CPU."""
+    return "CPU"

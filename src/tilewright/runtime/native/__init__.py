@@ -16,13 +16,8 @@ from tilewright.runtime import libraries
 
 DIRECTORY = Path(__file__).parent
 PYTHON_FUNCTIONS = (
-    "PyObject_GetBuffer",
-    "PyBuffer_Release",
-    "PyTuple_Size",
-    "PyTuple_GetItem",
-    "PyEval_SaveThread",
-    "PyEval_RestoreThread",
-    "PyErr_Clear",
+    *("PyObject_GetBuffer", "PyBuffer_Release", "PyTuple_Size", "PyTuple_GetItem"),
+    *("PyEval_SaveThread", "PyEval_RestoreThread", "PyErr_Clear"),
 )
 """In the order of `struct python` in launcher.c."""
 _LONGS = ctypes.POINTER(ctypes.c_long)
@@ -44,7 +39,7 @@ def library() -> ctypes.PyDLL:
     """The loaded library, which holds the GIL while it is called. Raises `ToolchainError` or `CacheError`."""
     launcher = KernelSource(SourceKind.C, source("launcher.c"))
     ours = artifact("tw_launch", source("pool.c"), platform.machine(), frozenset(), launcher)
-    _, loaded = libraries.opened(ours, None, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
+    _, loaded = libraries.opened(ours, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in PYTHON_FUNCTIONS]
     loaded.tw_launcher_init((ctypes.c_void_p * len(functions))(*functions))
     for name, (arguments, result) in _FUNCTIONS.items():

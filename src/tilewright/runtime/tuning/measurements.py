@@ -1,16 +1,21 @@
-"""Measurements of plans, and files of them: JSON lines, an object for each."""
+"""Measurements of plans, and files of them: JSON lines, an object for each; and the commit of this package that they name."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import subprocess
 from collections.abc import Sequence
 from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
 
 from tilewright.errors import CacheError, TilewrightError
 
+PACKAGE = Path(__file__).parents[2]
+CHANGED = "+changed"
+PATIENCE_S = 10.0
 NUMBERS = ("seconds", "predicted_s")
 """Columns that are no text."""
 
@@ -38,7 +43,7 @@ class Measurement:
     run: str
     """Of which run of tuning it is: a run writes each plan once."""
     commit: str = ""
-    """Of the package that compiled the plan, or its release (`runtime.tuning.commit`); empty in rows of older releases."""
+    """Of the package that compiled the plan, or its release (`commit`); empty in rows of older releases."""
 
 
 TEXTS = tuple(column.name for column in fields(Measurement) if column.name not in NUMBERS)
@@ -129,3 +134,27 @@ def _number(value: object) -> float:
         return float(value) if isinstance(value, float | int) and not isinstance(value, bool) else math.nan
     except OverflowError:
         return math.nan
+
+
+@cache
+def commit(package: Path = PACKAGE) -> str:
+    """The commit that is checked out where the package lies, with `CHANGED` where its files differ; empty without a checkout.
+
+    >>> commit(Path("/nowhere/src/tilewright"))
+    ''
+    """
+    root = package.parents[1]
+    if package.parent.name != "src" or not (root / ".git").exists():
+        return ""
+    head = _git(root, "rev-parse", "HEAD")
+    changes = _git(root, "status", "--porcelain", "--", "src/tilewright")
+    return "" if not head or changes is None else head + (CHANGED if changes else "")
+
+
+def _git(root: Path, *words: str) -> str | None:
+    """What git says; None where it says nothing good."""
+    try:
+        done = subprocess.run(["git", "-C", str(root), *words], capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None

@@ -18,18 +18,18 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import TunedChoice, decoded, problem_key, with_choice
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.runtime.switches import Switch
+from tilewright.runtime.switches import switched_on
 from tilewright.runtime.tuning import database as tuning_database
 
 LOG = logging.getLogger("tilewright.tune")
 
-_ignored = Switch(ContextVar("tuned_plans_ignored", default=False))
+_ignored = ContextVar("tuned_plans_ignored", default=False)
 _warned: set[str] = set()
 
 
 def ignored() -> AbstractContextManager[None]:
     """Inside, plans are the planner's: somebody tunes, or compares."""
-    return _ignored.on()
+    return switched_on(_ignored)
 
 
 def digest(machine: Machine) -> str:
@@ -94,7 +94,7 @@ def _flushes(plan: Plan, kernels: Mapping[str, MicroKernel]) -> bool:
 
 
 def _winners(machine: Machine) -> dict[str, bytes]:
-    if _ignored.is_on:
+    if _ignored.get():
         return {}
     database = tuning_database.default()
     if not database.path.exists():

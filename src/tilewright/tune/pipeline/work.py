@@ -12,7 +12,7 @@ from tilewright.backends import backend, loading
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.arrays import Array
-from tilewright.runtime.tuning.commit import commit
+from tilewright.runtime.tuning.measurements import commit
 from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.pipeline.first_calls import returns
 from tilewright.tune.schedules.timing import TOLERANCE, Runnable, compiled_models, result_of, spoil

@@ -21,7 +21,7 @@ from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
-from tilewright.runtime.results import new_result
+from tilewright.runtime.memory import new_result
 from tilewright.tune import timing as pairs
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import seconds_per_call
@@ -156,7 +156,7 @@ def peak_flops_per_s() -> float:
 
 @cache
 def _measurer() -> Measurer:
-    return measurement.compiled(None, calibration.ensure())
+    return measurement.compiled(calibration.ensure())
 
 
 def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
@@ -203,15 +203,8 @@ def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:
     """Compile plans into the library `path`, which has one entry point for each."""
     entries = artifacts(plans)
     first = entries[0]
-    compiler = toolchain.find()
-    content = compiler.compile(
-        first.text,
-        linked=first.linked,
-        kernels=first.kernels,
-        architecture=first.architecture,
-        features=first.features,
-    )
-    path.write_bytes(content)
+    linked = (*first.linked, *first.kernels)
+    path.write_bytes(toolchain.find().compile(first.text, linked, architecture=first.architecture, features=first.features))
     return entries
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.machine.fake_tree import add_x86, write
-from tilewright.machine import cpuinfo, isa
+from tilewright.machine import cpu, isa
 
 AARCH64 = """\
 processor\t: 0
@@ -30,7 +30,7 @@ platform\t: pSeries
 
 def test_x86_takes_the_first_processor_and_drops_what_changes_no_code(tmp_path: Path) -> None:
     add_x86(tmp_path)
-    info = cpuinfo.read(tmp_path, "x86_64")
+    info = cpu.read(tmp_path, "x86_64")
     assert (info.vendor, info.family, info.model, info.stepping) == ("GenuineIntel", "6", "85", "7")
     assert info.frequency_hz == 2.6e9
     assert "avx512_vnni" in info.features
@@ -40,7 +40,7 @@ def test_x86_takes_the_first_processor_and_drops_what_changes_no_code(tmp_path: 
 
 def test_aarch64(tmp_path: Path) -> None:
     write(tmp_path, "proc/cpuinfo", AARCH64)
-    info = cpuinfo.read(tmp_path, "aarch64")
+    info = cpu.read(tmp_path, "aarch64")
     assert (info.vendor, info.model, info.stepping, info.frequency_hz) == ("0x41", "0xd4f", "0x0.1", None)
     assert info.features == {"fp", "asimd", "asimdhp", "asimddp", "sve", "bf16", "i8mm"}
     assert info.model_name == "AArch64 implementer 0x41 part 0xd4f"
@@ -52,7 +52,7 @@ def test_aarch64(tmp_path: Path) -> None:
 )
 def test_power_generations(tmp_path: Path, name: str, has: str, lacks: str) -> None:
     write(tmp_path, "proc/cpuinfo", POWER10.replace("POWER10", name))
-    info = cpuinfo.read(tmp_path, "ppc64le")
+    info = cpu.read(tmp_path, "ppc64le")
     assert has in info.features
     assert lacks not in info.features
     assert info.frequency_hz == 3.55e9
@@ -63,7 +63,7 @@ def test_power_generations(tmp_path: Path, name: str, has: str, lacks: str) -> N
 def test_nothing_to_read_is_no_error(tmp_path: Path, architecture: str, text: str | None) -> None:
     if text is not None:
         write(tmp_path, "proc/cpuinfo", text)
-    info = cpuinfo.read(tmp_path, architecture)
+    info = cpu.read(tmp_path, architecture)
     assert info.architecture == architecture
     assert info.frequency_hz is None
 

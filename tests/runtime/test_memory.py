@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.runtime import results
+from tilewright.runtime import memory
 
 FLOAT = np.dtype(np.float32)
 SHAPE = (3, 40, 1000)
@@ -15,9 +15,9 @@ SHAPE = (3, 40, 1000)
 
 @pytest.fixture(autouse=True)
 def _trimmed() -> Iterator[None]:
-    results.trim()
+    memory.trim()
     yield
-    results.trim()
+    memory.trim()
 
 
 def address(array: np.ndarray) -> int:
@@ -25,39 +25,39 @@ def address(array: np.ndarray) -> int:
 
 
 def test_memory_comes_back_when_the_last_view_is_gone() -> None:
-    first = results.new_result(SHAPE, FLOAT)
+    first = memory.new_result(SHAPE, FLOAT)
     assert first.shape == SHAPE
     assert first.flags.writeable
     assert address(first) % 64 == 0
     place, view = address(first), first[1:, ::2].T
     del first
-    assert results.idle_bytes() == 0
-    other = results.new_result(SHAPE, FLOAT)
+    assert memory.idle_bytes() == 0
+    other = memory.new_result(SHAPE, FLOAT)
     assert address(other) != place
     del view
-    assert results.idle_bytes() > 0
-    assert address(results.new_result(SHAPE, FLOAT)) == place
+    assert memory.idle_bytes() > 0
+    assert address(memory.new_result(SHAPE, FLOAT)) == place
 
 
 def test_sizes_that_differ_a_little_share_memory() -> None:
-    place = address(results.new_result((100, 1000), FLOAT))
-    assert address(results.new_result((101, 1000), FLOAT)) == place
-    assert address(results.new_result((100, 500), np.dtype(np.float64))) == place
+    place = address(memory.new_result((100, 1000), FLOAT))
+    assert address(memory.new_result((101, 1000), FLOAT)) == place
+    assert address(memory.new_result((100, 500), np.dtype(np.float64))) == place
 
 
 def test_small_results_are_numpys() -> None:
-    assert results.new_result((3, 0, 7), FLOAT).flags.owndata
-    assert results.new_result((), FLOAT).shape == ()
-    assert results.idle_bytes() == 0
+    assert memory.new_result((3, 0, 7), FLOAT).flags.owndata
+    assert memory.new_result((), FLOAT).shape == ()
+    assert memory.idle_bytes() == 0
 
 
 def test_idle_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(results, "MOST_IDLE_BYTES", 3 << 20)
-    held = [results.new_result((1 << 18,), FLOAT) for _ in range(5)]
+    monkeypatch.setattr(memory, "MOST_IDLE_BYTES", 3 << 20)
+    held = [memory.new_result((1 << 18,), FLOAT) for _ in range(5)]
     held.clear()
-    assert results.idle_bytes() == 3 << 20
-    results.trim()
-    assert results.idle_bytes() == 0
+    assert memory.idle_bytes() == 3 << 20
+    memory.trim()
+    assert memory.idle_bytes() == 0
 
 
 def test_results_that_are_held_stay_as_they_are() -> None:
@@ -72,7 +72,7 @@ def test_results_that_are_held_stay_as_they_are() -> None:
 def test_threads_take_different_memory() -> None:
     def work(number: int) -> bool:
         for _ in range(200):
-            mine = results.new_result((1 << 15,), FLOAT)
+            mine = memory.new_result((1 << 15,), FLOAT)
             mine[:] = number
             if not (mine == number).all():
                 return False

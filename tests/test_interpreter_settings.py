@@ -1,18 +1,20 @@
-"""The garbage collector waits while kernels are prepared, and works again afterwards, whoever prepares or forks meanwhile."""
+"""Settings of the interpreter while kernels are prepared: as before afterwards, whoever prepares or forks meanwhile."""
 
 from __future__ import annotations
 
 import gc
 import os
+import sys
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 
 import tilewright as tw
 from tilewright.api.kernel import Lowered
-from tilewright.collector import collector_waits
+from tilewright.interpreter_settings import SHORT_TURN_S, collector_waits, short_turns
 from tilewright.plan.types import Plan
 
 
@@ -104,3 +106,33 @@ def test_planning_leaves_little_to_collect() -> None:
 def _planned(extent: int) -> tuple[Plan, ...]:
     spec = tw.spec((extent, extent))
     return tw.jit(lambda a, b: tw.relu(a @ b) @ b).lower(spec, spec).model_plan.plans
+
+
+def test_the_last_of_several_restores_turns() -> None:
+    usual_s = sys.getswitchinterval()
+    first, second = ExitStack(), ExitStack()
+    first.enter_context(short_turns())
+    second.enter_context(short_turns())
+    first.close()
+    assert sys.getswitchinterval() == pytest.approx(SHORT_TURN_S)
+    second.close()
+    assert sys.getswitchinterval() == pytest.approx(usual_s)
+
+
+def test_turns_that_are_shorter_stay() -> None:
+    usual_s = sys.getswitchinterval()
+    sys.setswitchinterval(SHORT_TURN_S / 4)
+    try:
+        with short_turns():
+            assert sys.getswitchinterval() == pytest.approx(SHORT_TURN_S / 4)
+    finally:
+        sys.setswitchinterval(usual_s)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_has_the_usual_turns() -> None:
+    usual_s = sys.getswitchinterval()
+    with short_turns():
+        if not (child := os.fork()):
+            os._exit(abs(sys.getswitchinterval() - usual_s) > 1e-6)
+        assert os.waitpid(child, 0)[1] == 0
