@@ -22,8 +22,7 @@ from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
 from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Storage, planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 
 

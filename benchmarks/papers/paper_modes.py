@@ -32,8 +32,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.model.memory.working_set import working_set
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Storage, planned_sizes
 from tilewright.report.layout import columns
 from tilewright.tune.shapes import TABLE_IV, ChainShape
 from tilewright_bench.tables.means import geometric_mean

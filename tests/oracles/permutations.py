@@ -13,11 +13,9 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.arrays import Count
 from tilewright.plan.chains import axis_names
-from tilewright.plan.loop_orders import nest
 from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When
+from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When, nest, planned_sizes
 from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
 
 

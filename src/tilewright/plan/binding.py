@@ -9,7 +9,7 @@ from typing import assert_never
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Chain
 from tilewright.plan import reasons
-from tilewright.plan.canonical import Names, canonical_form, names_of, renamed, renamed_graph
+from tilewright.plan.chains import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import (
     ContractionRoles,

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from tilewright.graph.exactness import HALVES
 from tilewright.graph.types import Access, Chain, Operator, element_bytes
-from tilewright.plan.chain_analysis import derived_once
+from tilewright.plan.chains import derived_once
 
 SHORT_INTEGERS = frozenset(("int8", "uint8", "int16"))
 """Types of intermediates that maps store as they are: what products of integers read."""

@@ -8,7 +8,7 @@ from math import prod
 from tilewright.graph.scalar import Point
 from tilewright.graph.types import SUM, Operator, largest_extent, planned_extent
 from tilewright.kernels.registry import registered
-from tilewright.plan.decisions.exact_kernels import operand_bounds
+from tilewright.plan.decisions.micro_kernel import operand_bounds
 from tilewright.plan.execution import KernelCalls, Vectors
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Pack, Storage

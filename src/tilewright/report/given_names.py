@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, count
 
 from tilewright.plan.binding import bound_model
-from tilewright.plan.canonical import Names
+from tilewright.plan.chains import Names
 from tilewright.plan.types import ModelPlan
 
 

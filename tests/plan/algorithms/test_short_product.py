@@ -18,10 +18,8 @@ from tilewright.graph.types import Graph, Guard
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import few_channels
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expanded, registered
 from tilewright.plan.algorithms.of_bytes.short_product import ALGORITHMS
-from tilewright.plan.algorithms.registry import registered
 
 MACHINE = Machine.named("x86-64-v3")
 PIXELS, FEW, MATRICES = ALGORITHMS

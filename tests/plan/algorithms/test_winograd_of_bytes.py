@@ -15,7 +15,7 @@ from tilewright.graph.builders.convolutions.integer_convolution import integer_c
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.definition import expanded
 from tilewright.plan.algorithms.of_bytes.winograd_of_bytes import ALGORITHMS, MOST_CHANNELS
 
 ALGORITHM, IN_ROWS = ALGORITHMS

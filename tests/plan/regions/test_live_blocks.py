@@ -11,11 +11,10 @@ from tests.oracles.permutations import permutation_movements, permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_live, walked_working_set
 from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.memory.working_set import held_sizes
 from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups, live_blocks, live_elements
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Storage, fused_schedule
 from tilewright.plan.space.executability import is_executable
 
 ORDERS = ["".join(order) for order in permutations("mnkl")]

@@ -10,11 +10,10 @@ from tests.oracles.permutations import permuted
 from tests.plan.cases import batch_operators, chain_of, contraction, elementwise
 from tests.plan.walk import walked_places
 from tilewright.graph.types import Chain, Extent, SymbolicExtent
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.memory.working_set import live_intermediates
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.schedule import FusedGroup, Schedule, Storage
+from tilewright.plan.schedule import FusedGroup, Schedule, Storage, fused_schedule
 from tilewright.plan.space.executability import is_executable
 
 EXTENTS: dict[str, Extent] = {"m": 6, "a": 3, "b": 4, "c": 5, "d": 2, "e": 3}

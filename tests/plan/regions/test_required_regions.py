@@ -13,14 +13,11 @@ from tests.plan.cases import chain_of, elementwise
 from tests.plan.walk import blocks, walked_live, walked_movements
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
 from tilewright.graph.types import Chain
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.memory.working_set import held_sizes, live_intermediates
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.loop_views import reordered, view_outer_loops, view_schedule
-from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.regions.loop_views import parallel_axes, reordered, view_outer_loops, view_schedule
 from tilewright.plan.regions.required_regions import schedule_region_axes
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, fused_schedule, planned_sizes
 from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.space.schedule_space import may_be_line_buffered, may_lead
 

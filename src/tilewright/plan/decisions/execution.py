@@ -22,8 +22,7 @@ from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import later_need_more
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Pack, Schedule
+from tilewright.plan.schedule import Pack, Schedule, planned_sizes
 from tilewright.plan.types import OperatorPlan, Plan
 
 SLICED_ROWS, SLICE_STEPS = 2, 8

@@ -11,11 +11,9 @@ from functools import reduce
 from math import prod
 
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import equal_axes, tensor_axes
+from tilewright.plan.chains import derived_once, equal_axes, tensor_axes
 from tilewright.plan.regions.required_regions import schedule_region_axes
-from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Loop, Schedule, Storage, common_path
+from tilewright.plan.schedule import Loop, Schedule, Storage, common_path, largest_sizes, planned_sizes, trip_counts
 
 
 def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[str, Loop | None], ...]:

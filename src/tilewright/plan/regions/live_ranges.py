@@ -14,8 +14,7 @@ from itertools import pairwise
 
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Condition
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import equal_axes
+from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.element_types import held_type
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, in_registers
 from tilewright.plan.regions.live_blocks import in_place_groups

@@ -18,14 +18,12 @@ import numpy as np
 from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.arrays import Count
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import equal_axes
+from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.element_types import ElementSize
 from tilewright.plan.reasons import CutRows
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
-from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Loop, Schedule, common_path
+from tilewright.plan.schedule import Compute, Loop, Schedule, common_path, largest_sizes, planned_sizes, trip_counts
 
 RESULT = "result"
 """What the rescaling rule of finished values names as its target."""

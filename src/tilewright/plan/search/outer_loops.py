@@ -19,27 +19,26 @@ from tilewright.graph.types import Operator, SymbolicExtent
 from tilewright.plan.arrays import Condition, Count, Quantity, expanded, spread
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, moving_of, nothing, passing_of, seconds, work_of
-from tilewright.plan.model.likeness import axes_of_like, likeness
+from tilewright.plan.model.cost_context import axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
+from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.regions.loop_views import (
     ChainView,
     LoopView,
     OperatorView,
+    blocks_in_view,
     taken,
     view_behind,
     view_of_tiles,
     view_outer_loops,
 )
 from tilewright.plan.regions.online_reductions import live_states
-from tilewright.plan.regions.parallel_loops import blocks_in_view
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of
-from tilewright.plan.search.bounds import Bounds, with_spills
+from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of, planned_sizes
+from tilewright.plan.search.bounds import Bounds, TileBlocks, Tiles, tile_bytes, with_spills
 from tilewright.plan.search.resident_tiles import (
     MOST_RESIDENT,
     Resident,
@@ -47,7 +46,6 @@ from tilewright.plan.search.resident_tiles import (
     resident_bytes,
     resident_bytes_of_others,
 )
-from tilewright.plan.search.tile_blocks import TileBlocks, Tiles, tile_bytes
 from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
 from tilewright.plan.space.tile_sizes import best_index, broadcast
 

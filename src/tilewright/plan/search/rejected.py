@@ -6,15 +6,13 @@ from collections.abc import Iterator, Sequence
 
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.decisions.exact_kernels import is_exact, operand_bounds
-from tilewright.plan.decisions.micro_kernel import RankedKernels
+from tilewright.plan.decisions.micro_kernel import RankedKernels, is_exact, operand_bounds
 from tilewright.plan.element_types import held_type
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.split_price import SplitReduction
+from tilewright.plan.model.pricing import Candidate, SplitReduction
 from tilewright.plan.reasons import Defeat, EveryOperatorAlone, LossReason, OnePart, OtherAlgorithm, OtherKernel, OtherLoops
-from tilewright.plan.regions.parallel_loops import block_count
+from tilewright.plan.regions.loop_views import block_count
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import recomputes
 from tilewright.plan.types import ContractionRoles, Plan, Price, Rejected

@@ -9,8 +9,7 @@ from tilewright.plan.regions.epilogues import why_not_in_tiles
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import RegionAxes, line_buffer_axis, schedule_region_axes, shared_loops
-from tilewright.plan.regions.trip_counts import largest_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path
+from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path, largest_sizes, trip_counts
 
 
 def is_executable(chain: Chain, schedule: Schedule) -> bool:

@@ -12,8 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.schedule import FusedGroup
+from tilewright.plan.schedule import FusedGroup, fused_schedule
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import Choices, Group, Space
 from tilewright.plan.space.tile_sizes import thinned

@@ -16,18 +16,14 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import equal_axes, tensor_axes
-from tilewright.plan.loop_orders import fused_schedule, storage_below
+from tilewright.plan.chains import derived_once, equal_axes, tensor_axes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.loop_views import ChainView, reordered, view_outer_loops
+from tilewright.plan.regions.loop_views import ChainView, is_parallel, reordered, view_outer_loops
 from tilewright.plan.regions.packed_sums import rows_of_packed_sum
-from tilewright.plan.regions.parallel_loops import is_parallel
 from tilewright.plan.regions.required_regions import line_buffer_axis, region_axes_of
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import FusedGroup, Storage
+from tilewright.plan.schedule import FusedGroup, Storage, fused_schedule, planned_sizes, storage_below
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.tile_sizes import are_all, candidates, thinned
 

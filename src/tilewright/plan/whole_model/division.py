@@ -20,16 +20,14 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_price, bound_reason
-from tilewright.plan.canonical import canonical_form, names_of
-from tilewright.plan.chains import sub_chain
+from tilewright.plan.chains import canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.memory import remembered
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
-from tilewright.plan.model.pricing import separate_price
+from tilewright.plan.model.pricing import Candidate, separate_price
 from tilewright.plan.planner import PricedChain, chain_with_loops, price_chain
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
-from tilewright.plan.search.planning_problem import PlanningProblem, Times, can_cost, least_times_above, planning_problem
+from tilewright.plan.search.exact_search import PlanningProblem, Times, can_cost, least_times_above, planning_problem
 from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators, are_alike, loses_nothing

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain
-from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.planner import PricedChain
 from tilewright.plan.types import Cut, Price
 

@@ -15,10 +15,8 @@ from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
-from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.registry import applicable
-from tilewright.plan.canonical import canonical_form
+from tilewright.plan.algorithms.definition import Problem, applicable, expanded
+from tilewright.plan.chains import canonical_form
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.price_features import features
 from tilewright.plan.planner import PricedChain, price_chain

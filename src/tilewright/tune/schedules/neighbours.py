@@ -11,12 +11,10 @@ from typing import TypeAlias
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.arrays import Count
 from tilewright.plan.decisions.micro_kernel import can_compute, fitting
-from tilewright.plan.loop_orders import storage_below
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Loop, Node, Schedule
+from tilewright.plan.schedule import Loop, Node, Schedule, planned_sizes, storage_below
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.schedule_space import Space
 from tilewright.tune.schedules.space import Kernels, Point, inner_choices, shared_loops, with_inner
@@ -42,7 +40,7 @@ def steps(space: Space, point: Point) -> Iterator[Step]:
 def kernel_steps(space_with: Callable[[Kernels], Space], point: Point, known: Mapping[str, MicroKernel]) -> Iterator[Step]:
     """Every other kernel of the same vectors, for one operator at a time, tiles moved to its nearest multiples.
 
-    Only of the operands' element types, and such that cannot saturate there (`plan.decisions.exact_kernels`).
+    Only of the operands' element types, and such that cannot saturate there (`is_exact`).
     """
     context = space_with(point.kernels).context
     for name, own in point.kernels:

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from math import exp, log
 
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, fused_schedule
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of

@@ -12,22 +12,18 @@ from typing import TypeAlias
 
 from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term, non_temporal_writes
-from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
-from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.masked_work import key_blocks
 from tilewright.plan.model.memory.traffic import Footprints, chain_figures, footprints, set_conflict
+from tilewright.plan.model.needed_work import key_blocks
 from tilewright.plan.model.operands.packing_cost import may_pack, pack_depth, packs_ahead
 from tilewright.plan.model.plan_figures import constant_bytes, scratch_bytes
 from tilewright.plan.model.price_features import features
-from tilewright.plan.model.pricing import price_blocking
+from tilewright.plan.model.pricing import Blocking, Candidate, price_blocking
 from tilewright.plan.regions.epilogues import maps_in_tiles
-from tilewright.plan.regions.loop_views import OperatorView, view_schedule
-from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.regions.loop_views import OperatorView, parallel_axes, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.search.inner_loops import InnerLoops
+from tilewright.plan.search.inner_loops import InnerLoops, with_packs
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import candidates
 from tilewright.plan.types import OperatorPlan, Plan

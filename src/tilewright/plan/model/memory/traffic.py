@@ -23,8 +23,7 @@ from tilewright.plan.arrays import Condition, Count, either, maximum, minimum
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.movement import Visits
 from tilewright.plan.model.memory.working_set import live_bytes
-from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
-from tilewright.plan.regions.parallel_loops import blocks_in_view
+from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, blocks_in_view
 
 
 @dataclass(frozen=True, slots=True)
