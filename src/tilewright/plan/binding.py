@@ -11,17 +11,7 @@ from tilewright.graph.types import Chain
 from tilewright.plan import reasons
 from tilewright.plan.chains import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
-from tilewright.plan.types import (
-    ContractionRoles,
-    Cut,
-    ImageLayouts,
-    KeyBlocks,
-    LevelPlan,
-    ModelPlan,
-    OperatorPlan,
-    Plan,
-    Price,
-)
+from tilewright.plan.types import ContractionRoles, Cut, ImageLayouts, KeyBlocks, LevelPlan, ModelPlan, OperatorPlan, Plan, Price
 
 
 def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:

@@ -16,18 +16,7 @@ from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Tens
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.pixels_of_bytes import MANY_CHANNELS, is_of_bytes
-from tilewright.plan.algorithms.product_roles import (
-    Build,
-    Change,
-    digits,
-    each,
-    in_place,
-    move,
-    plain,
-    points,
-    product,
-    unchanged,
-)
+from tilewright.plan.algorithms.product_roles import Build, Change, digits, each, plain, points, unchanged
 
 GROUP = 4
 """Steps that the largest group of a micro kernel has."""
@@ -63,12 +52,12 @@ def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filt
     place = axis_index(last.output.name) * (last.stride * _channels(sliding)) + axis_index(run.name)
     depths = (*sliding.taps[:-1], run)
     by_depth = (*depths, *roles.filters)
-    filters = move(builder, roles, each(by_depth), _by_runs(sliding, run), "filters", of_filters)
+    filters = roles.move(builder, each(by_depth), _by_runs(sliding, run), "filters", of_filters)
     windows = Access(image.name, (*plain(roles.batch), *sliding.positions[:-1], place))
     reads = windows, Access(filters.name, plain(by_depth))
     kept = (*roles.batch, *roles.outputs, *roles.filters)
-    sums = product(builder, roles, reads, each(kept), depths)
-    return in_place(builder, roles, Access(sums.name, plain(kept)), "fold")
+    sums = roles.product(builder, reads, each(kept), depths)
+    return roles.in_place(builder, Access(sums.name, plain(kept)), "fold")
 
 
 def _run(sliding: SlidingProduct) -> Axis:

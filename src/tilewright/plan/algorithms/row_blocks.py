@@ -19,7 +19,7 @@ from tilewright.graph.types import Access, Axis, Tensor, element_bytes
 from tilewright.plan.algorithms import im2col, windows_by_columns
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
-from tilewright.plan.algorithms.product_roles import Axes, each, in_place, move, number, plain, points, product
+from tilewright.plan.algorithms.product_roles import Axes, each, number, plain, points
 from tilewright.plan.algorithms.windows_by_columns import depth_axes, filters_by_row, row_tap, summed_at_once
 
 COPY_SHARE = 0.5
@@ -96,11 +96,11 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     image, weights, reduced = _by_offsets(builder, blocks) if by_offsets else _by_windows(builder, blocks)
     dimensions = (*each(roles.batch), roles.result_channels, (blocks.block,), (blocks.pixel,))
     axes = (*roles.batch, blocks.block, *roles.result_channels, blocks.pixel)
-    sums = product(builder, roles, (image, weights), dimensions, reduced, axes)
+    sums = roles.product(builder, (image, weights), dimensions, reduced, axes)
     output = axis_index(roles.outputs[0].name)
     pixel = mod(output, rows) * points(columns) + number(columns)
     place = (*plain(roles.batch), roles.channels, floordiv(output, rows), pixel)
-    return in_place(builder, roles, Access(sums.name, place), "fold")
+    return roles.in_place(builder, Access(sums.name, place), "fold")
 
 
 def _by_offsets(builder: Builder, blocks: _Blocks) -> tuple[Access, Access, Axes]:
@@ -133,7 +133,7 @@ def _copied(builder: Builder, blocks: _Blocks, image: Access, depth: Axes, row: 
     """The copy [batch, block, (group, depth), (row, column)], read at all that is summed for a pixel."""
     roles = blocks.sliding.roles
     dimensions = (*each((*roles.batch, blocks.block)), (*roles.group, *depth), (row, *roles.outputs[1:]))
-    copy = move(builder, roles, dimensions, image, "unfold")
+    copy = roles.move(builder, dimensions, image, "unfold")
     place = number(roles.group) * points((q,)) + axis_index(q.name)
     return Access(copy.name, (*plain((*roles.batch, blocks.block)), place, pixel))
 

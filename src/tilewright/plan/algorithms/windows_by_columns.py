@@ -20,7 +20,7 @@ from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms import pixels_of_bytes
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, sliding_product
-from tilewright.plan.algorithms.product_roles import each, move, number, plain, points, product_in_place
+from tilewright.plan.algorithms.product_roles import each, number, plain, points
 
 
 def applies(problem: Problem) -> bool:
@@ -38,7 +38,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     roles, tap, p, q = sliding.roles, row_tap(sliding), sliding.roles.column(), summed_at_once(sliding)
     weights = filters_by_row(builder, sliding, q)
     image = windows_of_pixels(builder, sliding, p, q)
-    return product_in_place(builder, roles, (image, weights), (p,), (tap, q), number(roles.outputs), "fold")
+    return roles.product_in_place(builder, (image, weights), (p,), (tap, q), number(roles.outputs), "fold")
 
 
 def windows_of_pixels(builder: Builder, sliding: SlidingProduct, p: Axis, q: Axis) -> Access:
@@ -46,7 +46,7 @@ def windows_of_pixels(builder: Builder, sliding: SlidingProduct, p: Axis, q: Axi
     and what is summed of it."""
     roles, by_row = sliding.roles, replace(sliding, slides=sliding.slides[:1])
     channels, pixels = (*roles.group, *depth_axes(sliding)), (*by_row.seen_axes(), *_columns(sliding))
-    windows = move(builder, roles, (*each(roles.batch), channels, pixels), at_positions(by_row, roles.image), "unfold")
+    windows = roles.move(builder, (*each(roles.batch), channels, pixels), at_positions(by_row, roles.image), "unfold")
     depth = number(roles.group) * points((q,)) + axis_index(q.name)
     seen = axis_index(p.name) + sliding.slides[0].tap_position() * points(_columns(sliding))
     return Access(windows.name, (*plain(roles.batch), depth, seen))
@@ -55,7 +55,7 @@ def windows_of_pixels(builder: Builder, sliding: SlidingProduct, p: Axis, q: Axi
 def filters_by_row(builder: Builder, sliding: SlidingProduct, q: Axis) -> Access:
     """The filters as [tap row, (group, filter), (channel, tap column)], read at a row of taps, a channel, and what is summed."""
     roles, tap = sliding.roles, row_tap(sliding)
-    filters = move(builder, roles, ((tap,), roles.result_channels, depth_axes(sliding)), roles.weights, "filters")
+    filters = roles.move(builder, ((tap,), roles.result_channels, depth_axes(sliding)), roles.weights, "filters")
     return Access(filters.name, (axis_index(tap.name), roles.channels, axis_index(q.name)))
 
 
