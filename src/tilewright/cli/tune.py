@@ -199,7 +199,7 @@ def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:
     """The machines of a scheduler; this process without one."""
     if scheduler is None:
         return nullcontext(HERE)
-    from tilewright.tune.pipeline.cluster import Cluster
+    from tilewright.tune.pipeline.executors import Cluster
 
     return Cluster(scheduler)
 
@@ -321,8 +321,7 @@ def render(found: Outcome, machine: Machine) -> str:
     from tilewright.machine.fit_files import FITTED
     from tilewright.plan.model.coefficients import coefficients_for
     from tilewright.report.layout import columns
-    from tilewright.tune.fit.fitting import values_of
-    from tilewright.tune.fit.kernels import NAMES
+    from tilewright.tune.fit.fitting import NAMES, values_of
 
     old = dict(zip(NAMES, values_of(coefficients_for(machine)), strict=True))
     rows = [["coefficient", "package", "fitted", "unit"]]

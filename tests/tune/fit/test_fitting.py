@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from tilewright.machine.fit_files import FITTED
 from tilewright.plan.model.coefficients import TERMS, Coefficients
 from tilewright.plan.model.price_features import unit_coefficients
-from tilewright.tune.fit.fitting import crosswise, fit, non_negative, values_of
-from tilewright.tune.fit.kernels import (
+from tilewright.tune.fit.fitting import (
     NAMES,
     Kernel,
     OperatorRow,
+    crosswise,
+    fit,
     kernels_of,
+    non_negative,
     prices,
     quality,
+    values_of,
 )
 
 CALL_S = 2e-6

@@ -19,8 +19,7 @@ from tilewright.plan.model.coefficients import coefficients_for, parse, to_text
 from tilewright.runtime import calibration
 from tilewright.tune.fit import convolutions, session
 from tilewright.tune.fit.convolutions import Convolution
-from tilewright.tune.fit.fitting import values_of
-from tilewright.tune.fit.kernels import NAMES, Kernel, prices
+from tilewright.tune.fit.fitting import NAMES, Kernel, prices, values_of
 from tilewright.tune.schedules import timing
 from tilewright.tune.schedules.cases import Case, product
 

@@ -21,10 +21,9 @@ from tests.support.tuning import tune
 from tilewright.errors import TilewrightError
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
-from tilewright.tune.pipeline import cluster as cluster_module
+from tilewright.tune.pipeline import executors as cluster_module
 from tilewright.tune.pipeline import trials
-from tilewright.tune.pipeline.cluster import Cluster, SchedulerLost
-from tilewright.tune.pipeline.executors import Here
+from tilewright.tune.pipeline.executors import Cluster, Here, SchedulerLost
 from tilewright.tune.pipeline.tuning import Request
 from tilewright.tune.schedules.cases import Case, product
 

@@ -27,8 +27,8 @@ from tilewright.runtime.tuning.database import TuningDatabase, Winner
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.pipeline import ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
+from tilewright.tune.pipeline.trials import variants
 from tilewright.tune.pipeline.tuning import Request, plans_of, tune_chains, untuned
-from tilewright.tune.pipeline.variants import variants
 from tilewright.tune.pipeline.winners import Judgement, Result
 from tilewright.tune.rankers.ranker import ByPrice
 from tilewright.tune.schedules.cases import Case

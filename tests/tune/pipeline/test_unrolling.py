@@ -23,7 +23,7 @@ from tilewright.tune.pipeline.unrolling import Unrolling
 from tilewright.tune.pipeline.winners import Judgement
 from tilewright.tune.schedules.cases import Case, choice
 from tilewright.tune.schedules.timing import compiled_models, wrong
-from tilewright.tune.unroll.factors import Factors
+from tilewright.tune.unroll.searches import Factors
 
 CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
 

@@ -17,8 +17,7 @@ from tests.support.kernel_build import dialect_library
 from tilewright.kernels import dialect_for
 from tilewright.machine import Machine
 from tilewright.tune.unroll.agent import ILLEGAL_REWARD, MOST_MOVES, STOP, Agent, UnrollEnvironment, agent_search, q_network
-from tilewright.tune.unroll.factors import Factors, Registers
-from tilewright.tune.unroll.searches import Trace, at_random, exhaustive, hill_climbing, step
+from tilewright.tune.unroll.searches import Factors, Registers, Trace, at_random, exhaustive, hill_climbing, step
 
 AVX512 = Registers(32, 16)
 SEARCHES = (exhaustive, at_random, hill_climbing, agent_search)

@@ -22,7 +22,7 @@ from tilewright.plan.model.price_features import features
 from tilewright.plan.planner import PricedChain, price_chain
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.results import new_result
-from tilewright.tune.fit.kernels import Kernel, OperatorRow, row_of
+from tilewright.tune.fit.fitting import Kernel, OperatorRow, row_of
 from tilewright.tune.schedules.timing import Runnable, peak_flops_per_s
 
 KIND = "convolutions"

@@ -17,8 +17,7 @@ from tilewright.machine.description import Source
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.tune.fit import convolutions
-from tilewright.tune.fit.fitting import crosswise, fit, values_of
-from tilewright.tune.fit.kernels import NAMES, FloatArray, Kernel, Quality, kernels_of, prices, quality
+from tilewright.tune.fit.fitting import NAMES, FloatArray, Kernel, Quality, crosswise, fit, kernels_of, prices, quality, values_of
 from tilewright.tune.schedules.cases import CASES, Case
 from tilewright.tune.schedules.population import measure_case, population
 

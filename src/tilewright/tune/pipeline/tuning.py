@@ -17,8 +17,7 @@ from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.tune.pipeline import ranking, unrolling
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
-from tilewright.tune.pipeline.trials import Progress, Trials
-from tilewright.tune.pipeline.variants import Trial, variants
+from tilewright.tune.pipeline.trials import Progress, Trial, Trials, variants
 from tilewright.tune.pipeline.winners import Judgement, Result, Winners, keys_of
 from tilewright.tune.pipeline.work import Paired
 from tilewright.tune.rankers.ranker import Ranker

@@ -12,7 +12,7 @@ Any algorithm for convolutions computes such sums of windows ("zero points apart
 signed. It needs a sum over all taps of a window, those that stand out of the image included: there the guard gives the zero point
 itself, whose difference is 0.
 
-Micro kernels of two signed operands ("signed bytes") are exact for constant weights that have an opposite in 8 bits (-127 to 127),
+Micro kernels of two signed operands ("signed bytes") are exact for constant weights that have an opposite in 8 bits, -127 to 127,
 where those of unsigned activations would have to take every byte apart.
 """
 
