@@ -21,10 +21,11 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.studies.schedules import results as schedule_results
 from benchmarks.studies.schedules.results import Document, errors, median_or_nan
+from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.report.layout import columns
 from tilewright.tune.schedules.cases import Case
-from tilewright.tune.schedules.population import Named, document, population
-from tilewright.tune.schedules.space import Sampled
+from tilewright.tune.schedules.sampling import Named, population
+from tilewright.tune.schedules.space import Point, Sampled
 from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
 from tilewright_bench.tables.means import geometric_mean
 
@@ -57,6 +58,37 @@ def measure_case(case: Case, named: Sequence[Named]) -> Document:
         "wrong": [{"schedule": plans[i]["schedule"], "error": e if isfinite(e) else None} for i, e in faults.items()],
         "plans": plans,
     }
+
+
+def document(source: str, step: str, one: Sampled) -> Document:
+    """One plan, ready for JSON."""
+    finite = isfinite(one.predicted_s)
+    return {
+        "source": source,
+        "step": step,
+        "schedule": text_of(one.point),
+        "predicted_s": one.predicted_s if finite else None,
+        "price": {term.name: term.seconds for term in one.plan.price.terms} if finite else None,
+        "features": one.features() if finite else None,
+    }
+
+
+def text_of(point: Point) -> str:
+    """A schedule in words."""
+    inner = [f"{name} for L1 {', '.join(f'{axis} by {tile}' for axis, tile in loops)}" for name, loops in point.inner]
+    stays = [f"{name} in place" for name in sorted(point.in_place)]
+    kernels = [f"{name} on {kernel}" for name, kernel in point.kernels]
+    return "; ".join([_body_text(point.outer.body), *inner, *stays, *kernels])
+
+
+def _body_text(body: tuple[Node, ...]) -> str:
+    parts = []
+    for node in body:
+        if isinstance(node, Loop):
+            parts.append(f"{node.axis} by {node.tile} ({_body_text(node.body)})")
+        elif isinstance(node, Compute):
+            parts.append(node.operator)
+    return ", ".join(parts)
 
 
 def brief(source: str, step: str, one: Sampled) -> Document:

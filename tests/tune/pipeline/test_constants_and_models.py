@@ -21,7 +21,7 @@ from tilewright.plan.tuned import choice_of, problem_key
 from tilewright.plan.types import Tuned
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
-from tilewright.tune.pipeline import whole_calls, winners
+from tilewright.tune.pipeline import winners, work
 from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE
 from tilewright.tune.pipeline.tuning import Request
@@ -160,14 +160,14 @@ def test_whole_calls_are_compared_with_drawn_inputs(monkeypatch, is_sent, tmp_pa
         calls.extend([first(), *(other() for other in others)])
         return [[1.0 + len(calls) / 100]]
 
-    monkeypatch.setattr(whole_calls, "paired_ratios", paired)
+    monkeypatch.setattr(work, "paired_ratios", paired)
     for model in (LAYERS.model_plan(fuse=None), *ort.InferenceSession(folded_model(tmp_path), prepare=False).model_plans()):
         calls.clear()
-        case = whole_calls.WholeCase(model)
+        case = work.WholeCase(model)
         content = pickle.dumps(case)
         assert len(content) < FIRST.nbytes
         case = pickle.loads(content) if is_sent else case
-        assert whole_calls.worst_ratio(case, model.plans, 1) == 1.06
+        assert work.worst_ratio(case, model.plans, 1) == 1.06
         assert all(seconds > 0 for seconds in calls)
 
 

@@ -73,6 +73,10 @@ class Candidate:
         return tuple((axis, self.tiles[axis]) for axis in axes)
 
 
+NOT_SEARCHED = Candidate((), {}, {}, {}, 0.0, 0.0, 0, 0)
+"""In the place of a candidate where loops are given."""
+
+
 Works = Iterable[tuple[Operator, Work]]
 """Operators with what each costs."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.reasons import NotExecutable, Unplannable
@@ -29,16 +31,19 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     leaves = {leaf.operator: loops for loops, leaf in schedule.leaves() if isinstance(leaf, Compute)}
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
-    region_axes = schedule_region_axes(chain, schedule)
-    checks = (
-        _rows_are_whole,
-        _integers_stay_in_tiles,
-        _runs_the_right_number_of_times,
-        _operands_are_complete,
-        _required_regions_exist,
-    )
-    problems = (check(chain, schedule, operator, region_axes) for operator in chain.operators for check in checks)
-    return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_combine(chain, schedule)
+    return next(filter(None, _problems(chain, schedule, schedule_region_axes(chain, schedule))), "")
+
+
+def _problems(chain: Chain, schedule: Schedule, region_axes: RegionAxes) -> Iterator[str]:
+    """The reasons, and empty texts."""
+    for operator in chain.operators:
+        yield why_rows_must_be_whole(chain, schedule, operator)
+        yield why_not_in_tiles(chain, schedule, operator) if len(chain.operators) > 1 else ""
+        yield _runs_the_right_number_of_times(chain, schedule, operator)
+        yield _operands_are_complete(chain, schedule, operator, region_axes)
+        yield _required_regions_exist(chain, schedule, operator, region_axes)
+    yield _shared_buffers_agree(chain, schedule)
+    yield why_parts_cannot_combine(chain, schedule)
 
 
 def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:
@@ -48,15 +53,7 @@ def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple
     return tuple(loop.axis for loop, count in zip(path, trips, strict=True) if count > 1)
 
 
-def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
-    return why_rows_must_be_whole(chain, schedule, operator)
-
-
-def _integers_stay_in_tiles(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
-    return why_not_in_tiles(chain, schedule, operator) if len(chain.operators) > 1 else ""
-
-
-def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
+def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
     conditions = schedule.conditions(operator.name)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP

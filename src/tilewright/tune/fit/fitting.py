@@ -61,20 +61,6 @@ class Kernel:
         return self.networks or frozenset((self.case,))
 
 
-def kernels_of(case: Mapping[str, Any], peak_flops_per_s: float, networks: frozenset[str] = frozenset()) -> list[Kernel]:
-    """The kernels of a measured case of these networks (`population.measure_case`), without wrong ones and those without a price.
-
-    The least seconds count, which processes beside disturbed least. The clock of a core changes with the temperature and with its
-    neighbours: seconds count as if it had its calibrated peak.
-    """
-    slower = case["peak_flops_per_s"] / peak_flops_per_s
-    plans = (plan for plan in case["plans"] if plan["least_s"] and plan["features"])
-    return [
-        Kernel(case["case"], plan["least_s"] * slower, tuple(map(row_of, plan["features"].values())), networks=networks)
-        for plan in plans
-    ]
-
-
 def row_of(features: Mapping[str, float]) -> OperatorRow:
     """An operator's features, as `plan.model.price_features` counts them."""
     times = {name.removeprefix("seconds_into_"): time for name, time in features.items() if name.startswith("seconds_into_")}

@@ -15,7 +15,7 @@ from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, Winner, machine_key
 from tilewright.tune.pipeline.executors import Executor
-from tilewright.tune.pipeline.whole_calls import WholeCase, worst_ratio
+from tilewright.tune.pipeline.work import WholeCase, worst_ratio
 
 
 class Judgement(Enum):

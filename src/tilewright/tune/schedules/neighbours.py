@@ -15,9 +15,9 @@ from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Loop, Node, Schedule, planned_sizes, storage_below
-from tilewright.plan.search.inner_loops import InnerLoops
+from tilewright.plan.search.inner_loops import InnerLoops, with_inner
 from tilewright.plan.space.schedule_space import Space
-from tilewright.tune.schedules.space import Kernels, Point, inner_choices, shared_loops, with_inner
+from tilewright.tune.schedules.space import Kernels, Point, inner_choices, shared_loops
 
 Place: TypeAlias = tuple[int, ...]
 """The way to a node of a schedule's tree: a position in the body at every depth."""

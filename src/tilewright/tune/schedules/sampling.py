@@ -25,6 +25,7 @@ from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of
 from tilewright.plan.space.tile_sizes import thinned
+from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.neighbours import kernel_steps, nearest, steps
 from tilewright.tune.schedules.space import Kernels, Point, Sampled, distinct, inner_choices, priced
 
@@ -217,3 +218,24 @@ def _random_inner(context: CostContext, outer: Schedule, name: str, source: rand
     order = source.sample(sorted(choices), len(choices))
     tiles = {axis: log_uniform(choices[axis], source) for axis in order}
     return tuple((axis, tiles[axis]) for axis in order if tiles[axis] < choices[axis][-1])
+
+
+Named = tuple[str, str, Sampled]
+"""Where a plan comes from, how it differs from the choice (a neighbour's step), and the plan."""
+
+
+def population(case: Case, *, uniform: int, best: int, neighbours: int, seed: int = 0) -> list[Named]:
+    """The choice first, then everything that it is compared with, each schedule once."""
+    (plan,) = case.model_plan().plans
+    own = choice(plan)
+    sampler = Sampler(own, kernels_for(plan.machine), seed)
+    beside = sampler.neighbours()
+    if 0 <= neighbours < len(beside):
+        beside = random.Random(seed).sample(beside, neighbours)
+    found: list[Named] = [
+        ("choice", "", own),
+        *(("uniform", "", one) for one in sampler.uniform(uniform)),
+        *(("best decile", "", one) for one in sampler.best_decile(best)),
+        *(("neighbour", step, one) for step, one in beside),
+    ]
+    return list({named[2].point: named for named in reversed(found)}.values())[::-1]

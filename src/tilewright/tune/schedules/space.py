@@ -6,7 +6,7 @@ place, and the micro kernels. `priced` makes a plan of it that can be compiled; 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -14,16 +14,15 @@ from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term, non_temporal_writes
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import Footprints, chain_figures, footprints, set_conflict
+from tilewright.plan.model.memory.traffic import chain_figures, set_conflict
 from tilewright.plan.model.needed_work import key_blocks
-from tilewright.plan.model.operands.packing_cost import may_pack, pack_depth, packs_ahead
 from tilewright.plan.model.plan_figures import constant_bytes, scratch_bytes
 from tilewright.plan.model.price_features import features
-from tilewright.plan.model.pricing import Blocking, Candidate, price_blocking
+from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking, price_blocking
 from tilewright.plan.regions.epilogues import maps_in_tiles
-from tilewright.plan.regions.loop_views import OperatorView, parallel_axes, view_schedule
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.search.inner_loops import InnerLoops, with_packs
+from tilewright.plan.regions.loop_views import parallel_axes, view_schedule
+from tilewright.plan.schedule import Loop, Node, Schedule
+from tilewright.plan.search.inner_loops import InnerLoops, packed, with_inner
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import candidates
 from tilewright.plan.types import OperatorPlan, Plan
@@ -43,12 +42,6 @@ class Point:
     inner: tuple[tuple[str, InnerLoops], ...] = ()
     in_place: frozenset[str] = frozenset()
 
-    def __str__(self) -> str:
-        inner = [f"{name} for L1 {_loops_text(loops)}" for name, loops in self.inner]
-        stays = [f"{name} in place" for name in sorted(self.in_place)]
-        kernels = [f"{name} on {kernel}" for name, kernel in self.kernels]
-        return "; ".join([_body_text(self.outer.body), *inner, *stays, *kernels])
-
 
 def point_of(context: CostContext, blocking: Blocking) -> Point:
     """The point that a blocking of the planner is."""
@@ -65,24 +58,11 @@ def blocking_of(context: CostContext, point: Point) -> Blocking:
     """The blocking of a point, its packs at the planner's own places. `context` has the point's kernels."""
     chain, outer = context.chain, point.outer
     view = view_schedule(chain, outer)
-    around = chain_figures(context, view)
-    copied = [one for one in view.operators if may_pack(context, one.operator) and one.operator.name not in point.in_place]
-    ahead = [one.operator.name for one in copied if packs_ahead(context, one)]
-    depths = {
-        one.operator.name: pack_depth(context, around, one, _footprints(context, one))
-        for one in copied
-        if one.operator.name not in ahead
-    }
     nearest = context.cache_levels[0]
     conflicts = {name: set_conflict(context, chain.operator(name), nearest) for name in sorted(point.in_place)}
-    schedule = replace(outer, body=with_inner(outer.body, dict(point.inner)))
-    shared = tuple(loop.axis for loop in shared_loops(outer))
-    candidate = Candidate(shared, {}, {}, {}, 0.0, 0.0, 0, 0)
-    return Blocking(candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, 0.0)
-
-
-def _footprints(context: CostContext, one: OperatorView) -> Footprints:
-    return footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
+    whole = replace(outer, body=with_inner(outer.body, dict(point.inner)))
+    schedule = packed(context, view, chain_figures(context, view), whole, point.in_place)
+    return Blocking(NOT_SEARCHED, outer, schedule, conflicts, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,30 +151,3 @@ def inner_choices(context: CostContext, outer: Schedule, name: str) -> dict[str,
             tiles = candidates(int(block[axis]), axis_multiple(context, axis))
             found[axis] = tuple(dict.fromkeys(min(tile, int(block[axis])) for tile in tiles))
     return {axis: tiles for axis, tiles in found.items() if len(tiles) > 1}
-
-
-def with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tuple[Node, ...]:
-    """The tree with loops around the leaves of some operators."""
-    nodes: list[Node] = []
-    for node in body:
-        if isinstance(node, Loop):
-            node = replace(node, body=with_inner(node.body, inner))
-        elif isinstance(node, Compute):
-            for axis, tile in reversed(inner.get(node.operator, ())):
-                node = Loop(axis, tile, (node,))
-        nodes.append(node)
-    return tuple(nodes)
-
-
-def _body_text(body: tuple[Node, ...]) -> str:
-    parts = []
-    for node in body:
-        if isinstance(node, Loop):
-            parts.append(f"{node.axis} by {node.tile} ({_body_text(node.body)})")
-        elif isinstance(node, Compute):
-            parts.append(node.operator)
-    return ", ".join(parts)
-
-
-def _loops_text(loops: InnerLoops) -> str:
-    return ", ".join(f"{axis} by {tile}" for axis, tile in loops)
