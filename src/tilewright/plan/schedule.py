@@ -177,6 +177,12 @@ def trip_counts(path: tuple[Loop, ...], sizes: Mapping[str, int]) -> tuple[int, 
     return tuple(trips)
 
 
+def cutting(chain: Chain, path: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The loops of a path that can have more than one trip."""
+    trips = trip_counts(path, largest_sizes(chain))
+    return tuple(loop for loop, count in zip(path, trips, strict=True) if count > 1)
+
+
 def box_sizes(path: tuple[Loop, ...], sizes: Mapping[str, int]) -> dict[str, int]:
     """The size of the largest block of every axis at the end of a path."""
     current = dict(sizes)
@@ -204,9 +210,11 @@ def fused_schedule(
     inner = inner_tiles or {}
     body: list[Node] = []
     for fused_group, members in groupby((op.name for op in chain.operators), lambda name: fused_group_of(fused_groups, name)):
-        nests = [nest(inner_orders.get(name, ()), {**tiles, **inner.get(name, {})}, (Compute(name),)) for name in members]
-        body += nest(fused_group.axes if fused_group else (), tiles, tuple(node for nodes in nests for node in nodes))
-    return Schedule(nest(outer_loops, tiles, tuple(body)), tuple(storage_below(chain, outer_loops, line_buffered).items()))
+        nests = [nest(_tiled(inner_orders.get(name, ()), {**tiles, **inner.get(name, {})}), (Compute(name),)) for name in members]
+        body += nest(_tiled(fused_group.axes if fused_group else (), tiles), tuple(node for nodes in nests for node in nodes))
+    return Schedule(
+        nest(_tiled(outer_loops, tiles), tuple(body)), tuple(storage_below(chain, outer_loops, line_buffered).items())
+    )
 
 
 def storage_below(chain: Chain, outer_loops: Sequence[str], line_buffered: Collection[str] = ()) -> dict[str, Storage]:
@@ -221,8 +229,12 @@ def _storage_below(chain: Chain, outer_loops: Sequence[str], tensor: str, line_b
     return Storage.LINE_BUFFER if tensor in line_buffered else Storage.RECOMPUTE
 
 
-def nest(order: Sequence[str], tiles: Mapping[str, int], body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """The loops of an order, outermost first, around a body."""
-    for axis in reversed(order):
-        body = (Loop(axis, tiles[axis], body),)
+def nest(loops: Sequence[tuple[str, int]], body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Loops (axis, tile), outermost first, around a body."""
+    for axis, tile in reversed(loops):
+        body = (Loop(axis, tile, body),)
     return body
+
+
+def _tiled(order: Sequence[str], tiles: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(axis, tiles[axis]) for axis in order]

@@ -29,7 +29,7 @@ from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_pack_ahead, may_stay
 from tilewright.plan.model.pricing import Blocking, Candidate, price_blocking
 from tilewright.plan.planner import Searched
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When, planned_sizes
+from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, When, nest, planned_sizes
 from tilewright.plan.search.exact_search import planning_problem
 from tilewright.plan.search.inner_loops import with_packs
 from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary, exact_slicing
@@ -130,10 +130,8 @@ def _schedule(chain: Chain, loops: Sequence[tuple[str, int]]) -> Schedule:
     """The nest around all operators. A map runs when all is computed along the axes that it does not have: the depth, and pixels
     that it walks as rows and columns."""
     first, *behind = chain.operators
-    body: tuple[Node, ...] = (Compute(first.name), *(Compute(operator.name, _last(operator, loops)) for operator in behind))
-    for axis, tile in reversed(loops):
-        body = (Loop(axis, tile, body),)
-    return Schedule(body, tuple((tensor, Storage.KEEP) for tensor in chain.intermediates))
+    body = (Compute(first.name), *(Compute(operator.name, _last(operator, loops)) for operator in behind))
+    return Schedule(nest(loops, body), tuple((tensor, Storage.KEEP) for tensor in chain.intermediates))
 
 
 def _last(operator: Operator, loops: Sequence[tuple[str, int]]) -> tuple[When, ...]:

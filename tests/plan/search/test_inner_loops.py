@@ -38,7 +38,7 @@ def nested(outer_loops: str, inner_orders: dict[str, tuple[str, ...]], tiles: di
 
     def wrap(node):
         if isinstance(node, Compute):
-            return nest(inner_orders[node.operator], tiles, (node,))
+            return nest([(axis, tiles[axis]) for axis in inner_orders[node.operator]], (node,))
         return (replace(node, body=tuple(one for inner in node.body for one in wrap(inner))),)
 
     outer = fused_schedule(CHAIN, outer_loops, OWN, OUTER)

@@ -8,7 +8,7 @@ Parallel loops are the outermost ones with independent blocks, which are distrib
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from math import prod
@@ -82,6 +82,17 @@ class OperatorView:
         if not self.conditions:
             return self.loops
         return tuple(loop for loop in self.loops if loop.axis not in self.conditions)
+
+    def each(self, change: Callable[[Count], Count]) -> OperatorView:
+        """The same view with all figures changed alike."""
+        loops = tuple(LoopView(loop.axis, change(loop.trips), loop.node) for loop in self.loops)
+        tiles = {axis: change(tile) for axis, tile in self.tiles.items()}
+        regions = {axis: region.each(change) for axis, region in self.regions.items()}
+        return OperatorView(self.operator, loops, self.conditions, tiles, regions, change(self.line_buffered))
+
+    def behind(self, more: int) -> OperatorView:
+        """The same view with so many dimensions behind those of its arrays."""
+        return self.each(lambda figure: expanded(figure, more)) if more else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,21 +213,7 @@ def view_of_tiles(view: ChainView, picks: Sequence[np.ndarray]) -> ChainView:
             known[id(figure)] = taken(figure, picks)
         return known[id(figure)]
 
-    def loop_of(loop: LoopView) -> LoopView:
-        return LoopView(loop.axis, some(loop.trips), loop.node)
-
-    operators = tuple(
-        OperatorView(
-            member.operator,
-            tuple(map(loop_of, member.loops)),
-            member.conditions,
-            {axis: some(tile) for axis, tile in member.tiles.items()},
-            {axis: region.each(some) for axis, region in member.regions.items()},
-            some(member.line_buffered),
-        )
-        for member in view.operators
-    )
-    return ChainView(view.chain, operators, view.storage, view.sizes)
+    return ChainView(view.chain, tuple(member.each(some) for member in view.operators), view.storage, view.sizes)
 
 
 def _of(found: Mapping[Place, Region], operator: Operator) -> dict[str, Region]:
@@ -228,16 +225,6 @@ def _axis_in_operator(operator: Operator, regions: Mapping[str, Region], axis: s
     if axis in operator.axis_names:
         return axis
     return next((region_axis for region_axis, region in regions.items() if axis in region.loops), axis)
-
-
-def view_behind(view: OperatorView, more: int) -> OperatorView:
-    """The same view with so many dimensions behind those of its arrays."""
-    if not more:
-        return view
-    loops = tuple(LoopView(loop.axis, expanded(loop.trips, more), loop.node) for loop in view.loops)
-    tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
-    regions = {axis: region.each(lambda figure: expanded(figure, more)) for axis, region in view.regions.items()}
-    return OperatorView(view.operator, loops, view.conditions, tiles, regions, expanded(view.line_buffered, more))
 
 
 def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:

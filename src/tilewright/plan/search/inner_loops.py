@@ -25,7 +25,7 @@ from tilewright.plan.model.operands.packing_cost import may_pack, may_stay, pack
 from tilewright.plan.model.pricing import Blocking, Candidate
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
-from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, nest
 from tilewright.plan.space.schedule_space import axis_multiple
 from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
 
@@ -238,11 +238,9 @@ def with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tuple
     nodes: list[Node] = []
     for node in body:
         if isinstance(node, Loop):
-            node = replace(node, body=with_inner(node.body, inner))
-        elif isinstance(node, Compute):
-            for axis, tile in reversed(inner.get(node.operator, ())):
-                node = Loop(axis, tile, (node,))
-        nodes.append(node)
+            nodes.append(replace(node, body=with_inner(node.body, inner)))
+        else:
+            nodes += nest(inner.get(node.operator, ()) if isinstance(node, Compute) else (), (node,))
     return tuple(nodes)
 
 

@@ -11,7 +11,7 @@ from tilewright.plan.regions.epilogues import why_not_in_tiles
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import RegionAxes, line_buffer_axis, schedule_region_axes, shared_loops
-from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path, largest_sizes, trip_counts
+from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path, cutting
 
 
 def is_executable(chain: Chain, schedule: Schedule) -> bool:
@@ -46,20 +46,13 @@ def _problems(chain: Chain, schedule: Schedule, region_axes: RegionAxes) -> Iter
     yield why_parts_cannot_combine(chain, schedule)
 
 
-def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:
-    """The axes of the loops around an operator that can have more than one trip, outermost first."""
-    path = schedule.path(operator.name)
-    trips = trip_counts(path, largest_sizes(chain))
-    return tuple(loop.axis for loop, count in zip(path, trips, strict=True) if count > 1)
-
-
 def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
     conditions = schedule.conditions(operator.name)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
     reductions = {axis.name for axis in operator.reduction_axes()}
     operator_axes, summing = operator.axis_names, False
-    for axis in _cutting_axes(chain, schedule, operator):
+    for axis in (loop.axis for loop in cutting(chain, schedule.path(operator.name))):
         if axis not in operator_axes and axis not in conditions:
             if not recomputed:
                 return f"{operator.name} would run again at every block of {axis}, which it does not have"
@@ -76,7 +69,8 @@ def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator,
         if producer is None:
             continue
         alike = {*equal_axes(chain, tensor), *(axis for name, axis in region_axes if name == producer.name)}
-        for axis in _shared_cuts(chain, schedule, producer, operator):
+        shared = common_path(schedule.path(producer.name), schedule.path(operator.name))
+        for axis in (loop.axis for loop in cutting(chain, shared)):
             if axis not in alike and not _in_time(schedule, producer, operator, axis):
                 return f"{operator.name} would read {tensor} before {producer.name} has finished it along {axis}"
     return ""
@@ -100,13 +94,6 @@ def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator
     ):
         return f"{tensor} cannot have a circular line buffer along the innermost shared loop"
     return ""
-
-
-def _shared_cuts(chain: Chain, schedule: Schedule, producer: Operator, consumer: Operator) -> tuple[str, ...]:
-    first, second = schedule.path(producer.name), schedule.path(consumer.name)
-    shared = sum(left is right for left, right in zip(first, second, strict=False))
-    trips = trip_counts(first, largest_sizes(chain))[:shared]
-    return tuple(loop.axis for loop, count in zip(first[:shared], trips, strict=True) if count > 1)
 
 
 def _in_time(schedule: Schedule, producer: Operator, consumer: Operator, axis: str) -> bool:

@@ -20,7 +20,7 @@ from tilewright.graph.types import SymbolicExtent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, fused_schedule
+from tilewright.plan.schedule import Compute, Schedule, fused_schedule, nest
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import Space, space_of
@@ -92,9 +92,7 @@ class TwoLevels:
         loops = [(axis, 1) for axis in self._space.batch] + list(self._loops(order, tiles))
         outer = _leading(loops)
         (operator,) = context.chain.operators
-        body: tuple[Node, ...] = (Compute(operator.name),)
-        for axis, tile in reversed(loops[:outer]):
-            body = (Loop(axis, tile, body),)
+        body = nest(loops[:outer], (Compute(operator.name),))
         inner = ((operator.name, tuple(loops[outer:])),) if loops[outer:] else ()
         stays = frozenset() if is_packed else frozenset(self._may_stay())
         return Point(self.choice.point.kernels, Schedule(body), inner, stays)
