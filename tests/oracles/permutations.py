@@ -15,7 +15,7 @@ from tilewright.plan.arrays import Count
 from tilewright.plan.chains import axis_names
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When, nest, planned_sizes
-from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
+from tilewright.plan.space.schedule_space import best_index, broadcast, candidates
 
 
 def permuted(

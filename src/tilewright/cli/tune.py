@@ -19,9 +19,8 @@ from tilewright.errors import TilewrightError
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.ranking import LEARNING, PRICE
 from tilewright.tune.pipeline.ranking import NAMES as RANKERS
-from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
+from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Judgement, Request, Result
 from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
-from tilewright.tune.pipeline.winners import Judgement, Result
 from tilewright.tune.timing import LEAST_GAIN, LEAST_WINS
 
 if TYPE_CHECKING:

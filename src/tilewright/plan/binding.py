@@ -97,10 +97,8 @@ def _alternative(alternative: reasons.Alternative, names: Names) -> reasons.Alte
             return reasons.OnePart(names.axes[axis])
         case reasons.OtherLoops(storage, loops):
             return reasons.OtherLoops(storage, _loops(loops, names))
-        case reasons.OtherAlgorithm(algorithm, operator):
-            return reasons.OtherAlgorithm(algorithm, names.operators[operator])
-        case reasons.OtherKernel(kernel, operator):
-            return reasons.OtherKernel(kernel, names.operators[operator])
+        case reasons.OtherAlgorithm() | reasons.OtherKernel():
+            return replace(alternative, operator=names.operators[alternative.operator])
         case _:
             assert_never(alternative)
 

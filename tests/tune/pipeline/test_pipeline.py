@@ -28,8 +28,7 @@ from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.pipeline import ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
 from tilewright.tune.pipeline.trials import variants
-from tilewright.tune.pipeline.tuning import Request, plans_of, tune_chains, untuned
-from tilewright.tune.pipeline.winners import Judgement, Result
+from tilewright.tune.pipeline.tuning import Judgement, Request, Result, plans_of, tune_chains, untuned
 from tilewright.tune.rankers.ranker import ByPrice
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import Verdict

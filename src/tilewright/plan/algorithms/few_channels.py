@@ -36,13 +36,11 @@ def _channels(sliding: SlidingProduct) -> int:
     return points(sliding.channels)
 
 
-def expand(problem: Problem, builder: Builder) -> Tensor:
-    """The image with rows of pixels, filters by runs, the product, and every sum in its place."""
-    return expand_changed(problem, builder, unchanged, unchanged)
+def expand(problem: Problem, builder: Builder, of_image: Change = unchanged, of_filters: Change = unchanged) -> Tensor:
+    """The image with rows of pixels, filters by runs, the product, and every sum in its place.
 
-
-def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
-    """As `expand`, of elements that are changed where they are copied; weights of 0 have to stay 0."""
+    Elements are changed where they are copied; weights of 0 have to stay 0.
+    """
     sliding = expected(sliding_product(problem))
     roles, run, last = sliding.roles, _run(sliding), sliding.slides[-1]
     pixels = -(-points((run,)) // _channels(sliding))

@@ -69,13 +69,11 @@ def _channels(problem: Problem, roles: ProductRoles) -> tuple[Axis, ...]:
     return roles.reduced if sliding is None else sliding.channels
 
 
-def expand(problem: Problem, builder: Builder) -> Tensor:
-    """The image with channels last, filters by taps, the product, and every sum in its place."""
-    return expand_changed(problem, builder, unchanged, unchanged)
+def expand(problem: Problem, builder: Builder, of_image: Change = unchanged, of_filters: Change = unchanged) -> Tensor:
+    """The image with channels last, filters by taps, the product, and every sum in its place.
 
-
-def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
-    """As `expand`, of elements that are changed where they are copied."""
+    Elements are changed where they are copied.
+    """
     roles = expected(_roles(problem))
     image, rows, depths = _windows(problem, builder, of_image) or _points(builder, roles, of_image)
     by_depth = (*depths, *roles.filters)

@@ -31,8 +31,7 @@ from tilewright.plan.model.operands.packing_cost import has_all_rows, operand_re
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.regions.masks import is_plain_mask
 from tilewright.plan.schedule import Storage
-from tilewright.plan.space.schedule_space import Choices, Space
-from tilewright.plan.space.tile_sizes import broadcast, places_in
+from tilewright.plan.space.schedule_space import Choices, Space, broadcast, places_in
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,7 @@ from tilewright.plan.model.pricing import Blocking, Candidate
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, nest
-from tilewright.plan.space.schedule_space import axis_multiple
-from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
+from tilewright.plan.space.schedule_space import axis_multiple, best_index, broadcast, candidates
 
 
 def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:

@@ -44,8 +44,7 @@ from tilewright.plan.search.resident_tiles import (
     resident_bytes,
     resident_bytes_of_others,
 )
-from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
-from tilewright.plan.space.tile_sizes import best_index, broadcast
+from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, best_index, broadcast, shared_view
 
 
 @dataclass(frozen=True, slots=True)

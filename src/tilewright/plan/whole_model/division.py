@@ -31,7 +31,7 @@ from tilewright.plan.search.exact_search import PlanningProblem, Times, can_cost
 from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators, are_alike, loses_nothing
-from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptLoops, KeptPart, NoAnswers
+from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptLoops, KeptPart
 
 SMALL_GROUP = 6
 """Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
@@ -48,8 +48,8 @@ class PlanningOptions:
     """None lets the prices decide, True fuses whatever can be executed, False nothing."""
     kernels: tuple[MicroKernel, ...]
     coefficients: Coefficients
-    answers: Answers = field(default_factory=NoAnswers, compare=False)
-    """Where divisions are kept between processes."""
+    answers: Answers | None = field(default=None, compare=False)
+    """Where divisions are kept between processes, if they are."""
 
     def price(self, chain: Chain) -> PricedChain:
         """The schedule and the price of a chain."""
@@ -84,7 +84,7 @@ def options_for(
     if kernels is not None:
         return PlanningOptions(machine, fuse, kernels, chosen)
     every = registry.for_machine(machine, element_types=None, flushing=flushing)
-    return PlanningOptions(machine, fuse, every, chosen, answers or NoAnswers())
+    return PlanningOptions(machine, fuse, every, chosen, answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,14 +148,15 @@ class Division:
 @remembered(MOST_DIVISIONS)
 def division_of(chain: Chain, options: PlanningOptions) -> Division:
     """The division of a group of operators, as a canonical chain. Raises `Unplannable` where an operator has no plan."""
-    if isinstance(options.answers, NoAnswers):
+    answers = options.answers
+    if answers is None:
         return _searched_division(chain, options)
     question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}"
 
     def keep(division: Division) -> None:
-        kept_divisions.write(options.answers, question, _kept(division))
+        kept_divisions.write(answers, question, _kept(division))
 
-    kept = kept_divisions.read(options.answers, question, chain)
+    kept = kept_divisions.read(answers, question, chain)
     if kept is not None:
         return replace(_division(chain, options, kept), completed=keep)
     division = replace(_searched_division(chain, options), completed=keep)

@@ -28,16 +28,6 @@ class Answers(Protocol):
         """Take the answer to a question."""
 
 
-class NoAnswers:
-    """Keeps nothing."""
-
-    def find(self, question: str) -> bytes | None:
-        """None."""
-
-    def keep(self, question: str, answer: bytes) -> None:
-        """Forget it."""
-
-
 @dataclass(frozen=True, slots=True)
 class KeptPart:
     """A part of a division: its operators by name, its price, and the candidates of its search, the winner first.

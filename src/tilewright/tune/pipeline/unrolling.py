@@ -23,8 +23,7 @@ from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
 from tilewright.tune.pipeline.trials import Progress, Trial, Trials, trial_of
 from tilewright.tune.rankers.ranker import kept
-from tilewright.tune.schedules.neighbours import with_kernels
-from tilewright.tune.schedules.space import Sampled, priced
+from tilewright.tune.schedules.space import Sampled, priced, with_kernels
 from tilewright.tune.unroll import searches
 from tilewright.tune.unroll.searches import Factors, Registers
 

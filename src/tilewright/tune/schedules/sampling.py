@@ -23,11 +23,9 @@ from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.schedule import Compute, Schedule, fused_schedule, nest
 from tilewright.plan.search.inner_loops import InnerLoops
 from tilewright.plan.space.executability import why_not_executable
-from tilewright.plan.space.schedule_space import Space, space_of
-from tilewright.plan.space.tile_sizes import thinned
+from tilewright.plan.space.schedule_space import Space, space_of, thinned
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
-from tilewright.tune.schedules.neighbours import kernel_steps, nearest, steps
-from tilewright.tune.schedules.space import Kernels, Point, Sampled, distinct, inner_choices, priced
+from tilewright.tune.schedules.space import Kernels, Point, Sampled, distinct, inner_choices, kernel_steps, nearest, priced, steps
 
 SIZES = 8
 """Tiles of an axis, evenly spread over those that the planner tries; the inner and the outer of a pair are of them."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import median
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.results import new_result
 from tilewright.tune import timing as pairs
+from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import seconds_per_call
 
@@ -37,22 +38,8 @@ PEAK_SAMPLE_S = 5e-3
 SETTLE_S = 2e-2
 
 
-class Problem(Protocol):
-    """What is computed: what it is given, and what must come out."""
-
-    @property
-    def inputs(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """In the order of the graph, without constants."""
-        ...
-
-    @property
-    def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The result in float64."""
-        ...
-
-    def error(self, result: np.ndarray[Any, Any]) -> float:
-        """The largest difference to the reference, relative to its largest magnitude."""
-        ...
+Problem: TypeAlias = Case | ChainCase
+"""What is computed: what it is given, and what must come out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,24 +190,18 @@ def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:
     """Compile plans into the library `path`, which has one entry point for each."""
     entries = artifacts(plans)
     first = entries[0]
-    compiler = toolchain.find()
-    content = compiler.compile(
-        first.text,
-        linked=first.linked,
-        kernels=first.kernels,
-        architecture=first.architecture,
-        features=first.features,
+    path.write_bytes(
+        toolchain.find().compile(
+            first.text, linked=first.linked, kernels=first.kernels, architecture=first.architecture, features=first.features
+        )
     )
-    path.write_bytes(content)
     return entries
 
 
 def loaded(entries: Sequence[Artifact], plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
-    """The entry points of the library of some plans, for one thread."""
-    return [load_from(path, entry, threads=1, constants=_packed(entry, plan)) for entry, plan in zip(entries, plans, strict=True)]
-
-
-def _packed(entry: Artifact, model: ModelPlan) -> list[np.ndarray[Any, Any]]:
-    """The constants that are packed ahead for an entry point."""
-    values = dict(model.graph.constants)
-    return [values[slot.name].array for slot in entry.signature.constants]
+    """The entry points of the library of some plans, for one thread, with the constants that are packed ahead for each."""
+    values = [dict(plan.graph.constants) for plan in plans]
+    packed = [
+        [known[slot.name].array for slot in entry.signature.constants] for entry, known in zip(entries, values, strict=True)
+    ]
+    return [load_from(path, entry, threads=1, constants=own) for entry, own in zip(entries, packed, strict=True)]

@@ -52,7 +52,7 @@ class Base(Protocol):
     ALGORITHM: Algorithm
 
     def applies(self, problem: Problem, /) -> bool: ...
-    def expand_changed(self, problem: Problem, builder: Builder, of_image: Change, of_filters: Change, /) -> Tensor: ...
+    def expand(self, problem: Problem, builder: Builder, of_image: Change, of_filters: Change, /) -> Tensor: ...
 
 
 def short_factors(problem: Problem) -> tuple[Factor, ...]:
@@ -119,7 +119,7 @@ def expand_windows(base: Base, problem: Problem, builder: Builder) -> Tensor:
     found = short_factors(problem)
     plain = without_zeros(problem, found)
     image, filters = image_and_filters(plain, found)
-    return base.expand_changed(plain, builder, widening(image), widening(filters))
+    return base.expand(plain, builder, widening(image), widening(filters))
 
 
 def applies_to_matrices(problem: Problem) -> bool:
