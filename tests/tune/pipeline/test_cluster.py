@@ -156,6 +156,6 @@ def test_without_distributed_the_package_is_named(monkeypatch):
 def test_workers_of_another_release_are_refused(monkeypatch):
     client = object.__new__(Cluster)
     client._client = SimpleNamespace(status="running", nthreads=lambda: {"tcp://there": 1})
-    client._known = {"tcp://there": cluster_module.Described(None, "0.0.0")}
+    client._known = {"tcp://there": (None, "0.0.0")}
     with pytest.raises(TilewrightError, match=r"release 0\.0\.0"):
         client._workers()

@@ -131,13 +131,10 @@ def _expand(problem: Problem, algorithm: Algorithm, builder: Builder) -> None:
         raise InternalError(f"{algorithm.name} makes {made} of {problem.operator.name}, not {wanted}")
     operators = builder.operators[start:]
     reductions = [operator for operator in operators if operator.reduction is not None]
-    names = {max(reductions, key=_points).name: problem.operator.name} if reductions else {}
+    reductions.sort(key=lambda operator: -prod(planned_extent(axis.extent) for axis in operator.axes))
+    names = {operator.name: problem.operator.name for operator in reductions[:1]}
     tensors = {made.name: wanted.name}
     builder.operators[start:] = [_renamed(operator, names, tensors) for operator in operators]
-
-
-def _points(operator: Operator) -> int:
-    return prod(planned_extent(axis.extent) for axis in operator.axes)
 
 
 def _renamed(operator: Operator, names: Mapping[str, str], tensors: Mapping[str, str]) -> Operator:

@@ -44,7 +44,7 @@ def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
         for part in plan.operators
     )
     execution = Execution(
-        descends=tuple(_descends(plan, axis) for axis in plan.parallel_axes),
+        descends=tuple(1 < plan.price.blocks < MANY_BLOCKS and later_need_more(plan.chain, axis) for axis in plan.parallel_axes),
         packs_together=_packs_together(plan),
         set_period_bytes=set_period_bytes(plan.machine),
     )
@@ -129,10 +129,6 @@ def _is_known(chain: Chain, axis: str) -> bool:
 def _has_one_row_of_tiles(chain: Chain, row: str | None, kernel: MicroKernel) -> bool:
     """Whether panels pass by once: a tile then reads them end to end, and prefetches a fixed way ahead."""
     return row is None or largest_extent(chain.extents[row]) <= kernel.rows
-
-
-def _descends(plan: Plan, axis: str) -> bool:
-    return 1 < plan.price.blocks < MANY_BLOCKS and later_need_more(plan.chain, axis)
 
 
 def _packs_together(plan: Plan) -> bool:

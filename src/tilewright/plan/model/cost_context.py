@@ -76,7 +76,7 @@ def _contraction(chain: Chain, operator: Operator, roles: ContractionRoles, size
         row_stride=axis_stride(chain, right, roles.depth),
         left_row_stride=axis_stride(chain, left, roles.row),
         target_row_stride=axis_stride(chain, operator.write, roles.row),
-        has_unit_columns=_is_unit(right, roles.column),
+        has_unit_columns=roles.column is not None and bool(right.indices) and right.indices[-1].coefficient(roles.column) == 1,
         has_windows=has_windows(right, roles.column, sizes),
         is_copied_once=_is_copied_once(chain, right, sizes),
     )
@@ -93,15 +93,7 @@ def axis_stride(chain: Chain, access: Access, axis: str | None) -> int:
     if axis is None:
         return 0
     extents = [planned_extent(extent) for extent in chain.tensor(access.tensor).shape]
-    return sum(_strides(extents, access, axis))
-
-
-def _strides(extents: Sequence[int], access: Access, axis: str) -> list[int]:
-    return [index.coefficient(axis) * prod(extents[place + 1 :]) for place, index in enumerate(access.indices)]
-
-
-def _is_unit(access: Access, axis: str | None) -> bool:
-    return axis is not None and bool(access.indices) and access.indices[-1].coefficient(axis) == 1
+    return sum(index.coefficient(axis) * prod(extents[place + 1 :]) for place, index in enumerate(access.indices))
 
 
 def _is_copied_once(chain: Chain, access: Access, sizes: Mapping[str, int]) -> bool:

@@ -228,7 +228,8 @@ def space_of(context: CostContext) -> Space:
     loops = _that_may_cut(chain, every)
     batch = tuple(axis for axis in batch_axes(chain) if axis in loops)
     loops = _that_may_cut(chain, _thinned(context, batch, loops))
-    free = [axis for axis in _output_first(chain) if axis in loops and axis not in batch]
+    output_first = dict.fromkeys((*tensor_axes(chain.operators[-1].write), *chain.extents))
+    free = [axis for axis in output_first if axis in loops and axis not in batch]
     return Space(context, batch, _groups(context, free), loops)
 
 
@@ -351,10 +352,6 @@ def _subsets(groups: Sequence[Group]) -> Iterator[tuple[Group, ...]]:
     """Every choice of some of the groups, all of them first."""
     sizes = range(len(groups), 0, -1) if len(groups) <= MOST_LINE_BUFFERED else [len(groups)]
     return (chosen for size in sizes for chosen in combinations(groups, size))
-
-
-def _output_first(chain: Chain) -> tuple[str, ...]:
-    return tuple(dict.fromkeys((*tensor_axes(chain.operators[-1].write), *chain.extents)))
 
 
 def _groups(context: CostContext, axes: Sequence[str]) -> tuple[Group, ...]:

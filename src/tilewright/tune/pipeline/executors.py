@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -96,17 +95,9 @@ ATTEMPTS = 3
 """Of a task that kills its workers; Dask itself gives it to several each time."""
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A worker."""
-
-    machine: Machine
-    release: str
-
-
-def described() -> Described:
-    """The worker that this runs on."""
-    return Described(calibration.ensure(), __version__)
+def described() -> tuple[Machine, str]:
+    """The worker that this runs on: its machine, and the release that it has."""
+    return calibration.ensure(), __version__
 
 
 class SchedulerLost(TilewrightError):
@@ -126,7 +117,7 @@ class Cluster:
             raise TilewrightError(f"a cluster needs the package {problem.name}", where=address, hint=installing("tune")) from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._address = address
-        self._known: dict[str, Described] = {}
+        self._known: dict[str, tuple[Machine, str]] = {}
         try:
             self._client = Client(address, timeout=CONNECT_S, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as problem:
@@ -146,7 +137,7 @@ class Cluster:
 
     def machines(self) -> list[Machine]:
         """One of every kind that workers run on. Raises `TilewrightError` where there is no worker, or of another release."""
-        found = {machine_key(one.machine): one.machine for one in self._workers().values()}
+        found = {machine_key(machine): machine for machine, _ in self._workers().values()}
         if not found:
             raise TilewrightError(
                 "the cluster has no workers that answer",
@@ -166,7 +157,7 @@ class Cluster:
 
     def alive(self, key: str) -> list[str]:
         """The addresses of workers on machines of this kind."""
-        return [address for address, one in self._workers().items() if machine_key(one.machine) == key]
+        return [address for address, (machine, _) in self._workers().items() if machine_key(machine) == key]
 
     def submit(self, function: Callable[..., Answer], task: Task, workers: list[str]) -> Any:
         """A future of a task on one of some workers."""
@@ -181,17 +172,17 @@ class Cluster:
         with self._client.as_current():
             return list(wait(futures, timeout=LOOK_S, return_when="FIRST_COMPLETED").done)
 
-    def _workers(self) -> dict[str, Described]:
+    def _workers(self) -> dict[str, tuple[Machine, str]]:
         """Those that are there now, by address."""
         there = list(self._asked(self._client.nthreads))
         fresh = [address for address in there if address not in self._known]
         if fresh:
             self._known |= self._asked(lambda: self._client.run(described, workers=fresh, on_error="ignore"))
         found = {address: self._known[address] for address in there if address in self._known}
-        for address, one in found.items():
-            if one.release != __version__:
+        for address, (_, release) in found.items():
+            if release != __version__:
                 raise TilewrightError(
-                    f"a worker has release {one.release} of this package", where=address, hint=f"install {__version__} there"
+                    f"a worker has release {release} of this package", where=address, hint=f"install {__version__} there"
                 )
         return found
 

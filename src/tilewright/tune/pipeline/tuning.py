@@ -96,7 +96,7 @@ class Winners:
         self.database.keep(machine_key(self.machine), self._won.values())
 
     def _compared(self, model: ModelPlan) -> Iterator[Result]:
-        won = self._won_in(model)
+        won = keys_of(model) & set(self._won)
         if len(keys_of(model)) < 2 or not won:
             return
         before = self.database.winners(machine_key(self.machine))
@@ -111,9 +111,6 @@ class Winners:
             result = replace(result, judgement=Judgement.STAYS)
             self._won = {key: winner for key, winner in self._won.items() if key not in won}
         yield result
-
-    def _won_in(self, model: ModelPlan) -> set[str]:
-        return keys_of(model) & set(self._won)
 
 
 def keys_of(*models: ModelPlan) -> set[str]:

@@ -205,7 +205,7 @@ def _outer_steps(space: Space, point: Point) -> Iterator[Step]:
             continue
         for what, tile in _next_tiles(space.tiles.get(loop.axis, ()), loop.tile):
             if tile < space.context.sizes[loop.axis]:
-                yield _outer_step(space, point, f"{loop.axis} {what} to {tile}", place, _with_tile(loop, tile))
+                yield _outer_step(space, point, f"{loop.axis} {what} to {tile}", place, (replace(loop, tile=tile),))
         yield _outer_step(space, point, f"without loop {loop.axis} by {loop.tile}", place, loop.body)
         (inside, *others) = loop.body
         if not others and isinstance(inside, Loop):
@@ -221,7 +221,7 @@ def _added_loops(space: Space, point: Point) -> Iterator[Step]:
     for axis in sorted({axis for outer_loops in space.outer_orders() for axis in outer_loops} - {loop.axis for loop in shared}):
         tile = _largest_cut(space, axis)
         body = shared[-1].body if shared else outer.body
-        if tile and axis not in _axes(body):
+        if tile and axis not in {loop.axis for _, loop in _loops(body)}:
             added = (Loop(axis, tile, body),)
             new = _replaced(outer.body, (0,) * len(shared), lambda loop: (replace(loop, body=added),)) if shared else added  # noqa: B023
             yield f"with shared loop {axis} by {tile}", _sound(space, point, new)
@@ -338,14 +338,6 @@ def _replaced(body: tuple[Node, ...], place: Place, change: Callable[[Loop], tup
     assert isinstance(loop, Loop)
     new = change(loop) if not deeper else (replace(loop, body=_replaced(loop.body, tuple(deeper), change)),)
     return (*body[:position], *new, *body[position + 1 :])
-
-
-def _with_tile(loop: Loop, tile: int) -> tuple[Loop, ...]:
-    return (replace(loop, tile=tile),)
-
-
-def _axes(body: tuple[Node, ...]) -> set[str]:
-    return {loop.axis for _, loop in _loops(body)}
 
 
 def _put(loops: InnerLoops, position: int, new: InnerLoops) -> InnerLoops:

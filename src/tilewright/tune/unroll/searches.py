@@ -99,11 +99,6 @@ Searcher = Callable[[Trace, Registers, int], None]
 """Fills a trace, from a seed, until the budget is spent or nothing is left to try."""
 
 
-def exhaustive(trace: Trace, registers: Registers, seed: int) -> None:
-    """All factors, in order."""
-    _try_all(trace, registers.all_factors())
-
-
 def at_random(trace: Trace, registers: Registers, seed: int) -> None:
     """All factors, in an order drawn at random."""
     every = list(registers.all_factors())

@@ -187,7 +187,7 @@ def _seconds_per_element(context: CostContext, operator: Operator) -> float:
     cycles = coefficients.pack_cycles_per_vector if contiguous else coefficients.transpose_cycles_per_vector
     vectors = cycles * context.packed_bytes(operator.name) * 8 / context.machine.vector_bits / context.machine.frequency_hz
     pages = _page_share(context, operator) / context.kernels[operator.name].columns if contiguous else 0.0
-    return vectors + pages * _page_seconds(context)
+    return vectors + pages * (context.coefficients.page_cycles / context.machine.frequency_hz)
 
 
 def _calls_per_panel(context: CostContext, operator: Operator, rows: Count) -> Quantity:
@@ -220,10 +220,6 @@ def _no_cache_holds_right(context: CostContext, operator: Operator) -> bool:
     right = _right(context, operator)
     size_bytes = context.contractions[operator.name].right_bytes * int(np.max(right.footprint.elements(context.sizes)))
     return source_position(context.machine, size_bytes) == len(context.cache_levels)
-
-
-def _page_seconds(context: CostContext) -> float:
-    return context.coefficients.page_cycles / context.machine.frequency_hz
 
 
 FEW_ROWS = 4
