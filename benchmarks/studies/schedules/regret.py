@@ -26,7 +26,8 @@ from tilewright.report.layout import columns
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.schedules.sampling import Named, population
 from tilewright.tune.schedules.space import Point, Sampled
-from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
+from tilewright.tune.schedules.timing import Runnable, compiled, timed, wrong
+from tilewright.tune.timing import ratios
 from tilewright_bench.tables.means import geometric_mean
 
 ROUNDS = 3
@@ -107,9 +108,9 @@ def rounded(seconds: float) -> float:
 
 def elected(runnables: Sequence[Runnable], finalists: Sequence[int]) -> dict[int, float]:
     """The choice's time over that of the fastest finalists, from pairs that did not elect them."""
-    first = ratios(runnables[0], [runnables[i] for i in finalists], budget_s=FINAL_S / 2)
+    first = ratios(runnables[0].seconds, [runnables[i].seconds for i in finalists], budget_s=FINAL_S / 2)
     winners = [i for _, i in sorted(zip(first, finalists, strict=True))][:WINNERS]
-    second = ratios(runnables[0], [runnables[i] for i in winners], budget_s=FINAL_S / 2)
+    second = ratios(runnables[0].seconds, [runnables[i].seconds for i in winners], budget_s=FINAL_S / 2)
     return {i: 1 / ratio for i, ratio in zip(winners, second, strict=True)}
 
 

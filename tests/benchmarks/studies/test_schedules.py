@@ -20,7 +20,8 @@ from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import CASES, Case, choice, context_for
 from tilewright.tune.schedules.sampling import Sampler, population
 from tilewright.tune.schedules.space import Point, Sampled
-from tilewright.tune.schedules.timing import compiled, ratios, timed, wrong
+from tilewright.tune.schedules.timing import compiled, timed, wrong
+from tilewright.tune.timing import ratios
 
 MACHINE = Machine.named("x86-64-v4")
 SIZES = [
@@ -128,7 +129,7 @@ def test_timing_gives_every_plan_a_figure_per_round(tmp_path: Path) -> None:
     times = timed(runnables, 2, 0.0)
     assert [len(one) for one in times.rounds] == [3, 3]
     assert times.least_s(1) <= times.median_s(1)
-    assert len(ratios(runnables[0], runnables[1:], budget_s=0.0, turn_s=0.0)) == 2
+    assert len(ratios(runnables[0].seconds, [one.seconds for one in runnables[1:]], budget_s=0.0)) == 2
 
 
 def test_all_cases_are_planned_and_repeat_their_plan() -> None:

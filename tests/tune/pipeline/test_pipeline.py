@@ -155,7 +155,7 @@ def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
 def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
     judged(monkeypatch, 0.5)
     answers = iter([True])
-    monkeypatch.setattr(work, "_is_right", lambda case, runnable: next(answers, False))
+    monkeypatch.setattr(work, "wrong", lambda case, runnables: {} if next(answers, False) else {0: 1.0})
     (result,) = tune(CASE, database, Request(trials=4))
     assert result.judgement is Judgement.STAYS
     assert [one.seconds is None for one in database.measurements()] == [False, True, True, True, True]

@@ -162,11 +162,6 @@ class Run:
     winners: Winners
     progress: Callable[[str], Progress]
 
-    @property
-    def database(self) -> TuningDatabase:
-        """Of measurements and winners."""
-        return self.winners.database
-
 
 def plans_of(case: Case) -> Plans:
     """A function as something to tune."""
@@ -244,13 +239,13 @@ def _tuned(model: ModelPlan, at: int, run: Run) -> Result:
         return replace(nothing, why="no trials are left for it; give more with --trials")
     try:
         case = chain_case(model, at)
-        trials = Trials(case, run.request.seed, run.database, winners.executor)
+        trials = Trials(case, run.request.seed, winners.database, winners.executor)
         own, best, measured = best_plans(trials, run.request, run.progress(plan.chain.name), run.ranker)
     except NotTunable as problem:
         return replace(nothing, why=problem.why)
     except NoSchedules as problem:
         return replace(nothing, why=f"its schedules cannot be drawn: {problem}")
-    before = tuned_plans.choice_for(case.model.plans[0], run.database)
+    before = tuned_plans.choice_for(case.model.plans[0], winners.database)
     used = own.plan if before is None else with_choice(own.plan, before)
     found = trials.pairs(used, [one.plan for one in best[:FINALISTS]], run.request.threads) if best else Paired(None, 0.0)
     result = replace(nothing, measured=measured, was_tuned=before is not None)

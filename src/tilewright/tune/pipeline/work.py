@@ -29,7 +29,7 @@ from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.tuning.commit import commit
 from tilewright.tune.pipeline.chain_case import ChainCase, drawn
-from tilewright.tune.schedules.timing import TOLERANCE, Runnable, compiled_models, result_of, spoil
+from tilewright.tune.schedules.timing import Runnable, compiled_models, result_of, wrong
 from tilewright.tune.timing import Verdict, fastest, paired_ratios, seconds_per_call
 
 WAITING_S, WAITING = 10.0, 100.0
@@ -121,7 +121,7 @@ def measure(case: ChainCase, plans: Sequence[Named], best_s: float) -> Measured:
 def _is_sound(case: ChainCase, runnable: Runnable, best_s: float) -> bool:
     """Whether a plan neither crashes nor is hopelessly slow, and computes the right result."""
     limit_s = HOPELESS * best_s + STARTING_S + COPIED_S_PER_BYTE * runnable.result.nbytes
-    return returns(runnable, limit_s) and _is_right(case, runnable)
+    return returns(runnable, limit_s) and not wrong(case, [runnable])
 
 
 def _timed(runnable: Runnable, best_s: float) -> float:
@@ -144,7 +144,8 @@ def measure_pairs(case: ChainCase, own: Plan, best: Sequence[Plan], threads: int
         result = result_of(case.model, case)
         loaded.append([_runnable(case, case.model.with_plan(0, plan), threads, result) for plan in (own, *plans)])
         reference, *candidates = loaded[-1]
-        right = [number for number, candidate in enumerate(candidates) if _is_right(case, candidate)]
+        errors = wrong(case, candidates)
+        right = [number for number in range(len(candidates)) if number not in errors]
         found = fastest(reference.seconds, [candidates[number].seconds for number in right], budget_s=budget_s)
         return found and replace(found, number=right[found.number])
 
@@ -165,12 +166,6 @@ def loaded_model(model: ModelPlan, threads: int | None) -> tuple[backend.Runnabl
 def _runnable(case: ChainCase, model: ModelPlan, threads: int | None, result: Array) -> Runnable:
     executable, read = loaded_model(model, threads)
     return Runnable(executable, (*case.inputs, *read), result)
-
-
-def _is_right(case: ChainCase, runnable: Runnable) -> bool:
-    spoil(runnable.result)
-    runnable()
-    return case.error(runnable.result) <= TOLERANCE
 
 
 SEED = 20240301

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from statistics import median
 from typing import Any, TypeAlias
@@ -22,7 +22,6 @@ from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.results import new_result
-from tilewright.tune import timing as pairs
 from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import seconds_per_call
@@ -128,12 +127,6 @@ def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) ->
     runnables[-1].seconds(SETTLE_S)
     times = tuple(tuple(runnable.seconds(turn_s) for runnable in runnables) for _ in range(rounds))
     return Timed(times, max(before, peak_flops_per_s()))
-
-
-def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> list[float]:
-    """The time of each plan over that of `own`, in pairs."""
-    turns = [partial(runnable.seconds, turn_s) for runnable in others]
-    return pairs.ratios(partial(own.seconds, turn_s), turns, budget_s=budget_s)
 
 
 def peak_flops_per_s() -> float:
