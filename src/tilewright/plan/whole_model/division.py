@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain, Operator
@@ -31,7 +32,7 @@ from tilewright.plan.search.exact_search import PlanningProblem, Times, can_cost
 from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators, are_alike, loses_nothing
-from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptLoops, KeptPart
+from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptPart
 
 SMALL_GROUP = 6
 """Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
@@ -94,14 +95,15 @@ class Part:
     operators: Operators
     chain: Chain
     price: Price
-    loops: PricedChain | KeptLoops
+    loops: PricedChain | Callable[[], PricedChain]
+    """Its schedule with the price; of loops that were kept it is made when it is asked for."""
     taken_over: TakenOver | None = None
     """Where its loops come from, if they were not searched."""
 
     @property
     def priced(self) -> PricedChain:
         """Its schedule with the price."""
-        return self.loops.priced() if isinstance(self.loops, KeptLoops) else self.loops
+        return self.loops if isinstance(self.loops, PricedChain) else self.loops()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -183,7 +185,7 @@ def _pricing_alone(chain: Chain, options: PlanningOptions) -> Callable[[Operator
 def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
     operators = tuple(chain.operator(name) for name in kept.operators)
     part = sub_chain(chain, operators)
-    return Part(operators, part, kept.price, KeptLoops(lambda: options.with_loops(part, kept.found)))
+    return Part(operators, part, kept.price, cache(lambda: options.with_loops(part, kept.found)))
 
 
 def _kept(division: Division) -> KeptDivision:
