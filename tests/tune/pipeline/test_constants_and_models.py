@@ -22,10 +22,10 @@ from tilewright.plan.types import Tuned
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.tune.pipeline import tuning, work
-from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE
 from tilewright.tune.pipeline.tuning import Judgement, Request
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
+from tilewright.tune.schedules.chain_case import NotTunable, chain_case
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.timing import compiled_models, wrong
 

@@ -17,11 +17,11 @@ from tilewright.plan.types import Plan, Price, Tuned
 from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.runtime.tuning.measurements import Measurement
-from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.work import Measured, Paired, measure, measure_pairs
 from tilewright.tune.rankers.ranker import Ranker, Variant
 from tilewright.tune.schedules.cases import choice, kernels_for, searched
+from tilewright.tune.schedules.chain_case import ChainCase
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
 from tilewright.tune.schedules.timing import PLANS_PER_LIBRARY

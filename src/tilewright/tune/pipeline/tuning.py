@@ -20,12 +20,12 @@ from tilewright.plan.types import ModelPlan, Plan, Tuned
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, Winner, machine_key
 from tilewright.tune.pipeline import ranking, unrolling
-from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.trials import Progress, Trial, Trials, variants
 from tilewright.tune.pipeline.work import Paired, WholeCase, worst_ratio
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.schedules.cases import Case, NoSchedules
+from tilewright.tune.schedules.chain_case import NotTunable, chain_case
 from tilewright.tune.timing import Verdict
 
 

@@ -28,7 +28,7 @@ from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.tuning.commit import commit
-from tilewright.tune.pipeline.chain_case import ChainCase, drawn
+from tilewright.tune.schedules.chain_case import ChainCase, drawn
 from tilewright.tune.schedules.timing import Runnable, compiled_models, result_of, wrong
 from tilewright.tune.timing import Verdict, fastest, paired_ratios, seconds_per_call
 

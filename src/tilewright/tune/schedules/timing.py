@@ -22,8 +22,8 @@ from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.results import new_result
-from tilewright.tune.pipeline.chain_case import ChainCase
 from tilewright.tune.schedules.cases import Case
+from tilewright.tune.schedules.chain_case import ChainCase
 from tilewright.tune.timing import seconds_per_call
 
 PLANS_PER_LIBRARY = 12
