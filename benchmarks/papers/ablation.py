@@ -35,8 +35,9 @@ from tilewright.runtime.memory import new_result
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Sampled
-from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
+from tilewright.tune.schedules.timing import Runnable, compiled, timed, wrong
 from tilewright.tune.shapes import TABLE_IV
+from tilewright.tune.timing import ratios
 from tilewright_bench.tables.means import geometric_mean
 
 PAPER = {"no cost model": 2.37, "no fusion": 1.89, "portable": 1.61}
@@ -58,7 +59,7 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
         others = [*(drawn[i] for i in best), runnable(case, case.model_plan(fuse=False)), runnable(case, portable(case))]
         if faulty := wrong(case, [own, *others]):
             raise InternalError(f"{case.name}: wrong results, relative errors {faulty}")
-        *tilings, apart, plain = ratios(own, others, budget_s=PAIRS_S)
+        *tilings, apart, plain = ratios(own.seconds, [one.seconds for one in others], budget_s=PAIRS_S)
     whole_s = median(own.seconds() for _ in range(ROUNDS))
     at = min(range(len(best)), key=lambda i: tilings[i])
     return {

@@ -31,8 +31,9 @@ from tilewright.errors import InternalError
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.report.layout import columns
 from tilewright.tune.schedules.cases import Case, choice
-from tilewright.tune.schedules.timing import compiled_models, ratios, timed, wrong
+from tilewright.tune.schedules.timing import compiled_models, timed, wrong
 from tilewright.tune.shapes import TABLE_IV
+from tilewright.tune.timing import ratios
 from tilewright_bench.tables.means import geometric_mean
 
 PAPER = {"cost model": 2.37, "fusion": 1.89, "micro kernel": 1.61}
@@ -54,7 +55,7 @@ def measure_case(case: Case, count: int, seed: int) -> Document:
     systems = [runnable(case, plan) for plan in added.values()]
     if faulty := wrong(case, [own, *systems]):
         raise InternalError(f"{case.name}: wrong results, relative errors {faulty}")
-    times = ratios(own, systems, budget_s=PAIRS_S)
+    times = ratios(own.seconds, [one.seconds for one in systems], budget_s=PAIRS_S)
     return {
         "case": case.name,
         "baseline_s": own.seconds(),

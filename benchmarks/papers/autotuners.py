@@ -22,11 +22,11 @@ from benchmarks.studies.schedules.results import Document
 from tilewright.report.layout import columns
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase
-from tilewright.tune.pipeline.chain_case import chain_case
 from tilewright.tune.pipeline.trials import Trials
 from tilewright.tune.pipeline.tuning import Request, best_plans
 from tilewright.tune.rankers.ranker import AtRandom, ByPrice
 from tilewright.tune.schedules.cases import Case
+from tilewright.tune.schedules.chain_case import chain_case
 from tilewright.tune.shapes import TABLE_IV
 from tilewright_bench.tables.means import geometric_mean
 

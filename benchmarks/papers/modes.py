@@ -20,10 +20,9 @@ from tests.oracles.permutations import TileChoice, permuted, view_permutation
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
-from tilewright.plan.model.memory.working_set import working_set
+from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.regions.loop_views import ChainView
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Storage, planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 
 
@@ -116,7 +115,7 @@ def halved_tiles(
 
 
 def _exact(view: ChainView) -> Reading:
-    return _reading(movements(view, mode=EXACT), working_set(view))
+    return _reading(movements(view, mode=EXACT), working_set_bytes(view) // 4)
 
 
 def _reading(moved: Mapping[str, Count], used: Count) -> Reading:

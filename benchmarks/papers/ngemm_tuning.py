@@ -33,10 +33,9 @@ from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase
-from tilewright.tune.pipeline.chain_case import chain_case
-from tilewright.tune.pipeline.trials import Trials
+from tilewright.tune.pipeline.trials import Trial, Trials, trial_of
 from tilewright.tune.pipeline.tuning import FINALISTS
-from tilewright.tune.pipeline.variants import Trial, trial_of
+from tilewright.tune.schedules.chain_case import chain_case
 from tilewright_bench.cases.int8 import Int8Case, int8_cases
 from tilewright_bench.cases.int8_shapes import Int8Shape, shape_named
 from tilewright_bench.environment import restart_if_unfair

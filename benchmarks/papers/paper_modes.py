@@ -31,9 +31,8 @@ from tests.oracles.permutations import TileChoice, least_movement, view_permutat
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.model.memory.working_set import working_set
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Storage
+from tilewright.plan.model.memory.working_set import working_set_bytes
+from tilewright.plan.schedule import Storage, planned_sizes
 from tilewright.report.layout import columns
 from tilewright.tune.shapes import TABLE_IV, ChainShape
 from tilewright_bench.tables.means import geometric_mean
@@ -114,7 +113,7 @@ def lagrange(chain: Chain, capacity: int, bound: int, orders: Sequence[str]) -> 
 def in_truth(chain: Chain, order: str, tiles: Mapping[str, int], claimed: int) -> Claim:
     """A choice beside its exact movement and working set, C kept."""
     view = view_permutation(chain, order, tiles)
-    return Claim(order, claimed, sum(map(int, movements(view).values())), int(working_set(view)))
+    return Claim(order, claimed, sum(map(int, movements(view).values())), int(working_set_bytes(view) // 4))
 
 
 def row(shape: ChainShape, level: str, capacity: int, bound: int) -> Row:

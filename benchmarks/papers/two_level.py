@@ -29,7 +29,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Count
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
-from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.schedule import planned_sizes
 
 Factors = tuple[int, int, int]
 """Far trips, near trips and the tile of an axis; their product is its extent."""

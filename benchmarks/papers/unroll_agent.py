@@ -25,8 +25,7 @@ from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
 from tilewright.tune.unroll.agent import ACTIONS, Move, UnrollEnvironment, agent_search
-from tilewright.tune.unroll.factors import Factors, Registers
-from tilewright.tune.unroll.searches import Searcher, Trace, at_random, hill_climbing
+from tilewright.tune.unroll.searches import Factors, Registers, Searcher, Trace, at_random, hill_climbing
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance
 

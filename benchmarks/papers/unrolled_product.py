@@ -18,7 +18,7 @@ from tilewright.kernels.registry import dialect_for
 from tilewright.machine.machine import Machine
 from tilewright.runtime import toolchain
 from tilewright.tune.timing import seconds_per_call
-from tilewright.tune.unroll.factors import Factors, Registers
+from tilewright.tune.unroll.searches import Factors, Registers
 
 EXPORT = '#define EXPORT __attribute__((visibility("default")))\n'
 REPEATED = """

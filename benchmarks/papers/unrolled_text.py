@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilewright.tune.unroll.factors import Factors
+from tilewright.tune.unroll.searches import Factors
 
 NAME = "unrolled_product"
 PARAMETERS = "long m, long n, long k, const float *a, long a_row, const float *b, long b_row, float *c, long c_row"

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from unittest.mock import patch
 
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable
 from tilewright.plan.whole_model import algorithm_choice
 from tilewright.precision import Precision
 

@@ -19,7 +19,8 @@ import numpy as np
 import tilewright as tw
 from tilewright.api.kernel import Kernel
 from tilewright.api.lengths import LARGEST, PLANNED
-from tilewright.tune.schedules.timing import Runnable, ratios
+from tilewright.tune.schedules.timing import Runnable
+from tilewright.tune.timing import ratios
 
 BUDGET_S = 0.5
 Shapes = tuple[tuple[Any, ...], ...]
@@ -101,7 +102,9 @@ def compared(name: str, length: int, hints: Sequence[int]) -> list[float]:
     symbolic = [kernel(name, dim) for dim in dims]
     for one in symbolic:
         np.testing.assert_allclose(one(*inputs), result, rtol=1e-4, atol=1e-4)
-    return ratios(runnable(static, inputs, result), [runnable(one, inputs, result) for one in symbolic], budget_s=BUDGET_S)
+    return ratios(
+        runnable(static, inputs, result).seconds, [runnable(one, inputs, result).seconds for one in symbolic], budget_s=BUDGET_S
+    )
 
 
 def rows(name: str, lengths: Sequence[int], hints: Sequence[int]) -> Iterator[str]:

@@ -33,8 +33,7 @@ from tilewright.plan.model.coefficients import family_coefficients
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, toolchain
 from tilewright.tune.fit.convolutions import measure_graph
-from tilewright.tune.fit.fitting import crosswise, values_of
-from tilewright.tune.fit.kernels import NAMES, FloatArray, Kernel, OperatorRow, prices, quality
+from tilewright.tune.fit.fitting import NAMES, FloatArray, Kernel, OperatorRow, crosswise, prices, quality, values_of
 from tilewright.tune.fit.session import check_measured
 from tilewright_bench.cases import conv_models
 from tilewright_bench.cases.conv_drawn import drawn, layer_lists

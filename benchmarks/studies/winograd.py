@@ -25,8 +25,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
-from tilewright.plan.algorithms.definition import Algorithm
-from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.definition import Algorithm, expanded
 from tilewright.plan.algorithms.winograd.tiles import F2, F4
 from tilewright.precision import Precision
 from tilewright.runtime import calibration

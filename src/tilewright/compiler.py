@@ -66,8 +66,8 @@ from tilewright.graph.verifier import verify
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.machine.description import CPU
-from tilewright.plan.decisions.exact_kernels import check_exact
 from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
+from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.memory import rare_collections
 from tilewright.plan.types import MergedArgument, ModelPlan
 from tilewright.plan.whole_model.algorithm_choice import Chosen, choose_algorithms

@@ -23,7 +23,7 @@ import tilewright as tw
 import tilewright.onnx as ort
 from tilewright.errors import NotPicklable, TilewrightError
 from tilewright.plan import reasons  # noqa: F401  # whose error takes more than a message
-from tilewright.tune.pipeline import chain_case  # noqa: F401  # the same
+from tilewright.tune.schedules import chain_case  # noqa: F401  # the same
 
 MODULE = """
 import tilewright as tw

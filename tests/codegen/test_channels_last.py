@@ -18,8 +18,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
-from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
-from tilewright.plan.regions.sliding_sums import Slide
+from tilewright.plan.regions.sliding_sums import ChannelSum, Slide, channel_sum
 
 LAST = (0, 3, 1, 2)
 """Where batch, channels, height and width of NHWC are among NCHW."""

@@ -17,7 +17,7 @@ from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.algorithms.definition import applicable
 from tilewright.precision import Precision
 
 VALUES = np.array([np.nan, np.inf, -np.inf, 0.0, 1.0, -2.0], np.float32)

@@ -16,9 +16,8 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.schedule import Compute, Loop, Schedule
+from tilewright.plan.regions.loop_views import parallel_axes
+from tilewright.plan.schedule import Compute, Loop, Schedule, fused_schedule
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import may_be_line_buffered
 from tilewright.plan.types import ModelPlan, Plan

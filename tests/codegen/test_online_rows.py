@@ -20,10 +20,9 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.loop_orders import fused_schedule
+from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.online_reductions import cut_axes, divided_by_readers
-from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.schedule import Loop, Schedule, Storage
+from tilewright.plan.schedule import Loop, Schedule, Storage, fused_schedule
 from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load

@@ -21,8 +21,7 @@ from tilewright.errors import DTypeError, PlanningError, ShapeError
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Tensor
 from tilewright.plan.layout import panels
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, fused_schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load
 

@@ -17,7 +17,7 @@ from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import row_blocks
+from tilewright.plan.algorithms import windows_by_columns
 
 CASES: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any]]] = {
     "a first layer": ((1, 3, 48, 64), (20, 3, 7, 7), {"strides": (2, 2), "pads": (3, 3, 3, 3)}),
@@ -34,7 +34,7 @@ def check(x: Floats, w: Floats, options: dict[str, Any], least_pixels: int, cons
     """The sums, to the error of float32."""
     with np.errstate(invalid="ignore"):
         exact, size = wanted(x, w, options)
-    with patch.object(row_blocks, "LEAST_PIXELS", least_pixels), forced(row_blocks.ALGORITHM.name):
+    with patch.object(windows_by_columns, "LEAST_PIXELS", least_pixels), forced(windows_by_columns.ROW_BLOCKS.name):
         found = run(graph_of(x, w, options, constant), [x] if constant else [x, w])
     finite = np.isfinite(exact)
     assert np.array_equal(found[~finite], exact[~finite].astype(np.float32), equal_nan=True)
@@ -72,7 +72,7 @@ def check_pair(x: Floats, w: Floats, options: dict[str, Any]) -> None:
     exact, size = wanted(x, w, options)
     expected, _ = wanted(exact, POINTS.astype(np.float64), {})
     error, _ = wanted(size + 1, np.abs(POINTS).astype(np.float64), {})
-    with patch.object(row_blocks, "LEAST_PIXELS", 64), forced(row_blocks.ALGORITHM.name):
+    with patch.object(windows_by_columns, "LEAST_PIXELS", 64), forced(windows_by_columns.ROW_BLOCKS.name):
         graph = behind(x, w, options)
         plans = compiler.plan(graph, Machine.detect(), fuse=True).plans
         found = run(graph, [x])

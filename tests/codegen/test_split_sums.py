@@ -10,9 +10,8 @@ import pytest
 import tilewright as tw
 from tests.codegen.test_online_rows import KERNEL, MACHINE, check_all, hand_plan
 from tests.plan.cases import chain_of, contraction
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.schedule import Loop, Schedule
+from tilewright.plan.regions.loop_views import parallel_axes
+from tilewright.plan.schedule import Loop, Schedule, fused_schedule
 from tilewright.plan.space.executability import why_not_executable
 
 TWO_CORES = "x86-64-v3"

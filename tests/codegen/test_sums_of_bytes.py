@@ -17,8 +17,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.regions.channel_sums import channel_sum
-from tilewright.plan.regions.sliding_sums import sliding_sum
+from tilewright.plan.regions.sliding_sums import channel_sum, sliding_sum
 
 Array = np.ndarray[Any, Any]
 LAST = (0, 3, 1, 2)

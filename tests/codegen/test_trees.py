@@ -14,13 +14,12 @@ from tests.support.operators import contraction, mapping, softmax
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.decisions.packing import with_packs
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.operands.packing_cost import may_pack
-from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.schedule import FusedGroup
+from tilewright.plan.regions.loop_views import parallel_axes
+from tilewright.plan.schedule import FusedGroup, fused_schedule
+from tilewright.plan.search.inner_loops import with_packs
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load

@@ -16,7 +16,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.of_bytes.winograd_of_bytes import ALGORITHMS
+from tilewright.plan.algorithms.of_bytes.short_product import WINOGRAD
 
 IS_OFFERED = "avx2" in Machine.detect().features
 
@@ -25,7 +25,7 @@ def check(image: tuple[int, ...], filters: int, attributes: dict[str, Any], zero
     graph = convolved(image, (filters, image[1], 3, 3), attributes, zeros)
     x = extremes(np.random.default_rng(2), image, "uint8")
     (wanted,) = evaluate(graph, {"x": x}).values()
-    for algorithm in ALGORITHMS:
+    for algorithm in WINOGRAD:
         with forced(algorithm.name):
             found = run(graph, [x])
         np.testing.assert_array_equal(found, wanted, strict=True)

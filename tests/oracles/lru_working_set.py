@@ -14,8 +14,7 @@ import numpy as np
 
 from tilewright.graph.types import Access
 from tilewright.plan.arrays import Count, as_integer
-from tilewright.plan.model.memory.movement import outer_accesses
-from tilewright.plan.model.memory.working_set import live_intermediates, working_set
+from tilewright.plan.model.memory.working_set import live_bytes, outer_accesses, working_set_bytes
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 
@@ -27,7 +26,7 @@ def lru_working_set(view: ChainView) -> Count:
     of them.
     """
     needs = [_needed(view, *entry[:2]) for entry in outer_accesses(view)]
-    return as_integer(reduce(np.maximum, needs, working_set(view)))
+    return as_integer(reduce(np.maximum, needs, working_set_bytes(view) // 4))
 
 
 def _needed(view: ChainView, owner: OperatorView, access: Access) -> Count:
@@ -45,7 +44,7 @@ def _needed(view: ChainView, owner: OperatorView, access: Access) -> Count:
 
 
 def _touched_between(view: ChainView, owner: OperatorView, loop: LoopView) -> Count:
-    total = live_intermediates(view)
+    total = live_bytes(view) // 4
     for running, access, _ in outer_accesses(view):
         position = next((i for i, candidate in enumerate(running.loops) if candidate.node == loop.node), None)
         if position is None:

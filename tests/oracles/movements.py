@@ -11,8 +11,8 @@ from functools import reduce
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain
 from tilewright.plan.arrays import Count, as_integer, maximum, product
-from tilewright.plan.model.memory.movement import outer_accesses, tile_visits
-from tilewright.plan.model.memory.working_set import working_set
+from tilewright.plan.model.memory.traffic import tile_visits
+from tilewright.plan.model.memory.working_set import outer_accesses, working_set_bytes
 from tilewright.plan.regions.footprint import swept_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule
 from tilewright.plan.schedule import Schedule
@@ -50,6 +50,11 @@ def _literal_movement(view: OperatorView, access: Access, sizes: Mapping[str, in
             keep_reuse = keep_reuse and loop.axis not in access.axes()
             moved = moved if keep_reuse else moved * loop.trips
     return moved
+
+
+def working_set(view: ChainView) -> Count:
+    """The largest working set of any operator, in elements of four bytes; tiles may be arrays."""
+    return working_set_bytes(view) // 4
 
 
 def working_set_elements(chain: Chain, schedule: Schedule) -> int:

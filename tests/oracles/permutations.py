@@ -8,17 +8,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements
+from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements, working_set
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.arrays import Count
 from tilewright.plan.chains import axis_names
-from tilewright.plan.loop_orders import nest
-from tilewright.plan.model.memory.working_set import working_set
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When
-from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
+from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When, nest, planned_sizes
+from tilewright.plan.space.schedule_space import best_index, broadcast, candidates
 
 
 def permuted(
@@ -34,7 +31,7 @@ def permuted(
     body: tuple[Node, ...] = tuple(
         Compute(operator.name, _conditions(chain, operator, order, decisions)) for operator in chain.operators
     )
-    return Schedule(nest(order, tiles, body), tuple(decisions.items()))
+    return Schedule(nest([(axis, tiles[axis]) for axis in order], body), tuple(decisions.items()))
 
 
 def _conditions(chain: Chain, operator: Operator, order: Sequence[str], storage: Mapping[str, Storage]) -> tuple[When, ...]:

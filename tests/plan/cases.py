@@ -11,8 +11,7 @@ from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Extent, Operator
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.machine import Machine
-from tilewright.plan.canonical import Names, names_of
-from tilewright.plan.chains import make_chain
+from tilewright.plan.chains import Names, make_chain, names_of
 
 RELU = apply("maximum", Load(0), Load(0))
 ADD = apply("add", Load(0), Load(1))

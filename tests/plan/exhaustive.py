@@ -8,16 +8,14 @@ from itertools import combinations, permutations, product
 
 from tilewright.graph.types import Chain
 from tilewright.plan.chains import axis_names
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost import Work, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.regions.loop_views import OperatorView, view_schedule
-from tilewright.plan.regions.parallel_loops import block_count
+from tilewright.plan.regions.loop_views import OperatorView, block_count, view_schedule
 from tilewright.plan.regions.required_regions import schedule_region_axes
-from tilewright.plan.schedule import FusedGroup, Schedule, Storage
+from tilewright.plan.schedule import FusedGroup, Schedule, Storage, fused_schedule
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import may_be_line_buffered, may_lead
 

@@ -14,7 +14,7 @@ from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
 from tilewright.plan import reasons
 from tilewright.plan.binding import bound_cut, bound_plan, numbered_plan
-from tilewright.plan.canonical import Names, names_of, renamed
+from tilewright.plan.chains import Names, names_of, renamed
 from tilewright.plan.reasons import (
     Alternative,
     Barrier,

@@ -17,7 +17,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Graph
 from tilewright.machine import Machine
 from tilewright.plan.binding import bound_plan
-from tilewright.plan.canonical import Names, canonical_form, names_of, renamed, renamed_graph
+from tilewright.plan.chains import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import NoMicroKernel, Unplannable

@@ -5,9 +5,9 @@ from __future__ import annotations
 import gc
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
-from tilewright.plan.chain_analysis import analysis_of
+from tilewright.plan.chains import analysis_of
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.schedule import planned_sizes
 
 
 def test_a_fact_is_derived_once() -> None:

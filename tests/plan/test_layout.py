@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.graph.index import axis
-from tilewright.plan.layout import Layout, channels_last, panels, row_major
+from tilewright.plan.layout import Layout, panels, row_major
 
 EMPTY = -1
 
@@ -64,7 +64,7 @@ def test_layouts_by_name() -> None:
     for layout, shape in (
         (row_major(3), (2, 3, 5)),
         (row_major(2, row_padding=3), (4, 5)),
-        (channels_last(4), (2, 3, 4, 5)),
+        (Layout((0, 2, 3, 1)), (2, 3, 4, 5)),
         (Layout((0, 1, 2, 3), ((1, 4),)), (2, 6, 3, 2)),
         (panels(4), (7, 10)),
         (panels(4, interleave=4), (10, 9)),
@@ -83,7 +83,7 @@ def test_panels_know_their_columns_and_their_interleave() -> None:
     assert (panels(64).panel_columns, panels(64).interleave) == (64, 1)
     assert (panels(32, 4).panel_columns, panels(32, 4).interleave) == (32, 4)
     assert (row_major(2).panel_columns, row_major(2).interleave, row_major(0).interleave) == (0, 1, 1)
-    assert (Layout((0, 1, 2, 3), ((1, 16),)).panel_columns, channels_last(4).interleave) == (0, 1)
+    assert (Layout((0, 1, 2, 3), ((1, 16),)).panel_columns, Layout((0, 2, 3, 1)).interleave) == (0, 1)
 
 
 def test_an_array_of_no_dimensions_is_one_element() -> None:

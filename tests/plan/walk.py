@@ -16,8 +16,7 @@ from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.required_regions import schedule_region_axes, shared_loops
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip
+from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, planned_sizes
 
 Ranges = dict[str, tuple[int, int]]
 Element = tuple[int, ...]

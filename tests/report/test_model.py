@@ -16,7 +16,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.canonical import canonical_form
+from tilewright.plan.chains import canonical_form
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report.explain import explain

@@ -15,7 +15,7 @@ from tilewright.backends import registry as backends
 from tilewright.frontend.onnx.definition import definitions
 from tilewright.kernels import registry as kernels
 from tilewright.machine import targets
-from tilewright.plan.algorithms.registry import registered
+from tilewright.plan.algorithms.definition import registered
 from tilewright.plan.model.coefficients import family_fits
 
 README = Path(__file__).parents[2] / "README.md"
@@ -27,7 +27,7 @@ from tilewright.backends import registry as backends
 from tilewright.frontend.onnx.definition import definitions
 from tilewright.kernels import registry as kernels
 from tilewright.machine import fit_files, targets
-from tilewright.plan.algorithms.registry import registered
+from tilewright.plan.algorithms.definition import registered
 from tilewright.plan.model.coefficients import family_fits
 from tilewright.runtime import measurement
 

@@ -8,9 +8,7 @@ from unittest.mock import patch
 
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, expanded
 from tilewright.plan.whole_model import algorithm_choice
 from tilewright.precision import Precision
 

@@ -9,11 +9,10 @@ from unittest.mock import patch
 
 from tilewright.graph.types import Chain
 from tilewright.plan import planner
-from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.planner import forget_plans
-from tilewright.plan.search.exact_search import search_problem
+from tilewright.plan.search.exact_search import PlanningProblem, search_problem
 from tilewright.plan.search.outer_loops import OuterLoops
-from tilewright.plan.search.planning_problem import PlanningProblem
 from tilewright.plan.space.loop_trees import executable_fused_groups, group_choices, possible_fused_groups, tree_choices
 from tilewright.runtime import artifacts
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tilewright.runtime.tuning.database import TuningDatabase
-from tilewright.tune.pipeline.tuning import Request, plans_of, tune_chains
-from tilewright.tune.pipeline.winners import Result
+from tilewright.tune.pipeline.tuning import Request, Result, plans_of, tune_chains
 from tilewright.tune.schedules.cases import Case
 
 

@@ -13,7 +13,7 @@ from tests.support.random.conv_chain_runs import FUSIONS, ROUTES, check, check_e
 from tests.support.random.conv_chains import ConvChain, conv_chains
 from tests.support.sweeps import FIRST_SEED, seeds
 from tests.support.targets import runnable_targets
-from tilewright.plan.algorithms.registry import registered
+from tilewright.plan.algorithms.definition import registered
 
 pytestmark = [pytest.mark.sweep, pytest.mark.needs("ssse3", "sse4_1")]
 TARGETS = runnable_targets()

@@ -21,11 +21,13 @@ from tempfile import TemporaryDirectory
 
 from benchmarks.studies.schedules import results as schedule_results
 from benchmarks.studies.schedules.results import Document, errors, median_or_nan
+from tilewright.plan.schedule import Compute, Loop, Node
 from tilewright.report.layout import columns
 from tilewright.tune.schedules.cases import Case
-from tilewright.tune.schedules.population import Named, document, population
-from tilewright.tune.schedules.space import Sampled
-from tilewright.tune.schedules.timing import Runnable, compiled, ratios, timed, wrong
+from tilewright.tune.schedules.sampling import Named, population
+from tilewright.tune.schedules.space import Point, Sampled
+from tilewright.tune.schedules.timing import Runnable, compiled, timed, wrong
+from tilewright.tune.timing import ratios
 from tilewright_bench.tables.means import geometric_mean
 
 ROUNDS = 3
@@ -59,6 +61,37 @@ def measure_case(case: Case, named: Sequence[Named]) -> Document:
     }
 
 
+def document(source: str, step: str, one: Sampled) -> Document:
+    """One plan, ready for JSON."""
+    finite = isfinite(one.predicted_s)
+    return {
+        "source": source,
+        "step": step,
+        "schedule": text_of(one.point),
+        "predicted_s": one.predicted_s if finite else None,
+        "price": {term.name: term.seconds for term in one.plan.price.terms} if finite else None,
+        "features": one.features() if finite else None,
+    }
+
+
+def text_of(point: Point) -> str:
+    """A schedule in words."""
+    inner = [f"{name} for L1 {', '.join(f'{axis} by {tile}' for axis, tile in loops)}" for name, loops in point.inner]
+    stays = [f"{name} in place" for name in sorted(point.in_place)]
+    kernels = [f"{name} on {kernel}" for name, kernel in point.kernels]
+    return "; ".join([_body_text(point.outer.body), *inner, *stays, *kernels])
+
+
+def _body_text(body: tuple[Node, ...]) -> str:
+    parts = []
+    for node in body:
+        if isinstance(node, Loop):
+            parts.append(f"{node.axis} by {node.tile} ({_body_text(node.body)})")
+        elif isinstance(node, Compute):
+            parts.append(node.operator)
+    return ", ".join(parts)
+
+
 def brief(source: str, step: str, one: Sampled) -> Document:
     """What is kept of a plan that is neither the choice nor among the fastest."""
     return {"source": source, "step": step, "predicted_s": rounded(one.predicted_s) if isfinite(one.predicted_s) else None}
@@ -75,9 +108,9 @@ def rounded(seconds: float) -> float:
 
 def elected(runnables: Sequence[Runnable], finalists: Sequence[int]) -> dict[int, float]:
     """The choice's time over that of the fastest finalists, from pairs that did not elect them."""
-    first = ratios(runnables[0], [runnables[i] for i in finalists], budget_s=FINAL_S / 2)
+    first = ratios(runnables[0].seconds, [runnables[i].seconds for i in finalists], budget_s=FINAL_S / 2)
     winners = [i for _, i in sorted(zip(first, finalists, strict=True))][:WINNERS]
-    second = ratios(runnables[0], [runnables[i] for i in winners], budget_s=FINAL_S / 2)
+    second = ratios(runnables[0].seconds, [runnables[i].seconds for i in winners], budget_s=FINAL_S / 2)
     return {i: 1 / ratio for i, ratio in zip(winners, second, strict=True)}
 
 

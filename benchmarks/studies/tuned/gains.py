@@ -15,9 +15,8 @@ from benchmarks.studies.tuned.problems import Problem
 from tilewright.report.layout import columns
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import default
-from tilewright.tune.pipeline.tuning import Request, plans_of, tune_chains
+from tilewright.tune.pipeline.tuning import Judgement, Request, plans_of, tune_chains
 from tilewright.tune.pipeline.unrolling import DEFAULT
-from tilewright.tune.pipeline.winners import Judgement
 from tilewright.tune.timing import paired_ratios, seconds_per_call
 from tilewright_bench.tables.means import geometric_mean
 

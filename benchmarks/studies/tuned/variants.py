@@ -12,7 +12,7 @@ from math import isfinite, log2
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.types import ModelPlan
-from tilewright.tune.pipeline.variants import decisions_digest
+from tilewright.tune.pipeline.trials import decisions_digest
 from tilewright.tune.schedules.cases import Case, choice, kernels_for, searched
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.space import Point, Sampled

@@ -18,9 +18,8 @@ from tilewright.errors import TilewrightError
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.ranking import LEARNING, PRICE
 from tilewright.tune.pipeline.ranking import NAMES as RANKERS
-from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Request
+from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Judgement, Request, Result
 from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
-from tilewright.tune.pipeline.winners import Judgement, Result
 from tilewright.tune.timing import LEAST_GAIN, LEAST_WINS
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:
     """The machines of a scheduler; this process without one."""
     if scheduler is None:
         return nullcontext(HERE)
-    from tilewright.tune.pipeline.cluster import Cluster
+    from tilewright.tune.pipeline.executors import Cluster
 
     return Cluster(scheduler)
 
@@ -307,8 +306,7 @@ def render(found: Outcome, machine: Machine) -> str:
     from tilewright.machine.fit_files import FITTED
     from tilewright.plan.model.coefficients import coefficients_for
     from tilewright.report.layout import columns
-    from tilewright.tune.fit.fitting import values_of
-    from tilewright.tune.fit.kernels import NAMES
+    from tilewright.tune.fit.fitting import NAMES, values_of
 
     old = dict(zip(NAMES, values_of(coefficients_for(machine)), strict=True))
     rows = [["coefficient", "package", "fitted", "unit"]]

@@ -9,7 +9,7 @@ from tilewright.codegen import names
 from tilewright.codegen.expressions import Value
 from tilewright.codegen.lower.storage import Stored
 from tilewright.plan.binding import numbered_plan
-from tilewright.plan.canonical import names_of
+from tilewright.plan.chains import names_of
 from tilewright.plan.types import Plan
 
 

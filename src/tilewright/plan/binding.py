@@ -9,19 +9,9 @@ from typing import assert_never
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Chain
 from tilewright.plan import reasons
-from tilewright.plan.canonical import Names, canonical_form, names_of, renamed, renamed_graph
+from tilewright.plan.chains import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
-from tilewright.plan.types import (
-    ContractionRoles,
-    Cut,
-    ImageLayouts,
-    KeyBlocks,
-    LevelPlan,
-    ModelPlan,
-    OperatorPlan,
-    Plan,
-    Price,
-)
+from tilewright.plan.types import ContractionRoles, Cut, ImageLayouts, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price
 
 
 def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
@@ -32,7 +22,7 @@ def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
         chain=chain,
         schedule=_schedule(plan.schedule, names),
         operators=tuple(_operator_plan(operator, names) for operator in plan.operators),
-        levels=tuple(_level(level, names) for level in plan.levels),
+        levels=tuple(replace(level, order=_axes(level.order, names), tiles=_tiles(level.tiles, names)) for level in plan.levels),
         parallel_axes=_axes(plan.parallel_axes, names),
         movements=tuple(replace(movement, tensor=tensors[movement.tensor]) for movement in plan.movements),
         price=bound_price(plan.price, names),
@@ -107,10 +97,8 @@ def _alternative(alternative: reasons.Alternative, names: Names) -> reasons.Alte
             return reasons.OnePart(names.axes[axis])
         case reasons.OtherLoops(storage, loops):
             return reasons.OtherLoops(storage, _loops(loops, names))
-        case reasons.OtherAlgorithm(algorithm, operator):
-            return reasons.OtherAlgorithm(algorithm, names.operators[operator])
-        case reasons.OtherKernel(kernel, operator):
-            return reasons.OtherKernel(kernel, names.operators[operator])
+        case reasons.OtherAlgorithm() | reasons.OtherKernel():
+            return replace(alternative, operator=names.operators[alternative.operator])
         case _:
             assert_never(alternative)
 
@@ -134,10 +122,6 @@ def _operator_plan(plan: OperatorPlan, names: Names) -> OperatorPlan:
 def _roles(roles: ContractionRoles, names: Names) -> ContractionRoles:
     row, column, depth = (axis and names.axes[axis] for axis in (roles.row, roles.column, roles.depth))
     return replace(roles, row=row, column=column, depth=depth, outer=_axes(roles.outer, names))
-
-
-def _level(level: LevelPlan, names: Names) -> LevelPlan:
-    return replace(level, order=_axes(level.order, names), tiles=_tiles(level.tiles, names))
 
 
 def _key_blocks(blocks: KeyBlocks, names: Names) -> KeyBlocks:

@@ -1,17 +1,73 @@
-"""Chains of a graph's operators: one name per axis across all of them, and how they depend on each other."""
+"""Chains of a graph's operators: one name per axis across all of them, how they depend on each other, and canonical chains.
+
+Properties that planning needs thousands of times are derived once per chain (`derived_once`). In a canonical chain axes, tensors
+and operators are numbered, so that chains that differ in names only are equal. Planning asks nothing of names, and its answer to
+a canonical chain holds for every chain of that structure. Numbers are written as names that no graph has (`%a0`, `%t0`, `%op0`):
+whatever works on chains works on canonical ones.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
+from weakref import ref
 
 from tilewright.errors import PlanningError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction, SymbolicExtent, Tensor
-from tilewright.plan.chain_analysis import derived_once
+
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+
+@dataclass(frozen=True, slots=True)
+class ChainAnalysis:
+    """Results of one chain, by function and arguments. Nobody may change a result, and none may refer to the chain itself."""
+
+    chain: ref[Chain]
+    results: dict[Hashable, object] = field(default_factory=dict)
+
+
+_analyses: dict[int, ChainAnalysis] = {}
+"""Of the chains that are alive, by identity: comparing chains would take longer than most analyses."""
+
+
+def analysis_of(chain: Chain) -> ChainAnalysis:
+    """The analysis of a chain, which lives as long as the chain does."""
+    key = id(chain)
+    found = _analyses.get(key)
+    if found is None:
+        forget = _analyses.pop
+        found = _analyses[key] = ChainAnalysis(ref(chain, lambda _: forget(key, None)))
+    return found
+
+
+def derived_once(function: Callable[Concatenate[Chain, Arguments], Result]) -> Callable[Concatenate[Chain, Arguments], Result]:
+    """A function of a chain, and of hashable arguments, that is evaluated once for each of them.
+
+    >>> asked = []
+    >>> count = derived_once(lambda chain, factor: asked.append(factor) or factor * len(chain.operators))
+    >>> chain = Chain("empty", (), ())
+    >>> count(chain, 2), count(chain, 2), count(chain, 3), asked
+    (0, 0, 0, [2, 3])
+    """
+
+    @wraps(function)
+    def analysed(chain: Chain, /, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        analysis = _analyses.get(id(chain))
+        results = analysis.results if analysis is not None else analysis_of(chain).results
+        key = (function, arguments, tuple(named.items())) if named else (function, arguments)
+        found = results.get(key, results)
+        if found is results:
+            found = results[key] = function(chain, *arguments, **named)
+        return found  # type: ignore[return-value]  # as `cast`, which is called millions of times
+
+    return analysed
+
 
 Place = tuple[int, str]
 """An axis of one operator: the operator's position and the axis's own name."""
@@ -207,3 +263,69 @@ def _rename_reduction(reduction: Reduction | None, new: Mapping[str, str]) -> Re
     states = tuple(replace(state, contribution=_rename_scalar(state.contribution, new)) for state in reduction.states)
     rescales = tuple(replace(rescale, factor=_rename_scalar(rescale.factor, new)) for rescale in reduction.rescales)
     return Reduction(states, _rename_scalar(reduction.finish, new), rescales)
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """Names of axes, tensors and operators, by other names for the same: by canonical numbers, as a rule."""
+
+    axes: Mapping[str, str]
+    tensors: Mapping[str, str]
+    operators: Mapping[str, str]
+    chain: str = ""
+
+    def inverse(self) -> Names:
+        """The other names by these."""
+        kinds = (self.axes, self.tensors, self.operators)
+        axes, tensors, operators = ({new: old for old, new in names.items()} for names in kinds)
+        return Names(axes, tensors, operators)
+
+
+@derived_once
+def canonical_form(chain: Chain) -> Chain:
+    """A chain with numbers for names: in the order of the operators, of their axes, and of the tensors of the chain."""
+    numbered = renamed(chain, names_of(chain).inverse())
+    return replace(numbered, operators=tuple(replace(operator, kind="") for operator in numbered.operators))
+
+
+def names_of(chain: Chain) -> Names:
+    """The names of a chain by canonical number."""
+    return Names(
+        _numbered("%a", chain.extents),
+        _numbered("%t", (tensor.name for tensor in chain.tensors)),
+        _numbered("%op", (operator.name for operator in chain.operators)),
+        chain.name,
+    )
+
+
+def renamed(chain: Chain, names: Names) -> Chain:
+    """The chain in other names."""
+    tensors = tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors)
+    operators = tuple(_renamed_operator(operator, names) for operator in chain.operators)
+    return Chain(names.chain, tensors, operators, tuple(names.tensors[name] for name in chain.constants))
+
+
+def renamed_graph(graph: Graph, names: Names) -> Graph:
+    """The graph in other names."""
+    return replace(
+        graph,
+        tensors=tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in graph.tensors),
+        operators=tuple(_renamed_operator(operator, names) for operator in graph.operators),
+        inputs=tuple(names.tensors[name] for name in graph.inputs),
+        outputs=tuple(names.tensors[name] for name in graph.outputs),
+        constants=tuple((names.tensors[name], constant) for name, constant in graph.constants),
+    )
+
+
+def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
+    return {f"{prefix}{number}": name for number, name in enumerate(names)}
+
+
+def _renamed_operator(operator: Operator, names: Names) -> Operator:
+    reads = tuple(_renamed_access(access, names) for access in operator.reads)
+    write = _renamed_access(operator.write, names)
+    return with_axes(replace(operator, name=names.operators[operator.name], reads=reads, write=write), names.axes)
+
+
+def _renamed_access(access: Access, names: Names) -> Access:
+    return Access(names.tensors[access.tensor], access.indices, access.guard, access.lookups)

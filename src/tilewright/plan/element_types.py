@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
 
 from tilewright.graph.exactness import HALVES
 from tilewright.graph.types import Access, Chain, Operator, element_bytes
-from tilewright.plan.chain_analysis import derived_once
+from tilewright.plan.chains import derived_once
 
 SHORT_INTEGERS = frozenset(("int8", "uint8", "int16"))
 """Types of intermediates that maps store as they are: what products of integers read."""
-ElementSize: TypeAlias = Callable[[Chain, str], int]
-"""Of (chain, tensor): what an element of the tensor counts, in bytes or as one element."""
 
 
 def computed_type(operator: Operator) -> str:
@@ -39,7 +36,7 @@ def is_held_short(producer: Operator, dtype: str) -> bool:
 
 
 def held_bytes(chain: Chain, tensor: str) -> int:
-    """The bytes of an element in memory while a chain runs: an `ElementSize`."""
+    """The bytes of an element in memory while a chain runs."""
     return element_bytes(held_type(chain, tensor))
 
 
@@ -52,8 +49,3 @@ def outer_bytes(chain: Chain, touched: Callable[[Operator, Access], int]) -> int
             if access.tensor not in intermediates:
                 elements[access.tensor] = max(elements.get(access.tensor, 0), touched(operator, access))
     return sum(held_bytes(chain, tensor) * count for tensor, count in elements.items())
-
-
-def in_elements(_chain: Chain, _tensor: str) -> int:
-    """The `ElementSize` of formulas that count elements, as published ones do."""
-    return 1

@@ -35,8 +35,6 @@ class Layout:
     block of a dimension is filled up. An array may have more dimensions in front: these are slower than those of the layout, in
     their order. Padding stands behind every run of the fastest digit.
 
-    >>> Layout((0, 2, 3, 1)) == channels_last(4)
-    True
     >>> panels(64, interleave=4)
     Layout(order=(1, 0), blocks=((1, 64), (0, 4)), row_padding=0)
     """
@@ -109,15 +107,6 @@ def row_major(rank: int, row_padding: int = 0) -> Layout:
     Layout(order=(0, 1), blocks=(), row_padding=0)
     """
     return Layout(tuple(range(rank)), row_padding=row_padding)
-
-
-def channels_last(rank: int) -> Layout:
-    """The second dimension fastest, as in NHWC.
-
-    >>> channels_last(4).order
-    (0, 2, 3, 1)
-    """
-    return Layout((0, *range(2, rank), 1))
 
 
 def panels(columns: int, interleave: int = 1) -> Layout:

@@ -16,8 +16,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import Filling
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_plan
-from tilewright.plan.canonical import canonical_form, names_of
-from tilewright.plan.chains import single_operator_chains
+from tilewright.plan.chains import canonical_form, names_of, single_operator_chains
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
@@ -27,24 +26,20 @@ from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_lo
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.decisions.split_reductions import split_reduction
 from tilewright.plan.memory import forget_all, remembered
-from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.masked_work import key_blocks
+from tilewright.plan.model.needed_work import key_blocks
 from tilewright.plan.model.plan_figures import constant_bytes, level_plans, movements_by_level, operator_plans, scratch_bytes
 from tilewright.plan.model.price_check import attainable_seconds, check_capacity, check_price
-from tilewright.plan.model.pricing import price_blocking, price_split, separate_price
-from tilewright.plan.model.split_price import SplitReduction
+from tilewright.plan.model.pricing import Blocking, Candidate, SplitReduction, price_blocking, price_split, separate_price
 from tilewright.plan.reasons import TakenOver, Unplannable
 from tilewright.plan.regions.gathered_reads import without_lookups
-from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.required_regions import forget_regions
 from tilewright.plan.schedule import Schedule
-from tilewright.plan.search.exact_search import search, search_problem
+from tilewright.plan.search.exact_search import planning_problem, search, search_problem
 from tilewright.plan.search.inner_loops import refine
-from tilewright.plan.search.planning_problem import planning_problem
 from tilewright.plan.search.rejected import lost_candidates, lost_fusion, lost_inexact, lost_kernels, lost_single_part
 from tilewright.plan.space.executability import check_executable
 from tilewright.plan.space.schedule_space import thinned_axes

@@ -12,21 +12,15 @@ from tilewright.kernels import registry
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term
 from tilewright.plan.decisions.scalar_loop import plan_scalar_loop
 from tilewright.plan.decisions.split_reductions import part_of
-from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.model.pricing import price_blocking, price_split
-from tilewright.plan.model.split_price import SplitReduction
+from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking, SplitReduction, price_blocking, price_split
 from tilewright.plan.regions.gathered_reads import without_lookups
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Loop, Node, Pack, Schedule
+from tilewright.plan.schedule import Loop, Node, Pack, Schedule, planned_sizes
 from tilewright.plan.types import Plan, Price, TermKind
-
-_NOT_SEARCHED = Candidate((), {}, {}, {}, 0.0, 0.0, 0, 0)
 
 ValueT = TypeVar("ValueT")
 
@@ -85,7 +79,7 @@ def _blocking(context: CostContext, schedule: Schedule) -> Blocking:
         if operator.name in context.kernels and operator.name not in packed and may_stay(context, operator)
     ]
     conflicts = {operator.name: set_conflict(context, operator, context.cache_levels[0]) for operator in in_place}
-    return Blocking(_NOT_SEARCHED, Schedule(_without_packs(schedule.body), schedule.storage), schedule, conflicts, 0.0)
+    return Blocking(NOT_SEARCHED, Schedule(_without_packs(schedule.body), schedule.storage), schedule, conflicts, 0.0)
 
 
 def _without_packs(body: tuple[Node, ...]) -> tuple[Node, ...]:

@@ -4,15 +4,20 @@ A loop cuts the range of its axis that is current where it stands into blocks of
 works on the box of current ranges: axes without a loop above it have their whole extent. Loops may nest on one axis (one per
 memory level). The paper's loop permutations (Chimera, section IV-B) are trees whose leaves carry conditions: the producer runs
 at the first block of loops that only consumers have, the consumer at the last block of loops that only producers have.
-"""
+
+The space that is searched has ordered outer loops around all operators, and under them a nest for each (`fused_schedule`). It
+contains the movement of every executable permutation of one nest, and generalises to any number of operators."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import groupby
 from typing import TypeAlias
 
+from tilewright.graph.types import Chain, SymbolicExtent, planned_extent
+from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.layout import Layout
 
 
@@ -143,3 +148,93 @@ def common_path(first: tuple[Loop, ...], second: tuple[Loop, ...]) -> tuple[Loop
             break
         shared.append(left)
     return tuple(shared)
+
+
+@derived_once
+def planned_sizes(chain: Chain) -> dict[str, int]:
+    """The size of every axis to plan with: its extent, or the hint of a symbolic one; empty axes count as one point."""
+    return {axis: max(planned_extent(extent), 1) for axis, extent in chain.extents.items()}
+
+
+@derived_once
+def largest_sizes(chain: Chain) -> dict[str, int]:
+    """The largest size that every axis can have at run time."""
+    return {axis: extent.high if isinstance(extent, SymbolicExtent) else extent for axis, extent in chain.extents.items()}
+
+
+def trip_counts(path: tuple[Loop, ...], sizes: Mapping[str, int]) -> tuple[int, ...]:
+    """The largest number of trips of every loop of a path; a loop inside another on the same axis cuts a block of it.
+
+    >>> inner = Loop("m", 4, ())
+    >>> trip_counts((Loop("m", 10, (inner,)), inner), {"m": 25})
+    (3, 3)
+    """
+    current = dict(sizes)
+    trips = []
+    for loop in path:
+        trips.append(-(-current[loop.axis] // loop.tile))
+        current[loop.axis] = min(current[loop.axis], loop.tile)
+    return tuple(trips)
+
+
+def cutting(chain: Chain, path: tuple[Loop, ...]) -> tuple[Loop, ...]:
+    """The loops of a path that can have more than one trip."""
+    trips = trip_counts(path, largest_sizes(chain))
+    return tuple(loop for loop, count in zip(path, trips, strict=True) if count > 1)
+
+
+def box_sizes(path: tuple[Loop, ...], sizes: Mapping[str, int]) -> dict[str, int]:
+    """The size of the largest block of every axis at the end of a path."""
+    current = dict(sizes)
+    for loop in path:
+        current[loop.axis] = min(current[loop.axis], loop.tile)
+    return current
+
+
+def fused_schedule(
+    chain: Chain,
+    outer_loops: Sequence[str],
+    inner_orders: Mapping[str, Sequence[str]],
+    tiles: Mapping[str, int],
+    inner_tiles: Mapping[str, Mapping[str, int]] | None = None,
+    line_buffered: Collection[str] = (),
+    fused_groups: Sequence[FusedGroup] = (),
+) -> Schedule:
+    """Outer loops around everything, then for every operator the nest of its inner loop order (none if not named).
+
+    The operators of a partially fused group stand together in its loops.
+
+    Intermediates whose producer lacks a of the outer loops are recomputed, or line-buffered along the innermost loop, and so is
+    all that they are computed from. `inner_tiles` overrides `tiles` for the inner loops of an operator.
+    """
+    inner = inner_tiles or {}
+    body: list[Node] = []
+    for fused_group, members in groupby((op.name for op in chain.operators), lambda name: fused_group_of(fused_groups, name)):
+        nests = [nest(_tiled(inner_orders.get(name, ()), {**tiles, **inner.get(name, {})}), (Compute(name),)) for name in members]
+        body += nest(_tiled(fused_group.axes if fused_group else (), tiles), tuple(node for nodes in nests for node in nodes))
+    return Schedule(
+        nest(_tiled(outer_loops, tiles), tuple(body)), tuple(storage_below(chain, outer_loops, line_buffered).items())
+    )
+
+
+def storage_below(chain: Chain, outer_loops: Sequence[str], line_buffered: Collection[str] = ()) -> dict[str, Storage]:
+    """What an order of outer loops makes of every intermediate: kept if producer and consumers walk alike along all loops, else
+    recomputed or, where it is named in `line_buffered`, line-buffered."""
+    return {tensor: _storage_below(chain, outer_loops, tensor, line_buffered) for tensor in chain.intermediates}
+
+
+def _storage_below(chain: Chain, outer_loops: Sequence[str], tensor: str, line_buffered: Collection[str]) -> Storage:
+    if set(outer_loops) <= equal_axes(chain, tensor):
+        return Storage.KEEP
+    return Storage.LINE_BUFFER if tensor in line_buffered else Storage.RECOMPUTE
+
+
+def nest(loops: Sequence[tuple[str, int]], body: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Loops (axis, tile), outermost first, around a body."""
+    for axis, tile in reversed(loops):
+        body = (Loop(axis, tile, body),)
+    return body
+
+
+def _tiled(order: Sequence[str], tiles: Mapping[str, int]) -> list[tuple[str, int]]:
+    return [(axis, tiles[axis]) for axis in order]

@@ -21,20 +21,17 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.packing import with_packs
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
-from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_pack_ahead, may_stay
-from tilewright.plan.model.pricing import price_blocking
+from tilewright.plan.model.pricing import Blocking, Candidate, price_blocking
 from tilewright.plan.planner import Searched
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule, Storage, Trip, When
-from tilewright.plan.search.planning_problem import planning_problem
+from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, When, nest, planned_sizes
+from tilewright.plan.search.exact_search import planning_problem
+from tilewright.plan.search.inner_loops import with_packs
 from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary, exact_slicing
 from tilewright.plan.types import ModelPlan, Plan
 
@@ -133,10 +130,8 @@ def _schedule(chain: Chain, loops: Sequence[tuple[str, int]]) -> Schedule:
     """The nest around all operators. A map runs when all is computed along the axes that it does not have: the depth, and pixels
     that it walks as rows and columns."""
     first, *behind = chain.operators
-    body: tuple[Node, ...] = (Compute(first.name), *(Compute(operator.name, _last(operator, loops)) for operator in behind))
-    for axis, tile in reversed(loops):
-        body = (Loop(axis, tile, body),)
-    return Schedule(body, tuple((tensor, Storage.KEEP) for tensor in chain.intermediates))
+    body = (Compute(first.name), *(Compute(operator.name, _last(operator, loops)) for operator in behind))
+    return Schedule(nest(loops, body), tuple((tensor, Storage.KEEP) for tensor in chain.intermediates))
 
 
 def _last(operator: Operator, loops: Sequence[tuple[str, int]]) -> tuple[When, ...]:

@@ -12,7 +12,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.scalar import Point
 from tilewright.graph.types import SUM, Access, Operator, largest_extent, planned_extent
 from tilewright.kernels.registry import registered
-from tilewright.plan.decisions.exact_kernels import operand_bounds
+from tilewright.plan.decisions.micro_kernel import operand_bounds
 from tilewright.plan.execution import KernelCalls, Vectors
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Pack, Storage

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tilewright.codegen.workspace import arena_bytes
 from tilewright.graph.short_names import short_name
 from tilewright.plan.binding import bound_cut
-from tilewright.plan.canonical import Names, canonical_form
+from tilewright.plan.chains import Names, canonical_form
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import Cut, ModelPlan, Plan
 from tilewright.report import units

@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Protocol
 
 from tilewright.machine.machine import Machine
 from tilewright.runtime.calibration import working_sets
@@ -162,25 +161,9 @@ def paired_ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s
     return samples
 
 
-class Rates(Protocol):
-    """What one core can do; a test may stand in for the machine."""
-
-    def peak_flops_per_s(self) -> float:
-        """In a loop of independent multiply-adds."""
-        ...
-
-    def level_of(self, size_bytes: int) -> str:
-        """The smallest memory level that holds so many bytes."""
-        ...
-
-    def bandwidth_bytes_per_s(self, level: str) -> float:
-        """Of reading from that level."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class MeasuredRates:
-    """By the loops of `runtime.measurement`."""
+    """What one core can do, by the loops of `runtime.measurement`."""
 
     measurer: Measurer
     machine: Machine

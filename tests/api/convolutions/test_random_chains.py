@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import tilewright as tw
 from tests.support.random.conv_chain_runs import FUSIONS, ROUTES, check, check_every_order, computed, planned
 from tests.support.random.conv_chains import Conv, ConvChain, chain_of, conv, conv_chains, depthwise, pool, relu, residual
-from tilewright.plan.algorithms.registry import registered
+from tilewright.plan.algorithms.definition import registered
 from tilewright.plan.schedule import Storage
 
 TARGET = "x86-64-v3"

@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.bench_cases import ATTENTIONS, TINY
 from tests.support.hand_results import PRODUCTS, case, timing
+from tilewright.tune.timing import MeasuredRates
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.int8 import Int8Case, saturated_product
@@ -17,8 +18,11 @@ from tilewright_bench.measurement.harness import CaseResult, Timing, measure
 from tilewright_bench.tables import required_table
 
 
-class RoundRates:
+class RoundRates(MeasuredRates):
     """A machine that does a GFLOP/s and reads a GB/s."""
+
+    def __init__(self) -> None:
+        """Nothing is measured."""
 
     def peak_flops_per_s(self) -> float:
         return 1e9

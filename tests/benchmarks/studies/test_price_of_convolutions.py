@@ -6,7 +6,7 @@ import numpy as np
 
 from benchmarks.studies.price_of_convolutions import document, kernel_of, networks, predictions, report, sample
 from tilewright.machine import Machine
-from tilewright.tune.fit.kernels import NAMES, Kernel, OperatorRow, prices
+from tilewright.tune.fit.fitting import NAMES, Kernel, OperatorRow, prices
 from tilewright_bench.cases.conv_shapes import named_shape
 
 

@@ -18,10 +18,10 @@ from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import CASES, Case, choice, context_for
-from tilewright.tune.schedules.population import document, population
-from tilewright.tune.schedules.sampling import Sampler
+from tilewright.tune.schedules.sampling import Sampler, population
 from tilewright.tune.schedules.space import Point, Sampled
-from tilewright.tune.schedules.timing import compiled, ratios, timed, wrong
+from tilewright.tune.schedules.timing import compiled, timed, wrong
+from tilewright.tune.timing import ratios
 
 MACHINE = Machine.named("x86-64-v4")
 SIZES = [
@@ -129,7 +129,7 @@ def test_timing_gives_every_plan_a_figure_per_round(tmp_path: Path) -> None:
     times = timed(runnables, 2, 0.0)
     assert [len(one) for one in times.rounds] == [3, 3]
     assert times.least_s(1) <= times.median_s(1)
-    assert len(ratios(runnables[0], runnables[1:], budget_s=0.0, turn_s=0.0)) == 2
+    assert len(ratios(runnables[0].seconds, [one.seconds for one in runnables[1:]], budget_s=0.0)) == 2
 
 
 def test_all_cases_are_planned_and_repeat_their_plan() -> None:
@@ -142,7 +142,7 @@ def test_all_cases_are_planned_and_repeat_their_plan() -> None:
 
 def test_the_table_names_what_is_lost_and_which_terms_differ() -> None:
     named = population(SMALL[0], uniform=1, best=0, neighbours=1)
-    plans = [{"measured_s": 1e-3, "ratio": None, **document(*entry)} for entry in named]
+    plans = [{"measured_s": 1e-3, "ratio": None, **regret.document(*entry)} for entry in named]
     plans[1]["ratio"], plans[2]["ratio"] = 1.25, 0.9
     case = {"case": "small", "wall_s": 1.0, "peak_flops_per_s": 1e11, "fused_by_price": True, "wrong": [], "plans": plans}
     text = "\n".join(regret.table({"machine": {"peak_flops_per_s": 1e11}, "cases": [case]}))

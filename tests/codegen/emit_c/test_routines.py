@@ -14,7 +14,7 @@ from tilewright.codegen.program import c_file, lower_program
 from tilewright.errors import InternalError
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.canonical import Names, names_of, renamed_graph
+from tilewright.plan.chains import Names, names_of, renamed_graph
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 

@@ -19,10 +19,9 @@ from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
-from tilewright.plan.loop_orders import fused_schedule
+from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.masks import key_mask_of
-from tilewright.plan.regions.parallel_loops import parallel_axes
-from tilewright.plan.schedule import Loop, Pack, Schedule
+from tilewright.plan.schedule import Loop, Pack, Schedule, fused_schedule
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load

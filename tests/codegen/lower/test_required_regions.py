@@ -11,7 +11,7 @@ import pytest
 from tests.codegen.test_halos import image_axes, planned, results
 from tests.support.chains import artifact_of
 from tests.support.halo_chains import conv, halo_chain, pad
-from tilewright.plan.loop_orders import fused_schedule
+from tilewright.plan.schedule import fused_schedule
 from tilewright.plan.space.schedule_space import may_be_line_buffered
 from tilewright.plan.types import Plan
 

@@ -14,8 +14,8 @@ from tests.support.chains import artifact_of, chain, chain_text, gemm_chain, han
 from tests.support.operators import contraction
 from tilewright import compiler
 from tilewright.api.kernel import Kernel
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.regions.loop_views import parallel_axes
+from tilewright.plan.schedule import fused_schedule
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import load
 

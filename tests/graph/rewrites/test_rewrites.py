@@ -24,8 +24,7 @@ from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import make_chain
+from tilewright.plan.chains import canonical_form, make_chain
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.whole_model.partition import partition
 

@@ -18,8 +18,7 @@ from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
-from tilewright.plan.algorithms.definition import Algorithm
-from tilewright.plan.algorithms.registry import applicable, registered
+from tilewright.plan.algorithms.definition import Algorithm, applicable, registered
 from tilewright.precision import Precision
 
 

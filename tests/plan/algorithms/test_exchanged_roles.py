@@ -13,9 +13,8 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.definition import Problem, expanded
 from tilewright.plan.algorithms.exchanged_roles import ALGORITHM, MOST_COLUMNS
-from tilewright.plan.algorithms.expansion import expanded
 from tilewright.report.explain import explain
 
 AVX512 = Machine.named("zen5")

@@ -19,8 +19,7 @@ from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_
 from tilewright.graph.types import PRODUCT, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import pixels_of_bytes
-from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.definition import Problem, expanded
 from tilewright.plan.algorithms.padded_image import padded, sliding_product
 
 Array = np.ndarray[Any, Any]

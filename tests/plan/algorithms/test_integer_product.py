@@ -18,10 +18,8 @@ from tilewright.graph.types import PRODUCT, Graph, Guard, Operator
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import as_written
-from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.definition import Problem, expanded, registered
 from tilewright.plan.algorithms.of_bytes import integer_product
-from tilewright.plan.algorithms.registry import registered
 from tilewright.plan.contraction_roles import contraction_roles
 
 MACHINE = Machine.named("x86-64-v3")

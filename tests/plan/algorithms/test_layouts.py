@@ -16,7 +16,7 @@ from tilewright.graph.convolution_form import ConvolutionForm
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
-from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.algorithms.definition import applicable
 from tilewright.precision import Precision
 
 

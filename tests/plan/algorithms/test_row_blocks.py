@@ -12,9 +12,9 @@ from tests.plan.algorithms.test_algorithms import CASES, check, convolved, names
 from tests.support.algorithms import forced
 from tilewright import compiler
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import row_blocks
+from tilewright.plan.algorithms import windows_by_columns
 
-NAME = row_blocks.ALGORITHM.name
+NAME = windows_by_columns.ROW_BLOCKS.name
 APPLIES = ("padded", "unevenly padded", "groups", "an empty batch", "integers")
 """Rows of their outputs can be divided."""
 
@@ -22,7 +22,7 @@ APPLIES = ("padded", "unevenly padded", "groups", "an empty batch", "integers")
 @pytest.mark.parametrize("name", CASES)
 def test_blocks_of_any_size_compute_the_operator(name: str) -> None:
     shapes, attributes, _ = CASES[name]
-    with patch.object(row_blocks, "LEAST_PIXELS", 1):
+    with patch.object(windows_by_columns, "LEAST_PIXELS", 1):
         graph = convolved(*shapes, **attributes)
         assert NAME in names(graph) or name not in APPLIES
         check(graph)
@@ -36,8 +36,8 @@ def test_any_windows(data: st.DataObject) -> None:
     group, channels, filters, batch = (data.draw(st.integers(1, most)) for most in (2, 3, 3, 2))
     attributes = {"strides": numbers(1, 3), "dilations": numbers(1, 2), "pads": numbers(1, 3, 4), "group": group}
     with (
-        patch.object(row_blocks, "LEAST_PIXELS", 1),
-        patch.object(row_blocks, "COPY_SHARE", data.draw(st.sampled_from([0.0, 0.5]))),
+        patch.object(windows_by_columns, "LEAST_PIXELS", 1),
+        patch.object(windows_by_columns, "COPY_SHARE", data.draw(st.sampled_from([0.0, 0.5]))),
     ):
         check(convolved((batch, group * channels, *numbers(3, 9)), (group * filters, channels, *numbers(1, 3)), **attributes))
 

@@ -18,13 +18,11 @@ from tilewright.graph.types import Graph, Guard
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import few_channels
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.of_bytes.short_product import ALGORITHMS
-from tilewright.plan.algorithms.registry import registered
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expanded, registered
+from tilewright.plan.algorithms.of_bytes.short_product import PRODUCTS
 
 MACHINE = Machine.named("x86-64-v3")
-PIXELS, FEW, MATRICES = ALGORITHMS
+PIXELS, FEW, MATRICES = PRODUCTS
 CONVOLUTIONS: dict[str, tuple[tuple[int, ...], tuple[int, ...], dict[str, Any], Algorithm]] = {
     "many channels": ((2, 17, 6, 7), (5, 17, 3, 3), {"pads": (1, 1, 1, 1)}, PIXELS),
     "of a point": ((1, 18, 5, 6), (4, 18, 1, 1), {}, PIXELS),
@@ -100,7 +98,7 @@ def test_matrices() -> None:
 def test_zero_points_of_rows_and_padding_with_other_numbers_stay() -> None:
     """A map that widens a tensor has one zero point; and a guard is no element of it."""
     rows = graph_of(np.zeros((5, 9), "uint8"), np.zeros((9, 3), "int8"), np.zeros((5, 1), "uint8"))
-    assert not any(one.applies(problem_of(rows)) for one in ALGORITHMS)
+    assert not any(one.applies(problem_of(rows)) for one in PRODUCTS)
     problem = problem_of(graph_of(np.zeros((5, 9), "uint8"), np.zeros((9, 3), "int8"), np.array(1, np.uint8)))
     left, *others = problem.operator.reads
     padded = replace(problem.operator, reads=(replace(left, guard=Guard((left.indices[0],), 0.0)), *others))
@@ -117,4 +115,4 @@ def test_filters_that_are_given_are_not_widened_in_every_call() -> None:
 def test_machines_with_products_of_four_bytes_keep_bytes(machine: str, gains: bool) -> None:
     graph = convolved(*CONVOLUTIONS["many channels"][:3], (None, None))
     problem = problem_of(graph, Machine.named(machine))
-    assert any(one.applies(problem) for one in registered() if one in ALGORITHMS) == gains
+    assert any(one.applies(problem) for one in registered() if one in PRODUCTS) == gains

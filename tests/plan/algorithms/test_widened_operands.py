@@ -14,8 +14,7 @@ from tilewright.graph.verifier import verify
 from tilewright.kernels import register, registered, unregister
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import as_written
-from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.expansion import expanded
+from tilewright.plan.algorithms.definition import Problem, expanded
 
 MACHINE = Machine.named("x86-64-v4")
 V2 = Machine.named("x86-64-v2")

@@ -15,10 +15,10 @@ from tilewright.graph.builders.convolutions.integer_convolution import integer_c
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.of_bytes.winograd_of_bytes import ALGORITHMS, MOST_CHANNELS
+from tilewright.plan.algorithms.definition import expanded
+from tilewright.plan.algorithms.of_bytes.short_product import MOST_CHANNELS, WINOGRAD
 
-ALGORITHM, IN_ROWS = ALGORITHMS
+ALGORITHM, IN_ROWS = WINOGRAD
 MACHINE = Machine.named("x86-64-v3")
 PADDED = {"pads": (1, 1, 1, 1)}
 ZEROS = [
@@ -38,7 +38,7 @@ def test_sums_are_those_of_the_operator(
 ) -> None:
     graph = convolved(image, (filters, image[1], 3, 3), attributes, zeros)
     assert ALGORITHM.applies(problem_of(graph))
-    for algorithm in ALGORITHMS:
+    for algorithm in WINOGRAD:
         check_same(graph, algorithm)
 
 

@@ -17,7 +17,7 @@ from tilewright.graph.builders.integer_matmul import integer_matmul, numpy_refer
 from tilewright.graph.types import Graph
 from tilewright.kernels import registered
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.exact_kernels import check_exact
+from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.types import ModelPlan
 from tilewright.report.explain import explain
 

@@ -11,7 +11,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.machine import Machine
-from tilewright.plan.decisions.exact_kernels import check_exact
+from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.tuned import choice_of, encoded, problem_key
 from tilewright.plan.types import ModelPlan, Tuned
 from tilewright.precision import Precision

@@ -13,12 +13,11 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
-from tilewright.plan.model.blocking import Blocking, works
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.search.exact_search import search_problem
+from tilewright.plan.model.pricing import Blocking, works
+from tilewright.plan.search.exact_search import planning_problem, search_problem
 from tilewright.plan.search.inner_loops import refine
-from tilewright.plan.search.planning_problem import planning_problem
 
 CHAINS = {
     "gemms": gemm_chain(2048, 64, 64, 4096),

@@ -11,7 +11,7 @@ from tests.plan.model.operands.test_prefetch_gain import ZEN5, kernel_of, produc
 from tilewright.plan.decisions import split_reductions
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.split_price import combine_seconds
+from tilewright.plan.model.pricing import combine_seconds
 from tilewright.plan.planner import forget_plans, plan_chain
 from tilewright.plan.reasons import OnePart
 from tilewright.plan.search.exact_search import search

@@ -13,15 +13,13 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contr
 from tests.plan.exhaustive import operator_work
 from tilewright.graph.types import Chain
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor, least_work, measure, seconds, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import chain_figures, set_conflict, share_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.regions.loop_views import view_outer_loops, view_schedule
-from tilewright.plan.regions.parallel_loops import block_count, blocks_in_view
-from tilewright.plan.schedule import Storage
+from tilewright.plan.regions.loop_views import block_count, blocks_in_view, view_outer_loops, view_schedule
+from tilewright.plan.schedule import Storage, fused_schedule
 from tilewright.plan.space.schedule_space import space_of, thinned_axes
 
 

@@ -15,14 +15,13 @@ from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.element_types import computed_type, held_bytes, held_type, product_type
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints
 from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.model.plan_figures import scratch_bytes
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, fused_schedule
 
 SIZES = {"m": 12, "k": 10, "l": 14, "n": 6}
 TILES = {"m": 4, "k": 5, "l": 6, "n": 3}

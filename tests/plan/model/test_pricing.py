@@ -20,7 +20,7 @@ from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import Coefficients
-from tilewright.plan.model.least_work import needed_sizes
+from tilewright.plan.model.needed_work import needed_sizes
 from tilewright.plan.model.price_check import ROUNDING, attainable_seconds, check_price
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.space.schedule_space import batch_axes, why_not

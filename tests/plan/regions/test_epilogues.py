@@ -14,7 +14,7 @@ from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine
-from tilewright.plan.model.memory.working_set import live_intermediates
+from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule
@@ -54,7 +54,7 @@ def test_maps_in_a_row_join_and_what_they_pass_on_needs_no_buffer() -> None:
     one = made(*steps)
     assert joining(one) == {"product": ("one", "two")}
     assert in_output_place(one) == ("t", "u")
-    assert live_intermediates(view_schedule(one, permuted(one, "mnk", {"m": 12, "n": 64, "k": 8}))) == 0
+    assert live_bytes(view_schedule(one, permuted(one, "mnk", {"m": 12, "n": 64, "k": 8}))) == 0
     (found,) = epilogues(one)
     assert found.body(one) == apply("maximum", apply("add", Load(0), Load(1)), Literal(0.0))
     assert [access.tensor for access in found.reads(one)] == ["bias"]

@@ -14,11 +14,10 @@ from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Guard, Operator, Tensor
 from tilewright.plan.chains import make_chain
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.memory.working_set import live_intermediates
+from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.required_regions import schedule_region_axes
-from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.schedule import fused_schedule, planned_sizes
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import may_be_line_buffered
 
@@ -76,7 +75,7 @@ def test_points_are_never_fewer_than_those_of_the_walk(
     counted, blocks = points(chain, schedule, "T"), -(-rows // tile)
     assert max(walked_points(chain, schedule, "T"), 1) <= counted <= blocks * extent
     assert all(1 <= size <= sizes[name] for name, size in {**view.tiles, **view.largest()}.items() if name in ("p", "r"))
-    assert int(live_intermediates(view_schedule(chain, schedule))) >= 1
+    assert int(live_bytes(view_schedule(chain, schedule))) >= 1
 
 
 @pytest.mark.parametrize("is_rolled", [False, True])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations, product
+from math import prod
 
 import pytest
 
@@ -10,18 +11,23 @@ from tests.oracles.movements import working_set_elements
 from tests.oracles.permutations import permutation_movements, permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_live, walked_working_set
-from tilewright.graph.types import SymbolicExtent
-from tilewright.plan.loop_orders import fused_schedule
+from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.model.memory.working_set import held_sizes
-from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups, live_blocks, live_elements
+from tilewright.plan.regions.live_blocks import buffer_blocks, in_place_groups, live_blocks
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.schedule import Storage
+from tilewright.plan.schedule import Schedule, Storage, fused_schedule, planned_sizes
 from tilewright.plan.space.executability import is_executable
 
 ORDERS = ["".join(order) for order in permutations("mnkl")]
 EXTENTS = {"m": 8, "n": 6, "k": 6, "l": 9}
 SMALL = {"m": 4, "n": 2, "k": 3, "l": 3}
 PATTERNS = list(product((True, False), repeat=4))
+
+
+def live_elements(chain: Chain, schedule: Schedule, tensor: str) -> int:
+    """How many elements of an intermediate are alive at once, at planned sizes."""
+    sizes, blocks = planned_sizes(chain), live_blocks(chain, schedule, tensor)
+    return prod(sizes[axis] if loop is None else min(loop.tile, sizes[axis]) for axis, loop in blocks)
 
 
 def chain():

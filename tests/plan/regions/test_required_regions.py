@@ -13,14 +13,11 @@ from tests.plan.cases import chain_of, elementwise
 from tests.plan.walk import blocks, walked_live, walked_movements
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
 from tilewright.graph.types import Chain
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.memory.working_set import held_sizes, live_intermediates
+from tilewright.plan.model.memory.working_set import held_sizes, live_bytes
 from tilewright.plan.regions.live_blocks import in_place_groups
-from tilewright.plan.regions.loop_views import reordered, view_outer_loops, view_schedule
-from tilewright.plan.regions.parallel_loops import parallel_axes
+from tilewright.plan.regions.loop_views import parallel_axes, reordered, view_outer_loops, view_schedule
 from tilewright.plan.regions.required_regions import schedule_region_axes
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, fused_schedule, planned_sizes
 from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.space.schedule_space import may_be_line_buffered, may_lead
 
@@ -53,7 +50,7 @@ def test_recomputed_images_are_those_of_the_walk(outer_loops: tuple[str, ...], k
         schedule = fused_schedule(chain, outer_loops, {}, dict(zip(("h2", "w2"), tiles, strict=True)))
         assert is_executable(chain, schedule)
         assert points(chain, schedule, "T1") == walked_points(chain, schedule, "T1")
-        assert int(live_intermediates(view_schedule(chain, schedule))) == live(chain, schedule)
+        assert int(live_bytes(view_schedule(chain, schedule)) // 4) == live(chain, schedule)
         if kernel >= stride:
             assert movements(view_schedule(chain, schedule)) == walked_movements(chain, schedule)
 
@@ -68,7 +65,7 @@ def test_rolled_images_are_those_of_the_walk(outer_loops: tuple[str, ...], kerne
         recomputed, line_buffered = (fused_schedule(chain, outer_loops, {}, cut, line_buffered=names) for names in ((), ("T1",)))
         assert is_executable(chain, line_buffered)
         view = view_schedule(chain, line_buffered)
-        assert int(live_intermediates(view)) == live(chain, line_buffered) == live(chain, recomputed)
+        assert int(live_bytes(view) // 4) == live(chain, line_buffered) == live(chain, recomputed)
         if kernel >= stride:
             assert points(chain, line_buffered, "T1") == walked_points(chain, line_buffered, "T1")
             assert walked_movements(chain, line_buffered)["X"] <= movements(view)["X"]
@@ -112,7 +109,7 @@ def test_long_chains_never_need_more_than_the_views_say(name: str) -> None:
             line_buffered = [tensor for group, one in zip(groups, chosen, strict=True) if one for tensor in group]
             schedule = fused_schedule(chain, outer_loops, {}, dict.fromkeys(last, 2), line_buffered=line_buffered)
             assert is_executable(chain, schedule)
-            assert live(chain, schedule) <= int(live_intermediates(view_schedule(chain, schedule)))
+            assert live(chain, schedule) <= int(live_bytes(view_schedule(chain, schedule)) // 4)
             for operator in chain.operators:
                 assert walked_points(chain, schedule, operator.name) <= points(chain, schedule, operator.name)
 

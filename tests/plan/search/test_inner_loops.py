@@ -13,12 +13,11 @@ from tests.plan.walk import walked_movements
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.loop_orders import fused_schedule, nest
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.regions.loop_views import view_schedule
-from tilewright.plan.schedule import Compute, Loop, Schedule
+from tilewright.plan.schedule import Compute, Loop, Schedule, fused_schedule, nest
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.types import Plan
 
@@ -39,7 +38,7 @@ def nested(outer_loops: str, inner_orders: dict[str, tuple[str, ...]], tiles: di
 
     def wrap(node):
         if isinstance(node, Compute):
-            return nest(inner_orders[node.operator], tiles, (node,))
+            return nest([(axis, tiles[axis]) for axis in inner_orders[node.operator]], (node,))
         return (replace(node, body=tuple(one for inner in node.body for one in wrap(inner))),)
 
     outer = fused_schedule(CHAIN, outer_loops, OWN, OUTER)

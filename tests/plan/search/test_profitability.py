@@ -19,7 +19,7 @@ from tilewright.plan import memory
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain
-from tilewright.plan.search.planning_problem import least_times_above, planning_problem
+from tilewright.plan.search.exact_search import least_times_above, planning_problem
 from tilewright.plan.whole_model import division
 from tilewright.plan.whole_model.partition import partition
 

@@ -15,8 +15,8 @@ from tilewright.plan.memory import NEW_OBJECTS, rare_collections
 from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import context_of
+from tilewright.plan.search.bounds import TileBlocks, tile_bytes
 from tilewright.plan.search.outer_loops import OuterLoops, outer_orders
-from tilewright.plan.search.tile_blocks import TileBlocks, tile_bytes
 from tilewright.plan.space.schedule_space import Space, space_of
 
 CHAINS = {

@@ -9,8 +9,7 @@ from tests.oracles.permutations import permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain, without_laws
 from tests.plan.walk import blocks
 from tilewright.graph.types import Chain, SymbolicExtent
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When
+from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, Trip, When, fused_schedule
 from tilewright.plan.space.executability import is_executable, why_not_executable
 
 SMALL = {"m": 3, "n": 2, "k": 2, "l": 3, "b": 1}

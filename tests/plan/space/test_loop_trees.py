@@ -13,14 +13,12 @@ from tests.plan.search.test_exact_search import context, machine_with, projected
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.graph.types import Chain
 from tilewright.plan.counts import Counted, counting
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.model.memory.working_set import working_set
+from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.planner import forget_plans, plan_chain
 from tilewright.plan.reasons import OtherLoops
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import view_outer_loops, view_schedule
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import FusedGroup, Loop, Schedule
+from tilewright.plan.schedule import FusedGroup, Loop, Schedule, fused_schedule, planned_sizes
 from tilewright.plan.search import exact_search
 from tilewright.plan.space.executability import is_executable, why_not_executable
 from tilewright.plan.space.loop_trees import group_choices, possible_fused_groups
@@ -87,7 +85,7 @@ def test_the_view_of_a_tree_is_the_view_of_its_prefix_and_segments(chain: Chain,
     for one, other in zip(here.operators, there.operators, strict=True):
         assert [(loop.axis, loop.trips) for loop in one.loops] == [(loop.axis, loop.trips) for loop in other.loops]
         assert {axis: int(tile) for axis, tile in one.tiles.items()} == dict(other.tiles)
-    assert working_set(here) == working_set(there)
+    assert working_set_bytes(here) == working_set_bytes(there)
 
 
 def test_an_intermediate_inside_a_segment_is_held_in_its_blocks_and_the_sum_as_a_whole() -> None:

@@ -13,7 +13,7 @@ from tests.oracles.movements import LITERAL, schedule_movements, working_set_ele
 from tests.oracles.permutations import least_movement, permuted
 from tests.plan.cases import gemm_chain
 from tilewright.errors import PlanningError
-from tilewright.plan.space.tile_sizes import MOST_TRIPS, candidates, thinned
+from tilewright.plan.space.schedule_space import MOST_TRIPS, candidates, thinned
 
 
 @given(st.integers(1, 400), st.integers(1, 20))

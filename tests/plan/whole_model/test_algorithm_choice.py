@@ -17,12 +17,11 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import registry
+from tilewright.plan.algorithms import definition
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.reasons import Defeat, OtherAlgorithm
 from tilewright.plan.whole_model import algorithm_prices
-from tilewright.plan.whole_model.images import Images
-from tilewright.plan.whole_model.layout_choice import ChosenLayouts
+from tilewright.plan.whole_model.layout_choice import ChosenLayouts, Images
 from tilewright.precision import Precision
 from tilewright.report.explain import explain
 
@@ -61,8 +60,8 @@ COPIED = Algorithm("copied", Licence.EXACT, is_matrix_product, copied)
 
 
 def with_algorithms(monkeypatch: pytest.MonkeyPatch, *algorithms: Algorithm) -> None:
-    found = (*registry.registered(), *algorithms)
-    monkeypatch.setattr(registry, "registered", lambda: found)
+    found = (*definition.registered(), *algorithms)
+    monkeypatch.setattr(definition, "registered", lambda: found)
 
 
 def test_losers_stay_in_the_plan_with_their_price(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,7 +88,7 @@ def test_equal_layers_are_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_chosen_expansion_means_what_the_operator_did(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = product(20, 12, 28)
-    monkeypatch.setattr(registry, "registered", lambda: (TRANSPOSED,))
+    monkeypatch.setattr(definition, "registered", lambda: (TRANSPOSED,))
     chosen = compiler.choose(compiler.rewrite(graph, compiler.REWRITES), MACHINE).graph
     assert chosen != compiler.rewrite(graph, compiler.REWRITES)
     inputs = {"x": random(20, 12)}
@@ -123,7 +122,7 @@ def chosen_for(graph: Graph, operator: str, machine: Machine) -> str:
     problem = next(one for one in problems(rewritten) if one.operator.name == operator)
     rejected = compiler.choose(rewritten, machine).rejected[operator]
     lost = {one.alternative.algorithm for one in rejected}
-    (found,) = {algorithm.name for algorithm in registry.applicable(problem, Precision.FAST)} - lost
+    (found,) = {algorithm.name for algorithm in definition.applicable(problem, Precision.FAST)} - lost
     return found
 
 

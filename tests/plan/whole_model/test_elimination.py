@@ -7,7 +7,7 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.plan.whole_model.elimination import Table, cheapest
+from tilewright.plan.whole_model.layout_choice import Table, cheapest
 
 VARIABLES = "abcdef"
 

@@ -12,8 +12,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.types import Graph
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import make_chain
+from tilewright.plan.chains import canonical_form, make_chain
 from tilewright.plan.whole_model.forms import Form, form_of
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.plan.cases import chain_of, contraction, elementwise
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.canonical import canonical_form
+from tilewright.plan.chains import canonical_form
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import forget_plans
 from tilewright.plan.whole_model.division import Division, division_of, options_for

@@ -12,16 +12,15 @@ from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import make_chain
+from tilewright.plan.chains import canonical_form, make_chain
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.planner import forget_plans, price_chain
 from tilewright.plan.reasons import OtherAlgorithm
-from tilewright.plan.taken_over import MOST_LOSS, efficiency, taken_over
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model import known_divisions
 from tilewright.plan.whole_model.division import options_for
 from tilewright.plan.whole_model.forms import NEAR, form_of
+from tilewright.plan.whole_model.known_divisions import MOST_LOSS, efficiency, taken_over
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")
@@ -145,7 +144,7 @@ def test_what_loses_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
     assert form_of(searched.chain).distance(form_of(source.chain)) <= NEAR
     assert taken_over(searched.chain, source) is None
     forget_plans()
-    monkeypatch.setattr("tilewright.plan.taken_over.MOST_LOSS", float("inf"))
+    monkeypatch.setattr("tilewright.plan.whole_model.known_divisions.MOST_LOSS", float("inf"))
     found = taken_over(searched.chain, source)
     assert found is not None
     assert efficiency(found) < efficiency(source) / MOST_LOSS

@@ -13,8 +13,8 @@ from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.whole_model import layout_choice
 from tilewright.plan.whole_model.division import options_for
-from tilewright.plan.whole_model.images import images_of
 from tilewright.plan.whole_model.known_divisions import known_divisions
+from tilewright.plan.whole_model.layout_choice import images_of
 from tilewright.report.explain import explain
 
 MACHINE = Machine.named("zen5")

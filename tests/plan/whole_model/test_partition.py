@@ -13,12 +13,11 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction
 from tests.support.operators import graph_of, softmax
 from tilewright.kernels import registry
 from tilewright.machine import Machine
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import make_chain
+from tilewright.plan.chains import canonical_form, make_chain
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain, price_chain
 from tilewright.plan.reasons import Barrier, CannotFuse
-from tilewright.plan.search.planning_problem import can_cost, planning_problem
+from tilewright.plan.search.exact_search import can_cost, planning_problem
 from tilewright.plan.types import TermKind
 from tilewright.plan.whole_model.partition import partition
 

@@ -18,10 +18,9 @@ from tests.support.random.conv_chains import Array, ConvChain, by_torch, onnx_mo
 from tilewright import compiler
 from tilewright.api.kernel import Lowered
 from tilewright.plan.schedule import Storage
-from tilewright.plan.search.planning_problem import PlanningProblem
+from tilewright.plan.search.exact_search import PlanningProblem
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices
-from tilewright.plan.whole_model.images import Images
-from tilewright.plan.whole_model.layout_choice import ChosenLayouts
+from tilewright.plan.whole_model.layout_choice import ChosenLayouts, Images
 from tilewright.precision import Precision
 
 ROUTES = ("constants", "arguments", "onnx")

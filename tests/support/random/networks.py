@@ -18,8 +18,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.whole_model import layout_choice
-from tilewright.plan.whole_model.elimination import Table
-from tilewright.plan.whole_model.images import images_of
+from tilewright.plan.whole_model.layout_choice import Table, images_of
 
 Array = np.ndarray[Any, Any]
 Layouts = Mapping[str, int]

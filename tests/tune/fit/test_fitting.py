@@ -12,14 +12,17 @@ from hypothesis import strategies as st
 from tilewright.machine.fit_files import FITTED
 from tilewright.plan.model.coefficients import TERMS, Coefficients
 from tilewright.plan.model.price_features import unit_coefficients
-from tilewright.tune.fit.fitting import crosswise, fit, non_negative, values_of
-from tilewright.tune.fit.kernels import (
+from tilewright.tune.fit.fitting import (
     NAMES,
     Kernel,
     OperatorRow,
-    kernels_of,
+    crosswise,
+    fit,
+    non_negative,
     prices,
     quality,
+    row_of,
+    values_of,
 )
 
 CALL_S = 2e-6
@@ -91,13 +94,10 @@ def test_regret_is_what_the_kernel_predicted_best_loses() -> None:
     assert found.median == 0.5
 
 
-def test_kernels_without_a_price_are_left_out_and_clocks_made_equal() -> None:
-    plans = [{"least_s": 1.0, "features": {"C": {"arithmetic": 0.5, "seconds_into_L1": 0.25}}}]
-    plans += [{"least_s": None, "features": {}}, {"least_s": 1.0, "features": None}]
-    (kernel,) = kernels_of({"case": "a", "peak_flops_per_s": 1.0, "plans": plans}, 2.0)
-    assert kernel.measured_s == 0.5
-    assert kernel.operators[0].longest_traffic_s == 0.25
-    assert kernel.operators[0].computing[NAMES.index("arithmetic")] == 0.5
+def test_a_row_has_what_overlaps_with_traffic_apart() -> None:
+    row = row_of({"arithmetic": 0.5, "seconds_into_L1": 0.25})
+    assert row.longest_traffic_s == 0.25
+    assert row.computing[NAMES.index("arithmetic")] == 0.5
 
 
 def test_every_fitted_coefficient_is_a_feature_or_a_share_of_traffic() -> None:

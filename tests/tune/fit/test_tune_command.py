@@ -19,8 +19,7 @@ from tilewright.plan.model.coefficients import coefficients_for, parse, to_text
 from tilewright.runtime import calibration
 from tilewright.tune.fit import convolutions, session
 from tilewright.tune.fit.convolutions import Convolution
-from tilewright.tune.fit.fitting import values_of
-from tilewright.tune.fit.kernels import NAMES, Kernel, prices
+from tilewright.tune.fit.fitting import NAMES, Kernel, prices, values_of
 from tilewright.tune.schedules import timing
 from tilewright.tune.schedules.cases import Case, product
 
@@ -50,8 +49,7 @@ def fake_times(monkeypatch: pytest.MonkeyPatch) -> None:
         return 1e-4 + 1e-6 * next(numbers)
 
     monkeypatch.setattr(timing, "seconds_per_call", seconds)
-    for module in (timing, convolutions):
-        monkeypatch.setattr(module, "peak_flops_per_s", lambda: MEASURED.peak("float32"))
+    monkeypatch.setattr(timing, "peak_flops_per_s", lambda: MEASURED.peak("float32"))
     for count in ("UNIFORM", "BEST", "NEIGHBOURS", "ROUNDS"):
         monkeypatch.setattr(session, count, 1)
     monkeypatch.setattr(session, "CASES", CASES)

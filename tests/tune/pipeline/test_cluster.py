@@ -21,10 +21,9 @@ from tests.support.tuning import tune
 from tilewright.errors import TilewrightError
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
-from tilewright.tune.pipeline import cluster as cluster_module
+from tilewright.tune.pipeline import executors as cluster_module
 from tilewright.tune.pipeline import trials
-from tilewright.tune.pipeline.cluster import Cluster, SchedulerLost
-from tilewright.tune.pipeline.executors import Here
+from tilewright.tune.pipeline.executors import Cluster, Here, SchedulerLost
 from tilewright.tune.pipeline.tuning import Request
 from tilewright.tune.schedules.cases import Case, product
 
@@ -157,6 +156,6 @@ def test_without_distributed_the_package_is_named(monkeypatch):
 def test_workers_of_another_release_are_refused(monkeypatch):
     client = object.__new__(Cluster)
     client._client = SimpleNamespace(status="running", nthreads=lambda: {"tcp://there": 1})
-    client._known = {"tcp://there": cluster_module.Described(None, "0.0.0")}
+    client._known = {"tcp://there": (None, "0.0.0")}
     with pytest.raises(TilewrightError, match=r"release 0\.0\.0"):
         client._workers()

@@ -21,12 +21,11 @@ from tilewright.plan.tuned import choice_of, problem_key
 from tilewright.plan.types import Tuned
 from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
-from tilewright.tune.pipeline import whole_calls, winners
-from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
+from tilewright.tune.pipeline import tuning, work
 from tilewright.tune.pipeline.executors import HERE
-from tilewright.tune.pipeline.tuning import Request
-from tilewright.tune.pipeline.winners import Judgement
+from tilewright.tune.pipeline.tuning import Judgement, Request
 from tilewright.tune.schedules.cases import Case, choice, kernels_for
+from tilewright.tune.schedules.chain_case import NotTunable, chain_case
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.timing import compiled_models, wrong
 
@@ -97,7 +96,7 @@ def test_a_function_with_weights_is_tuned_and_undone(database, monkeypatch):
 
 
 def judged_as_a_whole(monkeypatch, ratio):
-    monkeypatch.setattr(winners, "worst_ratio", lambda case, plans, threads: ratio)
+    monkeypatch.setattr(tuning, "worst_ratio", lambda case, plans, threads: ratio)
 
 
 def test_plans_that_make_whole_calls_slower_are_not_kept(database, monkeypatch):
@@ -123,7 +122,7 @@ def test_a_run_that_is_interrupted_before_whole_calls_are_compared_keeps_nothing
     def interrupted(case, plans, threads):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(winners, "worst_ratio", interrupted)
+    monkeypatch.setattr(tuning, "worst_ratio", interrupted)
     with pytest.raises(KeyboardInterrupt):
         tune(LAYERS, database, Request(trials=3))
     rows = database.measurements()
@@ -140,8 +139,8 @@ def test_models_are_compared_again_without_what_another_lost(database, monkeypat
     *_, alone = IMAGE.model_plan(fuse=None).plans
     second = replace(first, plans=(first.plans[1], alone))
     verdicts = iter([0.9, 1.1, 0.95])
-    monkeypatch.setattr(winners, "worst_ratio", lambda case, plans, threads: next(verdicts))
-    won = winners.Winners(first.machine, [first, second], database, HERE, None)
+    monkeypatch.setattr(tuning, "worst_ratio", lambda case, plans, threads: next(verdicts))
+    won = tuning.Winners(first.machine, [first, second], database, HERE, None)
     judgements = [won.add(plan, choice_of(plan, Tuned(1.0, 2.0, 3))) for plan in (*first.plans, alone)]
     assert judgements == [Judgement.WINS] * 3
     assert [(one.judgement, one.ratio) for one in won.kept()] == [
@@ -160,14 +159,14 @@ def test_whole_calls_are_compared_with_drawn_inputs(monkeypatch, is_sent, tmp_pa
         calls.extend([first(), *(other() for other in others)])
         return [[1.0 + len(calls) / 100]]
 
-    monkeypatch.setattr(whole_calls, "paired_ratios", paired)
+    monkeypatch.setattr(work, "paired_ratios", paired)
     for model in (LAYERS.model_plan(fuse=None), *ort.InferenceSession(folded_model(tmp_path), prepare=False).model_plans()):
         calls.clear()
-        case = whole_calls.WholeCase(model)
+        case = work.WholeCase(model)
         content = pickle.dumps(case)
         assert len(content) < FIRST.nbytes
         case = pickle.loads(content) if is_sent else case
-        assert whole_calls.worst_ratio(case, model.plans, 1) == 1.06
+        assert work.worst_ratio(case, model.plans, 1) == 1.06
         assert all(seconds > 0 for seconds in calls)
 
 

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tilewright.tune.pipeline import first_calls, work
-from tilewright.tune.pipeline.first_calls import returns
+from tilewright.tune.pipeline import work
+from tilewright.tune.pipeline.work import returns
 
 
 def test_what_a_call_writes_is_not_seen():
@@ -37,7 +37,7 @@ def test_a_call_without_an_end_is_ended():
 
 
 def test_a_call_that_waits_for_ever_is_ended(monkeypatch):
-    monkeypatch.setattr(first_calls, "WAITING_S", 0.05)
+    monkeypatch.setattr(work, "WAITING_S", 0.05)
     assert not returns(signal.pause, limit_s=1e-3)
 
 

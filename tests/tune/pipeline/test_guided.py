@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
-from tilewright.tune.pipeline.variants import Trial
+from tilewright.tune.pipeline.trials import Trial
 from tilewright.tune.schedules.cases import Case, product
 
 CASE = Case("product", product, ((96, 64), (64, 80)))

@@ -27,9 +27,8 @@ from tilewright.runtime.tuning.database import TuningDatabase, Winner
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.pipeline import ranking, trials, work
 from tilewright.tune.pipeline.executors import Here
-from tilewright.tune.pipeline.tuning import Request, plans_of, tune_chains, untuned
-from tilewright.tune.pipeline.variants import variants
-from tilewright.tune.pipeline.winners import Judgement, Result
+from tilewright.tune.pipeline.trials import variants
+from tilewright.tune.pipeline.tuning import Judgement, Request, Result, plans_of, tune_chains, untuned
 from tilewright.tune.rankers.ranker import ByPrice
 from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import Verdict
@@ -156,7 +155,7 @@ def test_an_interrupted_run_goes_on_where_it_was(database, monkeypatch):
 def test_wrong_results_are_neither_timed_nor_kept(database, monkeypatch):
     judged(monkeypatch, 0.5)
     answers = iter([True])
-    monkeypatch.setattr(work, "_is_right", lambda case, runnable: next(answers, False))
+    monkeypatch.setattr(work, "wrong", lambda case, runnables: {} if next(answers, False) else {0: 1.0})
     (result,) = tune(CASE, database, Request(trials=4))
     assert result.judgement is Judgement.STAYS
     assert [one.seconds is None for one in database.measurements()] == [False, True, True, True, True]

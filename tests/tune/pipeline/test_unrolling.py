@@ -17,13 +17,12 @@ from tilewright.runtime.tuning import database as tuning_database
 from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.pipeline import unrolling, work
-from tilewright.tune.pipeline.chain_case import chain_case
-from tilewright.tune.pipeline.tuning import Request
+from tilewright.tune.pipeline.tuning import Judgement, Request
 from tilewright.tune.pipeline.unrolling import Unrolling
-from tilewright.tune.pipeline.winners import Judgement
 from tilewright.tune.schedules.cases import Case, choice
+from tilewright.tune.schedules.chain_case import chain_case
 from tilewright.tune.schedules.timing import compiled_models, wrong
-from tilewright.tune.unroll.factors import Factors
+from tilewright.tune.unroll.searches import Factors
 
 CASE = Case("small chain", gemm_chain, ((2, 96, 64), (2, 64, 80), (2, 80, 48)))
 

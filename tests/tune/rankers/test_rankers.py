@@ -12,9 +12,9 @@ pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from tilewright.errors import TilewrightError
+from tilewright.tune.pipeline.ranking import restore, save
 from tilewright.tune.rankers.boosting import Boosting
 from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Variant, kept
-from tilewright.tune.rankers.saved import restore, save
 from tilewright.tune.rankers.tournament import Tournament
 
 LEARNING = (Tournament, Boosting)

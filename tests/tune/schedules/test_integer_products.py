@@ -17,9 +17,8 @@ from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.tuned import problem_key
 from tilewright.plan.types import ModelPlan
-from tilewright.tune.pipeline.chain_case import NotTunable, chain_case
-from tilewright.tune.pipeline.drawing import drawn_factors
 from tilewright.tune.schedules.cases import choice, kernels_for
+from tilewright.tune.schedules.chain_case import NotTunable, chain_case, drawn_factors
 from tilewright.tune.schedules.sampling import Sampler
 from tilewright.tune.schedules.timing import compiled_models, spoil, wrong
 

@@ -13,10 +13,9 @@ import tilewright as tw
 from tilewright.plan.schedule import Schedule
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.schedules.cases import Case, choice, kernels_for, product, transposed_product
-from tilewright.tune.schedules.sampling import Sampler
+from tilewright.tune.schedules.sampling import Sampler, TwoLevels, orders
 from tilewright.tune.schedules.space import Sampled
 from tilewright.tune.schedules.timing import compiled_models, wrong
-from tilewright.tune.schedules.two_levels import TwoLevels, orders
 
 SQUARE = Case("square", product, ((256, 256), (256, 256)))
 BATCHED = Case("batched", lambda a, b: tw.einsum("bmk,bkn->bmn", a, b), ((3, 101, 193), (3, 193, 139)))

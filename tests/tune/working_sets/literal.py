@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
 from tilewright.graph.types import Access
-from tilewright.tune.working_sets.dependences import KINDS, Dependence, Iteration
+from tilewright.tune.working_sets.features import Dependence, Iteration
 from tilewright.tune.working_sets.nests import Nest
 
 Element = tuple[int, ...]
@@ -16,7 +17,7 @@ Element = tuple[int, ...]
 
 def element(nest: Nest, access: Access, point: Iteration) -> Element | None:
     """What an access touches; None outside of the array."""
-    values = {axis: sum(point[at] * nest.loops[at].tile for at in nest.positions(axis)) for axis in nest.extents}
+    values = {axis: sum(point[at] * nest.loops[at].tile for at in nest.positions[axis]) for axis in nest.extents}
     found = tuple(index.evaluate(values) for index in access.indices)
     inside = all(0 <= x < size for x, size in zip(found, nest.shapes[access.tensor], strict=True))
     return found if inside else None
@@ -25,15 +26,12 @@ def element(nest: Nest, access: Access, point: Iteration) -> Element | None:
 def dependences(nest: Nest) -> list[Dependence]:
     """All reuses."""
     points = list(every_iteration(nest))
-    kinds = [(access, False) for access in nest.reads] + [(access, True) for access in nest.writes]
-    found: dict[tuple[str, int, Iteration, Iteration, Iteration], set] = defaultdict(set)
-    for source, writes in kinds:
-        for target, writes_later in kinds:
-            if source.tensor == target.tensor:
-                for loop, (first, *targets) in carried(nest, points, source, target).items():
-                    key = (source.tensor, loop, first, min(targets), max(targets))
-                    found[key].add(KINDS[writes, writes_later])
-    return [Dependence(key[0], frozenset(kinds), *key[1:]) for key, kinds in sorted(found.items())]
+    found = set()
+    for source, target in product(nest.accesses, repeat=2):
+        if source.tensor == target.tensor:
+            for loop, (first, *targets) in carried(nest, points, source, target).items():
+                found.add((source.tensor, loop, first, min(targets), max(targets)))
+    return [Dependence(*key) for key in sorted(found)]
 
 
 def carried(nest: Nest, points: list[Iteration], source: Access, target: Access) -> dict[int, list[Iteration]]:
@@ -68,6 +66,6 @@ def every_iteration(nest: Nest) -> Iterator[tuple[int, ...]]:
     """All iterations in order, one at a time."""
     for point in np.ndindex(*nest.counts):
         ranges = [(x, x) for x in point]
-        axes = ((axis, [ranges[at] for at in nest.positions(axis)]) for axis in nest.extents)
+        axes = ((axis, [ranges[at] for at in nest.positions[axis]]) for axis in nest.extents)
         if all(nest.axis_values(axis, own).size for axis, own in axes):
             yield point

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import islpy as isl
 
 from tilewright.graph.types import Access
-from tilewright.tune.working_sets.dependences import Iteration
+from tilewright.tune.working_sets.features import Iteration
 from tilewright.tune.working_sets.nests import Nest
 
 
@@ -15,16 +15,16 @@ def domain(nest: Nest, names: list[str]) -> str:
     """The constraints of all loops: every tile lies in that around it, and all in the axis."""
     terms = []
     for at in range(len(nest.loops)):
-        own = [other for other in nest.positions(nest.loops[at].axis) if other >= at]
+        own = [other for other in nest.positions[nest.loops[at].axis] if other >= at]
         terms.append(
-            f"{names[at]} >= 0 and " + " + ".join(f"{nest.loops[o].tile}*{names[o]}" for o in own) + f" < {nest.around(at)}"
+            f"{names[at]} >= 0 and " + " + ".join(f"{nest.loops[o].tile}*{names[o]}" for o in own) + f" < {nest.around[at]}"
         )
     return " and ".join(terms)
 
 
 def elements(nest: Nest, access: Access, names: list[str]) -> tuple[str, str]:
     """What an access touches, and that it is inside of the array."""
-    axes = {a: " + ".join(f"{nest.loops[at].tile}*{names[at]}" for at in nest.positions(a)) for a in nest.extents}
+    axes = {a: " + ".join(f"{nest.loops[at].tile}*{names[at]}" for at in nest.positions[a]) for a in nest.extents}
     found = [" + ".join([str(i.constant), *(f"{f}*({axes[a]})" for a, f in i.terms)]) for i in access.indices]
     inside = [f"0 <= {x} < {size}" for x, size in zip(found, nest.shapes[access.tensor], strict=True)]
     return ", ".join(found), " and ".join(["true", *inside])

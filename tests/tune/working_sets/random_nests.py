@@ -21,9 +21,8 @@ def random_nest(seed: int) -> Nest:
             break
     arrays = {name: random_access(source, name, extents) for name in "ABC"[: source.randint(1, 3)]}
     twice = {name: shifted(source, arrays[name]) for name in arrays if source.random() < 0.4}
-    written = source.choice(list(arrays))
     shapes = {name: tuple(source.randint(2, 12) for _ in access.indices) for name, access in arrays.items()}
-    return Nest(extents, random_loops(source, extents), (*arrays.values(), *twice.values()), (arrays[written],), shapes)
+    return Nest(extents, random_loops(source, extents), (*arrays.values(), *twice.values()), shapes)
 
 
 def random_loops(source: random.Random, extents: dict[str, int]) -> tuple[TileLoop, ...]:

@@ -11,9 +11,14 @@ from tests.tune.working_sets.random_nests import random_nest
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access
-from tilewright.tune.working_sets.counting import boxes_between, touched_elements
-from tilewright.tune.working_sets.dependences import Kind, dependences
-from tilewright.tune.working_sets.features import level_sums, nest_features, working_sets
+from tilewright.tune.working_sets.features import (
+    boxes_between,
+    dependences,
+    level_sums,
+    nest_features,
+    touched_elements,
+    working_sets,
+)
 from tilewright.tune.working_sets.nests import Nest, TileLoop, matrix_product, nest_of
 
 
@@ -51,7 +56,7 @@ def test_random_nests_are_those_of_integer_sets(seed):
 def test_reuses_do_not_depend_on_how_points_are_numbered(seed, monkeypatch):
     nest = random_nest(seed)
     found = dependences(nest)
-    monkeypatch.setattr("tilewright.tune.working_sets.dependences.LARGEST_TABLE", 0)
+    monkeypatch.setattr("tilewright.tune.working_sets.features.LARGEST_TABLE", 0)
     assert dependences(nest) == found
 
 
@@ -73,11 +78,6 @@ def test_figure_2():
         ("N*K + N + K + 2", "M*N + M*K + N*K - N - K + 2"),
         ("5", "2*K + 1"),
     ]
-
-
-def test_sums_are_read_and_written():
-    (of_sum,) = (one for one in dependences(matrix_product(3, 4, 5)) if one.array == "C")
-    assert of_sum.kinds == frozenset(Kind)
 
 
 def test_boxes_cover_every_iteration_once():
@@ -108,17 +108,16 @@ def test_operators_of_graphs_have_nests():
     nest = nest_of(graph, operator, (TileLoop(operator.axes[0].name, 2),))
     assert len(nest.loops) == 4
     assert {one.array for one in dependences(nest)} == {access.tensor for access in nest.accesses}
-    assert [one.kinds for one in dependences(nest) if one.array == operator.write.tensor] == [frozenset(Kind)]
 
 
 def test_axes_in_two_dimensions_are_refused():
     i = axis("i")
     with pytest.raises(UnsupportedOperation, match=r"working sets of A\[i, i\]") as refused:
-        Nest({"i": 4}, (TileLoop("i", 1),), (Access("A", (i, i)),), (), {"A": (4, 4)})
+        Nest({"i": 4}, (TileLoop("i", 1),), (Access("A", (i, i)),), {"A": (4, 4)})
     assert "no axis may be in two of them" in str(refused.value)
 
 
 @pytest.mark.parametrize("tiles", [(), (4,), (2, 4, 1)])
 def test_loops_that_do_not_shrink_to_single_values_are_refused(tiles):
     with pytest.raises(ValueError, match="must shrink to 1"):
-        Nest({"i": 4}, tuple(TileLoop("i", tile) for tile in tiles), (), (), {})
+        Nest({"i": 4}, tuple(TileLoop("i", tile) for tile in tiles), (), {})

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from tilewright.tune.timing import Rates, Round, interleaved
+from tilewright.tune.timing import MeasuredRates, Round, interleaved
 from tilewright_bench.cases.case import MaySaturate
 from tilewright_bench.cases.required import Required
 from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, CaseT, Contender, Peer
@@ -104,7 +104,7 @@ def memory_bound(flops: int, moved_bytes: int, peak_flops_per_s: float, bandwidt
     return moved_bytes / bandwidth_bytes_per_s > flops / peak_flops_per_s
 
 
-def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: int, rates: Rates) -> CaseResult:
+def measure(case: CaseT, peers: Sequence[Peer[CaseT]], *, threads: int, rounds: int, rates: MeasuredRates) -> CaseResult:
     """Prepare and check all contenders, then time them in turns; figures are medians over the rounds."""
     prepared = [entry for peer in peers for entry in _prepared(peer, case, threads)]
     running = [entry for entry in prepared if isinstance(entry, Contender)]

@@ -10,8 +10,7 @@ from unittest.mock import patch
 
 import tilewright as tw
 from tilewright.api.kernel import Kernel
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.registry import applicable, registered
+from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, registered
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model import algorithm_choice

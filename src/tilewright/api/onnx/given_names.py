@@ -11,7 +11,7 @@ from math import prod
 
 from tilewright.graph.types import Graph, Tensor, planned_extent
 from tilewright.plan.binding import bound_model
-from tilewright.plan.canonical import Names
+from tilewright.plan.chains import Names
 from tilewright.plan.types import ModelPlan
 
 

@@ -10,9 +10,8 @@ from dataclasses import replace
 from tilewright.codegen.expressions import Value, ceil_divide, less, multiply
 from tilewright.codegen.loop_nest import BlockLoop, If, LoopNest, Node, Range, VectorLoops
 from tilewright.plan.execution import Execution, Sums
-from tilewright.plan.regions.channel_sums import channel_sum
 from tilewright.plan.regions.packed_sums import packed_sum
-from tilewright.plan.regions.sliding_sums import sliding_sum
+from tilewright.plan.regions.sliding_sums import channel_sum, sliding_sum
 
 
 def with_vector_details(nest: LoopNest, lanes: int, execution: Execution) -> LoopNest:

@@ -25,8 +25,7 @@ from tilewright.plan.regions.required_regions import (
     schedule_region_axes,
     shared_loops,
 )
-from tilewright.plan.regions.trip_counts import planned_sizes, trip_counts
-from tilewright.plan.schedule import Schedule, Storage
+from tilewright.plan.schedule import Schedule, Storage, planned_sizes, trip_counts
 
 LONGEST_BOUND = 12
 """Operations in a bound that is written where it is used; longer ones get names. A bound holds those of its consumers more than

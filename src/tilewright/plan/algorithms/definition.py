@@ -1,14 +1,25 @@
-"""What an algorithm is: a way to compute one operator by a small graph of operators, and the licence that it needs."""
+"""What an algorithm is: a way to compute one operator by a small graph of operators, and the licence that it needs.
+
+The registry has every file of this folder, and of those in it, with an `ALGORITHM`, or several as `ALGORITHMS`. An operator of a
+graph is expanded by the algorithm chosen for it.
+"""
 
 from __future__ import annotations
 
+import pkgutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib import import_module
+from math import prod
+from pathlib import Path
 from typing import TypeVar
 
+from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import Operator, Tensor
+from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 
@@ -70,3 +81,65 @@ class Algorithm:
     def is_allowed(self, problem: Problem, precision: Precision) -> bool:
         """Whether an operator may be computed so, whatever it is."""
         return precision.allows(self.precision) and self.licence.permits([problem.result])
+
+
+def applicable(problem: Problem, precision: Precision = Precision.FLOAT32) -> tuple[Algorithm, ...]:
+    """The algorithms that may compute an operator with a precision, in the order of their names."""
+    allowed = (algorithm for algorithm in registered() if algorithm.is_allowed(problem, precision))
+    return tuple(algorithm for algorithm in allowed if algorithm.applies(problem))
+
+
+@cache
+def registered() -> tuple[Algorithm, ...]:
+    """All algorithms, in the order of their names.
+
+    >>> [algorithm.name for algorithm in registered() if algorithm.name == "as written"]
+    ['as written']
+    """
+    modules = [import_module(module.name) for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}.")]
+    found = [module.ALGORITHM for module in modules if hasattr(module, "ALGORITHM")]
+    found += [algorithm for module in modules for algorithm in getattr(module, "ALGORITHMS", ())]
+    found.sort(key=lambda one: one.name)
+    if len({algorithm.name for algorithm in found}) < len(found):
+        raise InternalError(f"two algorithms have one name: {', '.join(algorithm.name for algorithm in found)}")
+    return tuple(found)
+
+
+def expanded(graph: Graph, chosen: Mapping[str, Algorithm], constants: frozenset[str], machine: Machine) -> Graph:
+    """The graph in which each named operator is computed by its algorithm; all others stay.
+
+    The operators of an expansion have new names, but for the largest reduction among them, which keeps the operator's. Constants
+    are added where an algorithm has them.
+    """
+    builder = Builder(graph.name)
+    builder.tensors = {tensor.name: tensor for tensor in graph.tensors}
+    for name in (*builder.tensors, *(operator.name for operator in graph.operators)):
+        builder.unique(name)
+    for operator in graph.operators:
+        if operator.name in chosen:
+            _expand(Problem(operator, builder.tensors, constants, machine), chosen[operator.name], builder)
+        else:
+            builder.operators.append(operator)
+    tensors, known = tuple(builder.tensors.values()), (*graph.constants, *builder.constants.items())
+    return with_operators(replace(graph, tensors=tensors, constants=known), builder.operators)
+
+
+def _expand(problem: Problem, algorithm: Algorithm, builder: Builder) -> None:
+    start = len(builder.operators)
+    made, wanted = algorithm.expand(problem, builder), problem.result
+    if (made.shape, made.dtype) != (wanted.shape, wanted.dtype):
+        raise InternalError(f"{algorithm.name} makes {made} of {problem.operator.name}, not {wanted}")
+    operators = builder.operators[start:]
+    reductions = [operator for operator in operators if operator.reduction is not None]
+    reductions.sort(key=lambda operator: -prod(planned_extent(axis.extent) for axis in operator.axes))
+    names = {operator.name: problem.operator.name for operator in reductions[:1]}
+    tensors = {made.name: wanted.name}
+    builder.operators[start:] = [_renamed(operator, names, tensors) for operator in operators]
+
+
+def _renamed(operator: Operator, names: Mapping[str, str], tensors: Mapping[str, str]) -> Operator:
+    def renamed(access: Access) -> Access:
+        return replace(access, tensor=tensors.get(access.tensor, access.tensor))
+
+    reads = tuple(map(renamed, operator.reads))
+    return replace(operator, name=names.get(operator.name, operator.name), reads=reads, write=renamed(operator.write))

@@ -16,18 +16,7 @@ from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Tens
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
 from tilewright.plan.algorithms.pixels_of_bytes import MANY_CHANNELS, is_of_bytes
-from tilewright.plan.algorithms.product_roles import (
-    Build,
-    Change,
-    digits,
-    each,
-    in_place,
-    move,
-    plain,
-    points,
-    product,
-    unchanged,
-)
+from tilewright.plan.algorithms.product_roles import Build, Change, digits, each, plain, points, unchanged
 
 GROUP = 4
 """Steps that the largest group of a micro kernel has."""
@@ -47,13 +36,11 @@ def _channels(sliding: SlidingProduct) -> int:
     return points(sliding.channels)
 
 
-def expand(problem: Problem, builder: Builder) -> Tensor:
-    """The image with rows of pixels, filters by runs, the product, and every sum in its place."""
-    return expand_changed(problem, builder, unchanged, unchanged)
+def expand(problem: Problem, builder: Builder, of_image: Change = unchanged, of_filters: Change = unchanged) -> Tensor:
+    """The image with rows of pixels, filters by runs, the product, and every sum in its place.
 
-
-def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
-    """As `expand`, of elements that are changed where they are copied; weights of 0 have to stay 0."""
+    Elements are changed where they are copied; weights of 0 have to stay 0.
+    """
     sliding = expected(sliding_product(problem))
     roles, run, last = sliding.roles, _run(sliding), sliding.slides[-1]
     pixels = -(-points((run,)) // _channels(sliding))
@@ -63,12 +50,12 @@ def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filt
     place = axis_index(last.output.name) * (last.stride * _channels(sliding)) + axis_index(run.name)
     depths = (*sliding.taps[:-1], run)
     by_depth = (*depths, *roles.filters)
-    filters = move(builder, roles, each(by_depth), _by_runs(sliding, run), "filters", of_filters)
+    filters = roles.move(builder, each(by_depth), _by_runs(sliding, run), "filters", of_filters)
     windows = Access(image.name, (*plain(roles.batch), *sliding.positions[:-1], place))
     reads = windows, Access(filters.name, plain(by_depth))
     kept = (*roles.batch, *roles.outputs, *roles.filters)
-    sums = product(builder, roles, reads, each(kept), depths)
-    return in_place(builder, roles, Access(sums.name, plain(kept)), "fold")
+    sums = roles.product(builder, reads, each(kept), depths)
+    return roles.in_place(builder, Access(sums.name, plain(kept)), "fold")
 
 
 def _run(sliding: SlidingProduct) -> Axis:

@@ -15,7 +15,7 @@ from tilewright.plan.algorithms import im2col, pointwise, windows_by_columns
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import sliding_product
 from tilewright.plan.algorithms.pixels_of_bytes import is_of_bytes
-from tilewright.plan.algorithms.product_roles import ProductRoles, each, in_place, move, number, plain, points, product, roles_of
+from tilewright.plan.algorithms.product_roles import ProductRoles, each, number, plain, points, roles_of
 
 Depths = tuple[tuple[Axis, tuple[Axis, ...]], ...]
 """Every reduction axis of the product, with the axes of the operator that it walks."""
@@ -36,11 +36,11 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     image, depths = _image(problem, builder, roles, p)
     summed = tuple(axis for axis, _ in depths)
     by_depth = (roles.group, *(axes for _, axes in depths), roles.filters)
-    filters = move(builder, roles, by_depth, roles.weights, "filters")
+    filters = roles.move(builder, by_depth, roles.weights, "filters")
     weights = Access(filters.name, (number(roles.group), *plain(summed), number(roles.filters)))
     axes = (*roles.batch, *roles.group, p, *roles.filters)
-    sums = product(builder, roles, (image, weights), (*each(roles.batch), (p,), roles.result_channels), summed, axes)
-    return in_place(builder, roles, Access(sums.name, (*plain(roles.batch), number(roles.outputs), roles.channels)), "fold")
+    sums = roles.product(builder, (image, weights), (*each(roles.batch), (p,), roles.result_channels), summed, axes)
+    return roles.in_place(builder, Access(sums.name, (*plain(roles.batch), number(roles.outputs), roles.channels)), "fold")
 
 
 def _image(problem: Problem, builder: Builder, roles: ProductRoles, p: Axis) -> tuple[Access, Depths]:

@@ -10,18 +10,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, Guard, Tensor
 from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.product_roles import (
-    Change,
-    ProductRoles,
-    each,
-    is_moving,
-    move,
-    number,
-    plain,
-    points,
-    roles_of,
-    unchanged,
-)
+from tilewright.plan.algorithms.product_roles import Change, ProductRoles, each, number, plain, points, roles_of, unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +91,7 @@ def sliding_product(problem: Problem, *, any_outputs: bool = False) -> SlidingPr
     `any_outputs` as in `roles_of`: what all windows see has no known extent then.
     """
     roles = roles_of(problem, any_outputs=any_outputs)
-    if roles is None or not is_moving(roles):
+    if roles is None or not roles.is_moving:
         return None
     slides = [_slide(roles, output) for output in roles.outputs]
     known = tuple(slide for slide in slides if slide is not None)
@@ -155,13 +144,13 @@ def _position(product: SlidingProduct, index: Index) -> Index | None:
 
 def filters_by(builder: Builder, sliding: SlidingProduct, axes: Sequence[Axis]) -> Access:
     """The filters with one dimension for each of these axes: an index change."""
-    return Access(move(builder, sliding.roles, each(axes), sliding.roles.weights, "filters").name, plain(axes))
+    return Access(sliding.roles.move(builder, each(axes), sliding.roles.weights, "filters").name, plain(axes))
 
 
 def padded(builder: Builder, product: SlidingProduct) -> Tensor:
     """What all windows see, as [batch, channel, positions]."""
     axes = (*product.roles.batch, _channel(product), *product.seen_axes())
-    return move(builder, product.roles, each(axes), _by_positions(product), "pad")
+    return product.roles.move(builder, each(axes), _by_positions(product), "pad")
 
 
 def padded_for_tiles(builder: Builder, product: SlidingProduct, lengths: Sequence[int], change: Change = unchanged) -> Tensor:
@@ -173,7 +162,7 @@ def padded_for_tiles(builder: Builder, product: SlidingProduct, lengths: Sequenc
     limits = tuple(dict.fromkeys((*guard.constraints, *beyond)))
     read = replace(read, guard=replace(guard, constraints=limits) if limits else None)
     axes = (*product.roles.batch, *(replace(axis, extent=length) for axis, length in pairs), _channel(product))
-    return move(builder, product.roles, each(axes), read, "pad", change)
+    return product.roles.move(builder, each(axes), read, "pad", change)
 
 
 def _by_positions(product: SlidingProduct) -> Access:

@@ -13,7 +13,7 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Tensor, element_bytes
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, at_positions, filters_by, padded, sliding_product
-from tilewright.plan.algorithms.product_roles import each, move, plain, points, sums
+from tilewright.plan.algorithms.product_roles import each, plain, points, sums
 
 LEAST_COLUMNS = 64
 """Of a row of outputs: columns of a tile of micro kernels."""
@@ -52,7 +52,7 @@ def _windows(builder: Builder, sliding: SlidingProduct) -> Access:
     by_row, last = replace(sliding, slides=sliding.slides[:-1]), sliding.slides[-1]
     outer = (*sliding.roles.batch, *sliding.channels, *((last.tap,) if last.tap is not None else ()))
     axes = (*outer, *by_row.seen_axes(), last.output)
-    copy = move(builder, sliding.roles, each(axes), at_positions(by_row, sliding.roles.image), "unfold")
+    copy = sliding.roles.move(builder, each(axes), at_positions(by_row, sliding.roles.image), "unfold")
     return Access(copy.name, (*plain(outer), *by_row.positions, *plain((last.output,))))
 
 

@@ -12,7 +12,7 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Axis, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import each, in_place, number, plain, product
+from tilewright.plan.algorithms.product_roles import each, number, plain
 
 
 def applies(problem: Problem) -> bool:
@@ -32,8 +32,8 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     filters = filters_by(builder, sliding, (*roles.group, *depths, *roles.filters))
     axes = (*roles.batch, *roles.group, *roles.outputs, *roles.filters)
     dimensions = (*each((*roles.batch, *roles.outputs)), roles.result_channels)
-    sums = product(builder, roles, (_image(builder, sliding), filters), dimensions, depths, axes)
-    return in_place(builder, roles, Access(sums.name, (*plain((*roles.batch, *roles.outputs)), roles.channels)), "fold")
+    sums = roles.product(builder, (_image(builder, sliding), filters), dimensions, depths, axes)
+    return roles.in_place(builder, Access(sums.name, (*plain((*roles.batch, *roles.outputs)), roles.channels)), "fold")
 
 
 def _image(builder: Builder, sliding: SlidingProduct) -> Access:

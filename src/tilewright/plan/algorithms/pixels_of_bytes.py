@@ -15,20 +15,7 @@ from tilewright.graph.types import Access, Axis, Tensor
 from tilewright.plan.algorithms import pointwise
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import (
-    Change,
-    ProductRoles,
-    each,
-    in_place,
-    is_moving,
-    move,
-    number,
-    plain,
-    points,
-    product,
-    roles_of,
-    unchanged,
-)
+from tilewright.plan.algorithms.product_roles import Change, ProductRoles, each, number, plain, points, roles_of, unchanged
 
 MANY_CHANNELS = 16
 """Of so many a few steps of zeros, that fill groups, are a small share."""
@@ -58,7 +45,7 @@ def _roles(problem: Problem) -> ProductRoles | None:
 
 def _is_in_a_row(roles: ProductRoles) -> bool:
     """Whether the points of the image are one dimension."""
-    return not is_moving(roles) and len(roles.outputs) == 1
+    return not roles.is_moving and len(roles.outputs) == 1
 
 
 def is_of_bytes(problem: Problem) -> bool:
@@ -82,21 +69,19 @@ def _channels(problem: Problem, roles: ProductRoles) -> tuple[Axis, ...]:
     return roles.reduced if sliding is None else sliding.channels
 
 
-def expand(problem: Problem, builder: Builder) -> Tensor:
-    """The image with channels last, filters by taps, the product, and every sum in its place."""
-    return expand_changed(problem, builder, unchanged, unchanged)
+def expand(problem: Problem, builder: Builder, of_image: Change = unchanged, of_filters: Change = unchanged) -> Tensor:
+    """The image with channels last, filters by taps, the product, and every sum in its place.
 
-
-def expand_changed(problem: Problem, builder: Builder, of_image: Change, of_filters: Change) -> Tensor:
-    """As `expand`, of elements that are changed where they are copied."""
+    Elements are changed where they are copied.
+    """
     roles = expected(_roles(problem))
     image, rows, depths = _windows(problem, builder, of_image) or _points(builder, roles, of_image)
     by_depth = (*depths, *roles.filters)
-    filters = move(builder, roles, each(by_depth), roles.weights, "filters", of_filters)
+    filters = roles.move(builder, each(by_depth), roles.weights, "filters", of_filters)
     reads = image, Access(filters.name, plain(by_depth))
-    sums = product(builder, roles, reads, each((*roles.batch, *rows, *roles.filters)), depths)
+    sums = roles.product(builder, reads, each((*roles.batch, *rows, *roles.filters)), depths)
     place = plain(rows) if rows == roles.outputs else (number(roles.outputs),)
-    return in_place(builder, roles, Access(sums.name, (*plain(roles.batch), *place, *plain(roles.filters))), "fold")
+    return roles.in_place(builder, Access(sums.name, (*plain(roles.batch), *place, *plain(roles.filters))), "fold")
 
 
 def _windows(problem: Problem, builder: Builder, change: Change) -> Places | None:
@@ -114,7 +99,7 @@ def _points(builder: Builder, roles: ProductRoles, change: Change) -> Places:
     """All points of the image, as [batch, point, channel]."""
     p = roles.outputs[0] if _is_in_a_row(roles) else roles.column()
     line = roles.image if _is_in_a_row(roles) else pointwise.image_in_a_row(builder, roles, p)
-    image = move(builder, roles, each((*roles.batch, p, *roles.reduced)), line, "turn", change)
+    image = roles.move(builder, each((*roles.batch, p, *roles.reduced)), line, "turn", change)
     return Access(image.name, (*plain(roles.batch), axis_index(p.name), *plain(roles.reduced))), (p,), roles.reduced
 
 

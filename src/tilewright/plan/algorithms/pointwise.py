@@ -7,25 +7,13 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Axis, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
-from tilewright.plan.algorithms.product_roles import (
-    ProductRoles,
-    digits,
-    each,
-    extents,
-    is_moving,
-    move,
-    number,
-    plain,
-    points,
-    product_in_place,
-    roles_of,
-)
+from tilewright.plan.algorithms.product_roles import ProductRoles, digits, each, extents, number, plain, points, roles_of
 
 
 def applies(problem: Problem) -> bool:
     """Whether every output reads its point of the image, along several dimensions that lie side by side as a whole."""
     roles = roles_of(problem)
-    if roles is None or is_moving(roles) or len(roles.outputs) < 2:
+    if roles is None or roles.is_moving or len(roles.outputs) < 2:
         return False
     indices, shape = roles.image.indices, problem.tensors[roles.image.tensor].shape
     outputs = plain(roles.outputs)
@@ -38,7 +26,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     roles = expected(roles_of(problem))
     p = roles.column()
     reads = image_in_a_row(builder, roles, p), roles.weights
-    return product_in_place(builder, roles, reads, (p,), roles.reduced, number(roles.outputs), "reshape")
+    return roles.product_in_place(builder, reads, (p,), roles.reduced, number(roles.outputs), "reshape")
 
 
 def image_in_a_row(builder: Builder, roles: ProductRoles, p: Axis) -> Access:
@@ -49,7 +37,7 @@ def image_in_a_row(builder: Builder, roles: ProductRoles, p: Axis) -> Access:
     axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
     split = digits(axis_index(f"d{place}"), roles.outputs)
     read = (*plain(axes[:place]), *(split[axis.name] for axis in roles.outputs), *plain(axes[place + 1 :]))
-    line = move(builder, roles, each(axes), Access(tensor.name, read), "reshape")
+    line = roles.move(builder, each(axes), Access(tensor.name, read), "reshape")
     indices = [index for index in roles.image.indices if index not in outputs]
     return Access(line.name, (*indices[:place], axis_index(p.name), *indices[place:]))
 

@@ -28,6 +28,11 @@ MOVED = Load(0)
 """The body of a map that only moves elements."""
 
 
+def unchanged(build: Build) -> Build:
+    """The `Change` that leaves elements as they are."""
+    return build
+
+
 @dataclass(frozen=True, slots=True)
 class ProductRoles:
     """y[batch, group, filter, output] = sum of image[batch, group, reduced, output] * weights[group, filter, reduced].
@@ -70,6 +75,65 @@ class ProductRoles:
         """An axis of all points of the output, for one batch and one filter."""
         return self.axis("p", points(self.outputs))
 
+    @property
+    def is_moving(self) -> bool:
+        """Whether the image is read by more than plain axes: by windows, with steps, or with a guard."""
+        outputs, groups = ({axis.name for axis in axes} for axes in (self.outputs, self.group))
+        indices = [index for index in self.image.indices if index.axes() & outputs and not index.axes() & groups]
+        return self.image.guard is not None or not all(index.is_axis() for index in indices)
+
+    def move(self, builder: Builder, dimensions: Sequence[Axes], read: Access, kind: str, change: Change = unchanged) -> Tensor:
+        """What is read, as a new tensor with one dimension for each number of axes, changed as it is copied."""
+        axes, written = parallel(chain.from_iterable(dimensions)), tuple(map(number, dimensions))
+        return builder.record(change(self._moved), axes, read, written, shape_of(dimensions), kind, kind=kind)
+
+    def in_place(self, builder: Builder, read: Access, kind: str, body: Scalar = MOVED) -> Tensor:
+        """The result of the operator out of its sums, which are read at batches, channels and outputs."""
+        axes, write = (*self.batch, *self.result_channels, *self.outputs), self.problem.operator.write
+        return builder.record(self._moved, axes, read, write.indices, self.problem.result.shape, kind, kind=kind, body=body)
+
+    def product(self, builder: Builder, reads: Reads, dimensions: Sequence[Axes], reduced: Axes, axes: Axes = ()) -> Tensor:
+        """Sums of products of the image and the filters, with one dimension for each number of axes.
+
+        `axes` is the order of the loops, that of the dimensions by default.
+        """
+        operator, kept = self.problem.operator, axes or tuple(chain.from_iterable(dimensions))
+        written, shape = tuple(map(number, dimensions)), shape_of(dimensions)
+        return sums(builder, (*kept, *reduced), reads, written, shape, operator.accumulator, self.problem.result.dtype)
+
+    def product_in_place(self, builder: Builder, reads: Reads, columns: Axes, reduced: Axes, column: Index, kind: str) -> Tensor:
+        """The result of the operator by one product [batch, channel, column]: its sums, each of them put where `column` says."""
+        found = self.product(builder, reads, (*each(self.batch), self.result_channels, *each(columns)), reduced)
+        write, channels = self.problem.operator.write, self.result_channels
+        if len(channels) > 1 and self.channels in write.indices:
+            whole = Axis(channels[-1].name, points(channels))
+            indices = tuple(axis_index(whole.name) if index == self.channels else index for index in write.indices)
+            write, channels = Access(write.tensor, indices), (whole,)
+        read = Access(found.name, (*plain(self.batch), number(channels), column))
+        axes = (*self.batch, *channels, *self.outputs)
+        return builder.record(self._moved, axes, read, write.indices, self.problem.result.shape, kind, kind=kind)
+
+    def _moved(
+        self,
+        axes: Sequence[Axis],
+        read: Access,
+        written: Sequence[Index],
+        shape: Sequence[Extent],
+        kind: str,
+        *,
+        name: str,
+        result: str,
+        body: Scalar = MOVED,
+    ) -> tuple[Operator, Tensor]:
+        """A map that moves elements, or what a body makes of each, into a new tensor of the image's element type."""
+        source = self.problem.tensors[read.tensor]
+        accumulator = "float32" if source.dtype in BYTES else self.problem.operator.accumulator
+        operator = Operator(name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=accumulator)
+        fills = read.guard is not None and read.guard.otherwise != 0  # by numbers of which nothing is known, zero points
+        known = source.magnitudes if body == MOVED and not fills else None
+        magnitudes = known and known.copied([_source_dimension(read, index) for index in written])
+        return operator, Tensor(result, tuple(shape), source.dtype, magnitudes)
+
 
 def roles_of(problem: Problem, *, any_outputs: bool = False, least_outputs: int = 2) -> ProductRoles | None:
     """The roles of the axes of an operator that moves windows over one of its operands, or has so many axes of outputs.
@@ -81,17 +145,10 @@ def roles_of(problem: Problem, *, any_outputs: bool = False, least_outputs: int 
         return None
     found = [_roles(problem, image, any_outputs=any_outputs) for image in (0, 1)]
     usable = [roles for roles in found if roles is not None]
-    moving = [roles for roles in usable if is_moving(roles)]
+    moving = [roles for roles in usable if roles.is_moving]
     if moving:
         return moving[0] if len(moving) == 1 else None
     return next((roles for roles in usable if len(roles.outputs) >= least_outputs), None)
-
-
-def is_moving(roles: ProductRoles) -> bool:
-    """Whether the image is read by more than plain axes: by windows, with steps, or with a guard."""
-    outputs, groups = ({axis.name for axis in axes} for axes in (roles.outputs, roles.group))
-    indices = [index for index in roles.image.indices if index.axes() & outputs and not index.axes() & groups]
-    return roles.image.guard is not None or not all(index.is_axis() for index in indices)
 
 
 def _roles(problem: Problem, image: int, *, any_outputs: bool) -> ProductRoles | None:
@@ -168,64 +225,10 @@ def shape_of(dimensions: Sequence[Axes]) -> tuple[Extent, ...]:
     return tuple(axes[0].extent if len(axes) == 1 else points(axes) for axes in dimensions)
 
 
-def moved(
-    roles: ProductRoles,
-    axes: Sequence[Axis],
-    read: Access,
-    written: Sequence[Index],
-    shape: Sequence[Extent],
-    kind: str,
-    *,
-    name: str,
-    result: str,
-    body: Scalar = MOVED,
-) -> tuple[Operator, Tensor]:
-    """A map that moves elements, or what a body makes of each, into a new tensor of the image's element type."""
-    source = roles.problem.tensors[read.tensor]
-    accumulator = "float32" if source.dtype in BYTES else roles.problem.operator.accumulator
-    operator = Operator(name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=accumulator)
-    fills = read.guard is not None and read.guard.otherwise != 0  # by numbers of which nothing is known, zero points
-    known = source.magnitudes if body == MOVED and not fills else None
-    magnitudes = known and known.copied([_source_dimension(read, index) for index in written])
-    return operator, Tensor(result, tuple(shape), source.dtype, magnitudes)
-
-
 def _source_dimension(read: Access, written: Index) -> int | None:
     """The dimension of what is read along which neighbours lie that become neighbours along a dimension, if there is one."""
     places = [place for place, index in enumerate(read.indices) if index.axes() & written.axes()]
     return places[0] if len(places) == 1 and written.is_axis() and read.indices[places[0]] == written else None
-
-
-def unchanged(build: Build) -> Build:
-    """The `Change` that leaves elements as they are."""
-    return build
-
-
-def move(
-    builder: Builder, roles: ProductRoles, dimensions: Sequence[Axes], read: Access, kind: str, change: Change = unchanged
-) -> Tensor:
-    """What is read, as a new tensor with one dimension for each number of axes, changed as it is copied."""
-    axes, written = parallel(chain.from_iterable(dimensions)), tuple(map(number, dimensions))
-    return builder.record(change(moved), roles, axes, read, written, shape_of(dimensions), kind, kind=kind)
-
-
-def in_place(builder: Builder, roles: ProductRoles, read: Access, kind: str, body: Scalar = MOVED) -> Tensor:
-    """The result of the operator out of its sums, which are read at batches, channels and outputs."""
-    problem, axes = roles.problem, (*roles.batch, *roles.result_channels, *roles.outputs)
-    written, shape = problem.operator.write.indices, problem.result.shape
-    return builder.record(moved, roles, axes, read, written, shape, kind, kind=kind, body=body)
-
-
-def product(
-    builder: Builder, roles: ProductRoles, reads: Reads, dimensions: Sequence[Axes], reduced: Axes, axes: Axes = ()
-) -> Tensor:
-    """Sums of products of the image and the filters, with one dimension for each number of axes.
-
-    `axes` is the order of the loops, that of the dimensions by default.
-    """
-    operator, kept = roles.problem.operator, axes or tuple(chain.from_iterable(dimensions))
-    written, shape = tuple(map(number, dimensions)), shape_of(dimensions)
-    return sums(builder, (*kept, *reduced), reads, written, shape, operator.accumulator, roles.problem.result.dtype)
 
 
 def sums(
@@ -238,18 +241,3 @@ def sums(
         return Operator(name, "conv", axes, reads, write, PRODUCT, SUM, accumulator), Tensor(result, tuple(shape), dtype)
 
     return builder.record(build, kind="conv")
-
-
-def product_in_place(
-    builder: Builder, roles: ProductRoles, reads: Reads, columns: Axes, reduced: Axes, column: Index, kind: str
-) -> Tensor:
-    """The result of the operator by one product [batch, channel, column]: its sums, each of them put where `column` says."""
-    found = product(builder, roles, reads, (*each(roles.batch), roles.result_channels, *each(columns)), reduced)
-    write, channels = roles.problem.operator.write, roles.result_channels
-    if len(channels) > 1 and roles.channels in write.indices:
-        whole = Axis(channels[-1].name, points(channels))
-        indices = tuple(axis_index(whole.name) if index == roles.channels else index for index in write.indices)
-        write, channels = Access(write.tensor, indices), (whole,)
-    read = Access(found.name, (*plain(roles.batch), number(channels), column))
-    axes = (*roles.batch, *channels, *roles.outputs)
-    return builder.record(moved, roles, axes, read, write.indices, roles.problem.result.shape, kind, kind=kind)

@@ -16,7 +16,7 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded, sliding_product
-from tilewright.plan.algorithms.product_roles import points, product_in_place
+from tilewright.plan.algorithms.product_roles import points
 
 
 def applies(problem: Problem) -> bool:
@@ -37,7 +37,7 @@ def expand(problem: Problem, builder: Builder) -> Tensor:
     shifted = sum((slide.tap_position() * step for slide, step in pairs), axis_index(p.name))
     read = Access(line.name, (*sliding.image_dimensions(), shifted))
     reads = read, filters_by(builder, sliding, sliding.weight_axes)
-    return product_in_place(builder, roles, reads, (p,), roles.reduced, _output(sliding), "crop")
+    return roles.product_in_place(builder, reads, (p,), roles.reduced, _output(sliding), "crop")
 
 
 def _steps(sliding: SlidingProduct) -> tuple[int, ...]:

@@ -22,8 +22,7 @@ from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import later_need_more
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Pack, Schedule
+from tilewright.plan.schedule import Pack, Schedule, planned_sizes
 from tilewright.plan.types import OperatorPlan, Plan
 
 SLICED_ROWS, SLICE_STEPS = 2, 8
@@ -45,7 +44,7 @@ def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
         for part in plan.operators
     )
     execution = Execution(
-        descends=tuple(_descends(plan, axis) for axis in plan.parallel_axes),
+        descends=tuple(1 < plan.price.blocks < MANY_BLOCKS and later_need_more(plan.chain, axis) for axis in plan.parallel_axes),
         packs_together=_packs_together(plan),
         set_period_bytes=set_period_bytes(plan.machine),
     )
@@ -130,10 +129,6 @@ def _is_known(chain: Chain, axis: str) -> bool:
 def _has_one_row_of_tiles(chain: Chain, row: str | None, kernel: MicroKernel) -> bool:
     """Whether panels pass by once: a tile then reads them end to end, and prefetches a fixed way ahead."""
     return row is None or largest_extent(chain.extents[row]) <= kernel.rows
-
-
-def _descends(plan: Plan, axis: str) -> bool:
-    return 1 < plan.price.blocks < MANY_BLOCKS and later_need_more(plan.chain, axis)
 
 
 def _packs_together(plan: Plan) -> bool:

@@ -15,10 +15,8 @@ from dataclasses import replace
 from tilewright.graph.types import Operator
 from tilewright.plan.arrays import product
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.blocking import Blocking, Works
-from tilewright.plan.model.contraction import axis_stride
-from tilewright.plan.model.cost_context import CostContext, own_bytes, source_position
-from tilewright.plan.model.pricing import price_blocking
+from tilewright.plan.model.cost_context import CostContext, axis_stride, own_bytes, source_position
+from tilewright.plan.model.pricing import Blocking, Works, price_blocking
 from tilewright.plan.reasons import UnreadLines
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import view_schedule

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.model.blocking import Blocking, Works, movings, views_of
 from tilewright.plan.model.cost import Moving, Work, nothing, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.model.pricing import Blocking, Works, movings, views_of
 from tilewright.plan.reasons import Defeat, LossReason, OtherKernel
 from tilewright.plan.types import Rejected
 

@@ -19,9 +19,8 @@ from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
 from tilewright.plan.reasons import Barrier, CannotFuse
-from tilewright.plan.regions.parallel_loops import block_count, parallel_axes
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule
+from tilewright.plan.regions.loop_views import block_count, parallel_axes
+from tilewright.plan.schedule import Compute, Node, Schedule, nest, planned_sizes
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, TermKind
 
 LANE_BITS = 32
@@ -103,7 +102,4 @@ def _blocks(operator: Operator, sizes: dict[str, int], wanted: int) -> tuple[Nod
             tile = max(1, sizes[axis.name] // wanted)
             loops.append((axis.name, tile))
             wanted //= sizes[axis.name] // tile
-    body: tuple[Node, ...] = (Compute(operator.name),)
-    for name, tile in reversed(loops):
-        body = (Loop(name, tile, body),)
-    return body
+    return nest(loops, (Compute(operator.name),))

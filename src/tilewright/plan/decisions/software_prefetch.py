@@ -18,10 +18,9 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost import arithmetic_work
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.kernel_work import KernelWork
-from tilewright.plan.regions.parallel_loops import parallel_loops
+from tilewright.plan.regions.loop_views import parallel_loops
 from tilewright.plan.regions.required_regions import schedule_region_axes
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.schedule import Schedule, planned_sizes
 
 MOST_LINES = 32
 """That a micro tile may ask for: more fill the queues of the cache, and tiles of so long rows are foreseen by the hardware. 384

@@ -14,16 +14,14 @@ from math import ceil
 
 from tilewright.graph.types import Axis, Chain
 from tilewright.plan.element_types import computed_type
-from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import useful_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.masked_work import least_guarded_work
-from tilewright.plan.model.split_price import SplitReduction, combine_seconds, split_seconds
+from tilewright.plan.model.needed_work import least_guarded_work
+from tilewright.plan.model.pricing import Blocking, Candidate, SplitReduction, combine_seconds, split_seconds
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
+from tilewright.plan.regions.loop_views import block_count
 from tilewright.plan.regions.online_reductions import weights_read
-from tilewright.plan.regions.parallel_loops import block_count
-from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
 

@@ -17,13 +17,11 @@ from tilewright.plan.arrays import Count, Quantity, maximum, minimum, product
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
-from tilewright.plan.model.least_work import least_bytes, least_flops
-from tilewright.plan.model.masked_work import GuardedWork, guarded_work
 from tilewright.plan.model.memory.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, bytes_into, footprints
-from tilewright.plan.model.operands.packing_cost import in_place_seconds, least_packing_seconds, packing_seconds
+from tilewright.plan.model.needed_work import GuardedWork, guarded_work, least_bytes, least_flops
+from tilewright.plan.model.operands.packing_cost import in_place_seconds, least_packing_seconds, packing_seconds, run_seconds
 from tilewright.plan.model.operands.prefetch_gain import prefetch_seconds, stream_seconds
-from tilewright.plan.model.operands.read_once import run_seconds
 from tilewright.plan.model.vector_work import epilogue_seconds, function_seconds, vector_seconds, weight_seconds
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masks import is_plain_mask, key_mask_of

@@ -1,25 +1,107 @@
-"""Cost context: a chain on a machine, with the coefficients of the price and everything that no schedule changes."""
+"""Cost context: a chain on a machine, with the coefficients of the price and everything that no schedule changes.
+
+`Contraction` has the facts of a contraction: which operands its roles are, how they lie, and what their elements take.
+`likeness` is equal for equal layers inside loops with equal tiles, whose work is then the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
-from tilewright.graph.types import Access, Chain, Operator, element_bytes
+import numpy as np
+
+from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Count
+from tilewright.plan.arrays import Condition, Count, Quantity
 from tilewright.plan.element_types import computed_type, held_bytes, outer_bytes, product_type
 from tilewright.plan.model.coefficients import Coefficients
-from tilewright.plan.model.contraction import Contraction, contractions_of
-from tilewright.plan.model.kernel_work import flops
+from tilewright.plan.model.kernel_work import flops, has_windows
 from tilewright.plan.model.threads import enough_blocks
 from tilewright.plan.regions.epilogues import Epilogue, taken
 from tilewright.plan.regions.equal_layers import kinds
-from tilewright.plan.regions.footprint import Footprint, footprint_of, swept_elements
-from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.regions.footprint import Footprint, distinct_elements, footprint_of, swept_elements
+from tilewright.plan.regions.loop_views import OperatorView
+from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.types import ContractionRoles
+
+
+@dataclass(frozen=True, slots=True)
+class Contraction:
+    """What the formulas ask of a contraction again and again."""
+
+    left: int
+    """The place of the left operand among the reads of the operator, each once."""
+    right: int
+    """The same of the right operand."""
+    left_held_bytes: int
+    """What a chain reads of the left operand, each element once; 0 of one that it makes."""
+    left_bytes: int
+    """Of an element of the left operand, as it lies while the chain runs."""
+    right_bytes: int
+    """The same of the right operand, before it is packed."""
+    target_bytes: int
+    """The same of the result."""
+    row_stride: int
+    """Elements between neighbours along the depth in the right operand."""
+    left_row_stride: int
+    """Elements between neighbours along the rows in the left operand."""
+    target_row_stride: int
+    """The same in the result."""
+    has_unit_columns: bool
+    """Whether the columns of the right operand lie side by side."""
+    has_windows: bool
+    """Whether overlapping windows move over them."""
+    is_copied_once: bool
+    """Whether the right operand is a constant of extents that are known, no element of which is read at two points."""
+
+
+def contractions_of(chain: Chain, roles: Mapping[str, ContractionRoles], sizes: Mapping[str, int]) -> Mapping[str, Contraction]:
+    """The facts of every contraction that has roles, by name."""
+    return {name: _contraction(chain, chain.operator(name), own_roles, sizes) for name, own_roles in roles.items()}
+
+
+def _contraction(chain: Chain, operator: Operator, roles: ContractionRoles, sizes: Mapping[str, int]) -> Contraction:
+    left, right, reads = operator.reads[roles.left], operator.reads[roles.right], tuple(dict.fromkeys(operator.reads))
+    return Contraction(
+        left=reads.index(left),
+        right=reads.index(right),
+        left_held_bytes=_held_outside(chain, left, sizes),
+        left_bytes=held_bytes(chain, left.tensor),
+        right_bytes=held_bytes(chain, right.tensor),
+        target_bytes=held_bytes(chain, operator.write.tensor),
+        row_stride=axis_stride(chain, right, roles.depth),
+        left_row_stride=axis_stride(chain, left, roles.row),
+        target_row_stride=axis_stride(chain, operator.write, roles.row),
+        has_unit_columns=roles.column is not None and bool(right.indices) and right.indices[-1].coefficient(roles.column) == 1,
+        has_windows=has_windows(right, roles.column, sizes),
+        is_copied_once=_is_copied_once(chain, right, sizes),
+    )
+
+
+def _held_outside(chain: Chain, access: Access, sizes: Mapping[str, int]) -> int:
+    if access.tensor in chain.intermediates:
+        return 0
+    return held_bytes(chain, access.tensor) * int(swept_elements(access, sizes, sizes))
+
+
+def axis_stride(chain: Chain, access: Access, axis: str | None) -> int:
+    """Elements between neighbours along an axis, row-major at planned sizes; 0 along none."""
+    if axis is None:
+        return 0
+    extents = [planned_extent(extent) for extent in chain.tensor(access.tensor).shape]
+    return sum(index.coefficient(axis) * prod(extents[place + 1 :]) for place, index in enumerate(access.indices))
+
+
+def _is_copied_once(chain: Chain, access: Access, sizes: Mapping[str, int]) -> bool:
+    axes = sorted(access.axes())
+    if access.tensor not in chain.constants or not all(isinstance(chain.extents[axis], int) for axis in axes):
+        return False
+    return int(distinct_elements(access, sizes)) == prod(sizes[axis] for axis in axes)
+
 
 SECOND_LEVELS = 6
 """What an own core may have of the last cache, in sizes of its second level: Intel's server CPUs have 1 to 2 for each core, AMD's
@@ -213,3 +295,26 @@ def _operands(chain: Chain, reads: tuple[Access, ...], write: Access) -> tuple[O
         )
         for access, is_write in accesses
     )
+
+
+def likeness(context: CostContext, view: OperatorView) -> Hashable:
+    """Equal for views of operators of one kind with equal loops and tiles, but for names; that of others is theirs alone."""
+    name = view.operator.name
+    kind = context.kinds.get(name)
+    if kind is None or view.regions or view.conditions:
+        return name
+    places = {axis.name: place for place, axis in enumerate(view.operator.axes)}
+    loops = tuple((places.get(loop.axis, loop.axis), content(loop.trips)) for loop in view.loops)
+    kernel = context.kernels[name].name if name in context.kernels else ""
+    return kind, kernel, loops, tuple(content(view.tiles[axis]) for axis in places)
+
+
+def axes_of_like(first: Operator, second: Operator, axes: Sequence[str]) -> tuple[str, ...]:
+    """The axes of an operator that stand where these do in another of its kind."""
+    names = {old.name: new.name for old, new in zip(first.axes, second.axes, strict=True)}
+    return tuple(names[axis] for axis in axes)
+
+
+def content(figures: Quantity | Condition) -> Hashable:
+    """Equal for equal numbers, or arrays."""
+    return (figures.shape, figures.tobytes()) if isinstance(figures, np.ndarray) else figures

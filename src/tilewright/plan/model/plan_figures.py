@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from tilewright.plan.model.blocking import Blocking
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.kernel_work import kernel_work, useful_share
 from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints, kernel_tile, share_bytes
 from tilewright.plan.model.memory.working_set import live_bytes, working_set_bytes
-from tilewright.plan.model.operands.read_once import operands_read_once
+from tilewright.plan.model.operands.packing_cost import operands_read_once
+from tilewright.plan.model.pricing import Blocking
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.footprint import distinct_elements
-from tilewright.plan.regions.loop_views import ChainView, OperatorView, view_schedule
-from tilewright.plan.regions.parallel_loops import blocks_in_view
-from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes
-from tilewright.plan.schedule import Pack, Schedule
+from tilewright.plan.regions.loop_views import ChainView, OperatorView, blocks_in_view, view_schedule
+from tilewright.plan.schedule import Pack, Schedule, box_sizes, planned_sizes
 from tilewright.plan.types import LevelPlan, Movement, OperatorPlan
 
 

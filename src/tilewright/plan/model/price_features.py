@@ -10,11 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.machine.fit_files import FITTED
-from tilewright.plan.model.blocking import Blocking, works
 from tilewright.plan.model.coefficients import TERMS, Coefficients
 from tilewright.plan.model.cost import Work, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.pricing import spills
+from tilewright.plan.model.pricing import Blocking, spills, works
 
 TRAFFIC = TERMS["traffic"]
 

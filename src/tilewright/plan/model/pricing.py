@@ -1,23 +1,178 @@
-"""Price of a whole plan, term by term."""
+"""Schedules as they are priced: candidates, blockings with the loops of every level told apart, split reductions, whole plans.
+
+A candidate is the best schedule with each choice of outer loops, with the figures that it competes by. The price of a whole plan
+has terms: see `price_blocking`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
+from tilewright.graph.types import Operator, element_bytes
 from tilewright.plan.arrays import product
-from tilewright.plan.model.blocking import Blocking, Works, works
-from tilewright.plan.model.cost import Work, traffic_seconds, visible_seconds
-from tilewright.plan.model.cost_context import CostContext
+from tilewright.plan.element_types import computed_type
+from tilewright.plan.model.cost import Moving, Work, moving_of, nothing, passing_of, traffic_seconds, visible_seconds, work_of
+from tilewright.plan.model.cost_context import CostContext, likeness
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures
 from tilewright.plan.model.memory.working_set import working_set_bytes
-from tilewright.plan.model.operands.read_once import operands_read_once
-from tilewright.plan.model.split_price import SplitReduction, combine_seconds
+from tilewright.plan.model.operands.packing_cost import operands_read_once
 from tilewright.plan.model.threads import imbalance
-from tilewright.plan.reasons import BeyondShare, CombinedParts, ParallelBlocks
-from tilewright.plan.regions.loop_views import ChainView, LoopView, view_schedule
-from tilewright.plan.regions.parallel_loops import block_count
-from tilewright.plan.schedule import Schedule
+from tilewright.plan.reasons import BeyondShare, CombinedParts, Loops, ParallelBlocks, Tiles
+from tilewright.plan.regions.loop_views import ChainView, LoopView, block_count, view_schedule
+from tilewright.plan.regions.online_reductions import row_axes, softmax_weights, weights_read
+from tilewright.plan.schedule import FusedGroup, Loop, Schedule, fused_schedule
 from tilewright.plan.types import Price, PriceTerm, TermKind
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The best schedule with some outer loops, with the figures that it competes by. Loops that always have one trip are left
+    out."""
+
+    outer_loops: tuple[str, ...]
+    tiles: Mapping[str, int]
+    """Of the outer loops and of all fused groups."""
+    inner_orders: Mapping[str, tuple[str, ...]]
+    inner_tiles: Mapping[str, Mapping[str, int]]
+    seconds: float
+    """On one thread."""
+    cores_s: float
+    """On the machine's cores: what candidates compete by."""
+    used_bytes: int
+    blocks: int
+    is_bound: bool = False
+    """Whether the figures are only what the outer loops cost at least: enough to lose by."""
+    line_buffered: tuple[str, ...] = ()
+    """Intermediates that have circular line buffers along the last of the outer loops."""
+    fused_groups: tuple[FusedGroup, ...] = ()
+    """Operators that share further loops, in the order of the chain."""
+
+    def schedule(self, context: CostContext) -> Schedule:
+        """The schedule, without packing."""
+        return fused_schedule(
+            context.chain,
+            self.outer_loops,
+            self.inner_orders,
+            self.tiles,
+            self.inner_tiles,
+            line_buffered=self.line_buffered,
+            fused_groups=self.fused_groups,
+        )
+
+    def loops(self) -> Loops:
+        """Its loops, without the tiles of the inner ones: what tells candidates apart."""
+        return Loops(
+            self._tiles(self.outer_loops),
+            self.line_buffered,
+            tuple((self._tiles(group.axes), group.operators) for group in self.fused_groups),
+            tuple((name, order) for name, order in self.inner_orders.items() if order),
+        )
+
+    def _tiles(self, axes: tuple[str, ...]) -> Tiles:
+        return tuple((axis, self.tiles[axis]) for axis in axes)
+
+
+NOT_SEARCHED = Candidate((), {}, {}, {}, 0.0, 0.0, 0, 0)
+"""In the place of a candidate where loops are given."""
+
+
+Works = Iterable[tuple[Operator, Work]]
+"""Operators with what each costs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blocking:
+    """A schedule with its levels told apart, and what it was refined from."""
+
+    candidate: Candidate
+    outer: Schedule
+    """The loops of the fusion level alone, without packing."""
+    schedule: Schedule
+    conflicts: Mapping[str, float]
+    """Of contractions that read their right operand in place though they could pack it: see `traffic.set_conflict`."""
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class BlockingViews:
+    """The loops of a blocking, whatever its micro kernels: without those for L1, and with them."""
+
+    outer: ChainView
+    whole: ChainView
+    around: ChainFigures
+
+
+def views_of(context: CostContext, blocking: Blocking) -> BlockingViews:
+    """How a blocking is walked."""
+    outer = view_schedule(context.chain, blocking.outer)
+    return BlockingViews(outer, view_schedule(context.chain, blocking.schedule), chain_figures(context, outer))
+
+
+def works(context: CostContext, blocking: Blocking) -> Iterator[tuple[Operator, Work]]:
+    """What every operator of a blocking costs."""
+    known = views_of(context, blocking)
+    for operator, moving in movings(context, blocking, known):
+        yield operator, work_of(moving) if moving is not None else nothing(context)
+
+
+def movings(context: CostContext, blocking: Blocking, views: BlockingViews) -> Iterator[tuple[Operator, Moving | None]]:
+    """What every operator of a blocking does without prefetches, equal layers the same; None of maps in micro tiles."""
+    done: dict[Hashable, Moving | None] = {}
+    for member, inner in zip(views.outer.operators, views.whole.operators, strict=True):
+        name = member.operator.name
+        cut, conflict = inner if len(inner.loops) > len(member.loops) else None, blocking.conflicts.get(name)
+        key = likeness(context, member), likeness(context, inner), conflict, views.around.shared_loops[name]
+        if key not in done:
+            done[key] = (
+                None if name in context.in_tiles else moving_of(passing_of(context, views.around, member, inner=cut), conflict)
+            )
+        yield member.operator, done[key]
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReduction:
+    """A reduction cut into parts of `tile` points."""
+
+    axis: str
+    tile: int
+    parts: int
+    size: int
+    """Points of the whole axis."""
+    context: CostContext
+    """Of one part."""
+    blocking: Blocking
+    """Of one part."""
+
+    @property
+    def passes(self) -> float:
+        """Parts, the last one counted by its length."""
+        return self.size / self.tile
+
+    def schedule(self) -> Schedule:
+        """The schedule of all parts."""
+        part = self.blocking.schedule
+        return Schedule((Loop(self.axis, self.tile, part.body),), part.storage, self.axis, part.ahead)
+
+
+def split_seconds(context: CostContext, split: SplitReduction) -> float:
+    """The price of all parts and of their combination, on one thread."""
+    return split.passes * split.blocking.seconds + combine_seconds(context, split.parts)
+
+
+def combine_seconds(context: CostContext, parts: int) -> float:
+    """Outputs and states of all parts written to memory and read back, and a pass over them."""
+    sink = context.chain.operators[-1]
+    rows = weights_read(context.chain, sink)
+    weights = softmax_weights(rows) if rows is not None else None
+    written = int(product(context.sizes[name] for name in sink.write.axes()))
+    per_state = int(product(context.sizes[name] for name in row_axes(rows))) if rows is not None else 0
+    states = len(weights.factors) * per_state if weights else 0
+    size_bytes = parts * (written + states) * element_bytes(computed_type(sink))
+    vectors = size_bytes * 8 / context.machine.vector_bits
+    moved = 2 * size_bytes / context.machine.levels[-1].bandwidth_bytes_per_s
+    passing = vectors * context.coefficients.pass_cycles_per_vector / context.machine.frequency_hz
+    return context.coefficients.combining * (moved + passing)
 
 
 def price_blocking(context: CostContext, blocking: Blocking, done: Works | None = None) -> Price:

@@ -14,11 +14,10 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.execution import LEAST_TURNED_ROWS
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints, passes
-from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
 from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
 from tilewright.plan.regions.packed_sums import MOST_ROWS, PackedSum, packed_sum
-from tilewright.plan.regions.sliding_sums import SlidingSum, sliding_sum, window_taps
+from tilewright.plan.regions.sliding_sums import ChannelSum, SlidingSum, channel_sum, sliding_sum, window_taps
 
 
 def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:

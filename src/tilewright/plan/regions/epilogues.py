@@ -21,7 +21,7 @@ from tilewright.graph.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES
-from tilewright.plan.chain_analysis import derived_once
+from tilewright.plan.chains import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read
@@ -62,12 +62,12 @@ class Epilogue:
 
     def whole(self, chain: Chain) -> Scalar | None:
         """The whole number that is made of a sum of integers, which is `Load(0)`; None for other sums."""
-        return self._composed(chain, is_whole=True) if _sums_integers(chain.operator(self.contraction)) else None
+        return self._composed(chain, is_whole=True) if _is_whole(chain.operator(self.contraction)) else None
 
     def element_type(self, chain: Chain) -> str:
         """What is stored where that is not what sums of integers are; "" for all else."""
         dtype = chain.tensor(self.write(chain).tensor).dtype
-        return dtype if _sums_integers(chain.operator(self.contraction)) and dtype != SUMS else ""
+        return dtype if _is_whole(chain.operator(self.contraction)) and dtype != SUMS else ""
 
     def _composed(self, chain: Chain, *, is_whole: bool) -> Scalar:
         numbers = {operand: Load(number) for number, operand in enumerate(self.operands(chain), 1)}
@@ -120,7 +120,7 @@ def _passed(chain: Chain, epilogue: Epilogue) -> tuple[str, ...]:
 
 def passed_in_tiles(chain: Chain) -> tuple[str, ...]:
     """Intermediates between contractions that sum integers and the maps that their micro tiles apply."""
-    integers = (one for one in epilogues(chain) if _sums_integers(chain.operator(one.contraction)))
+    integers = (one for one in epilogues(chain) if _is_whole(chain.operator(one.contraction)))
     return tuple(tensor for one in integers for tensor in _passed(chain, one))
 
 
@@ -132,13 +132,13 @@ def integers_in_memory(chain: Chain) -> tuple[str, ...]:
 
 def needs_epilogue(chain: Chain, contraction: Operator) -> bool:
     """Whether only micro tiles can apply the maps behind a contraction."""
-    return _sums_integers(contraction) and any(epilogue.contraction == contraction.name for epilogue in epilogues(chain))
+    return _is_whole(contraction) and any(epilogue.contraction == contraction.name for epilogue in epilogues(chain))
 
 
 def why_not_in_tiles(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Why micro tiles cannot apply a map of integers, or end the sums of integers, under a schedule; empty if they can."""
     found = next((one for one in epilogues(chain) if operator.name in (one.contraction, *one.maps)), None)
-    if found is None or not _sums_integers(chain.operator(found.contraction)):
+    if found is None or not _is_whole(chain.operator(found.contraction)):
         return ""
     if not _run_together(chain, schedule, found):
         return f"{', '.join(found.maps)} do not run where the sums of {found.contraction} are complete"
@@ -192,7 +192,7 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     consumers = chain.consumers(tensor)
     if len(consumers) != 1 or not consumers[0].is_map():
         return None
-    is_of_integers = _sums_integers(contraction)
+    is_of_integers = _is_whole(contraction)
     fits = _goes_on(chain, contraction, consumers[0], tensor) if is_of_integers else overwritten(chain, consumers[0]) == tensor
     operands = [access for access in consumers[0].reads if access.tensor != tensor]
     is_light = _is_light(consumers[0].body, OF_QUANTISED if is_of_integers else IN_REGISTERS)
@@ -200,11 +200,8 @@ def _follower(chain: Chain, contraction: Operator, tensor: str, column: str | No
     return consumers[0] if is_fused else None
 
 
-def _sums_integers(contraction: Operator) -> bool:
-    return contraction.accumulator == SUMS
-
-
 def _is_whole(operator: Operator) -> bool:
+    """Whether it computes in whole numbers."""
     return operator.accumulator == SUMS
 
 

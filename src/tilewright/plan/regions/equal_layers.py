@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Chain, Operator
 from tilewright.plan.regions.epilogues import Epilogue
 from tilewright.plan.types import ContractionRoles
 
@@ -49,16 +49,12 @@ def _form(chain: Chain, operator: Operator, roles: ContractionRoles | None, epil
     numbers = {tensor: number for number, tensor in enumerate(tensors)}
     return (
         tuple((axis.extent, axis.kind) for axis in operator.axes),
-        tuple(_access_form(access, numbers, places) for access in accesses),
+        tuple((numbers[access.tensor], tuple(places[str(index)] for index in access.indices)) for access in accesses),
         tuple(_tensor_form(chain, tensor) for tensor in tensors),
         tuple((member.body, member.reduction, member.accumulator) for member in members),
         roles and (roles.left, roles.right, *(places.get(axis or "") for axis in (roles.row, roles.column, roles.depth))),
         roles and tuple(places[axis] for axis in roles.outer),
     )
-
-
-def _access_form(access: Access, tensors: Mapping[str, int], places: Mapping[str, int]) -> Hashable:
-    return tensors[access.tensor], tuple(places[str(index)] for index in access.indices)
 
 
 def _tensor_form(chain: Chain, name: str) -> Hashable:

@@ -13,7 +13,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.reasons import Barrier, CannotFuse
-from tilewright.plan.regions.trip_counts import planned_sizes
+from tilewright.plan.schedule import planned_sizes
 
 
 def without_lookups(chain: Chain) -> Chain:

@@ -8,14 +8,11 @@ stays while another runs. Both are counted here.
 from __future__ import annotations
 
 from functools import reduce
-from math import prod
 
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import equal_axes, tensor_axes
+from tilewright.plan.chains import derived_once, equal_axes, tensor_axes
 from tilewright.plan.regions.required_regions import schedule_region_axes
-from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Loop, Schedule, Storage, common_path
+from tilewright.plan.schedule import Loop, Schedule, Storage, common_path, largest_sizes, trip_counts
 
 
 def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[str, Loop | None], ...]:
@@ -81,11 +78,6 @@ def overwritten(chain: Chain, operator: Operator) -> str | None:
     return next((tensor for tensor in reversed(chain.intermediates) if tensor in able), None)
 
 
-def live_elements(chain: Chain, schedule: Schedule, tensor: str) -> int:
-    """How many elements of an intermediate are alive at once, at planned sizes."""
-    return _block_elements(live_blocks(chain, schedule, tensor), planned_sizes(chain))
-
-
 def _overwrites(chain: Chain, operator: Operator, access: Access) -> bool:
     same_type = chain.tensor(access.tensor).dtype == chain.tensor(operator.write.tensor).dtype
     return same_type and not operator.is_contraction() and lies_over(chain, operator, access)
@@ -104,10 +96,6 @@ def lies_over(chain: Chain, operator: Operator, access: Access) -> bool:
 
 def _larger(loops: list[Loop | None]) -> Loop | None:
     return None if None in loops else max((loop for loop in loops if loop is not None), key=lambda loop: loop.tile)
-
-
-def _block_elements(blocks: tuple[tuple[str, Loop | None], ...], sizes: dict[str, int]) -> int:
-    return prod(sizes[axis] if loop is None else min(loop.tile, sizes[axis]) for axis, loop in blocks)
 
 
 def _common_loops(chain: Chain, schedule: Schedule, tensor: str) -> tuple[Loop, ...]:

@@ -14,8 +14,7 @@ from itertools import pairwise
 
 from tilewright.graph.types import Chain
 from tilewright.plan.arrays import Condition
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import equal_axes
+from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.element_types import held_type
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, in_registers
 from tilewright.plan.regions.live_blocks import in_place_groups
@@ -68,7 +67,7 @@ def is_lasting(view: ChainView, group: Group) -> Condition:
     reused = [loop for loop in users[0].loops[: _shared(view)] if loop.axis not in equal]
     lasts: Condition = False
     for loop in reused:
-        lasts = lasts | (loop.trips > 1) | _is_open(view.chain, loop.axis)
+        lasts = lasts | (loop.trips > 1) | (not isinstance(view.chain.extents[loop.axis], int))
     return lasts
 
 
@@ -104,8 +103,3 @@ def _children(view: ChainView) -> list[int]:
 def _is_same_child(left: OperatorView, right: OperatorView, shared: int) -> bool:
     mine, theirs = left.loops[shared:], right.loops[shared:]
     return bool(mine and theirs) and mine[0].node == theirs[0].node
-
-
-def _is_open(chain: Chain, axis: str) -> bool:
-    """Whether only a call knows an extent."""
-    return not isinstance(chain.extents[axis], int)

@@ -2,28 +2,46 @@
 
 The same formulas serve a schedule tree (integers) and a whole family of schedules that differ in their tiles (NumPy arrays
 that broadcast against each other), so that a search evaluates thousands of tile choices at once.
+
+Parallel loops are the outermost ones with independent blocks, which are distributed over threads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
+from math import prod
 
 import numpy as np
 
-from tilewright.graph.types import Chain, Operator
-from tilewright.plan.arrays import Count, expanded, minimum
+from tilewright.graph.types import AxisKind, Chain, Operator
+from tilewright.plan.arrays import Count, expanded, minimum, product
 from tilewright.plan.regions.required_regions import (
     Place,
     Region,
+    RegionAxes,
     SharedLoop,
     line_buffered_elements,
     region_axes_of,
     required_regions,
+    schedule_region_axes,
     shared_loops,
 )
-from tilewright.plan.regions.trip_counts import box_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Compute, FusedGroup, Schedule, Storage, Trip, fused_group_of
+from tilewright.plan.schedule import (
+    Compute,
+    FusedGroup,
+    Loop,
+    Node,
+    Pack,
+    Schedule,
+    Storage,
+    Trip,
+    box_sizes,
+    fused_group_of,
+    planned_sizes,
+    trip_counts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +82,17 @@ class OperatorView:
         if not self.conditions:
             return self.loops
         return tuple(loop for loop in self.loops if loop.axis not in self.conditions)
+
+    def each(self, change: Callable[[Count], Count]) -> OperatorView:
+        """The same view with all figures changed alike."""
+        loops = tuple(LoopView(loop.axis, change(loop.trips), loop.node) for loop in self.loops)
+        tiles = {axis: change(tile) for axis, tile in self.tiles.items()}
+        regions = {axis: region.each(change) for axis, region in self.regions.items()}
+        return OperatorView(self.operator, loops, self.conditions, tiles, regions, change(self.line_buffered))
+
+    def behind(self, more: int) -> OperatorView:
+        """The same view with so many dimensions behind those of its arrays."""
+        return self.each(lambda figure: expanded(figure, more)) if more else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +146,7 @@ def view_outer_loops(
     storage: Mapping[str, Storage],
     fused_groups: Sequence[FusedGroup] = (),
 ) -> ChainView:
-    """The view of `loop_orders.fused_schedule` schedules without building them; tiles may be arrays.
+    """The view of `fused_schedule` schedules without building them; tiles may be arrays.
 
     Inner loop orders have no axis along which their operator computes required regions of its consumers.
     """
@@ -184,21 +213,7 @@ def view_of_tiles(view: ChainView, picks: Sequence[np.ndarray]) -> ChainView:
             known[id(figure)] = taken(figure, picks)
         return known[id(figure)]
 
-    def loop_of(loop: LoopView) -> LoopView:
-        return LoopView(loop.axis, some(loop.trips), loop.node)
-
-    operators = tuple(
-        OperatorView(
-            member.operator,
-            tuple(map(loop_of, member.loops)),
-            member.conditions,
-            {axis: some(tile) for axis, tile in member.tiles.items()},
-            {axis: region.each(some) for axis, region in member.regions.items()},
-            some(member.line_buffered),
-        )
-        for member in view.operators
-    )
-    return ChainView(view.chain, operators, view.storage, view.sizes)
+    return ChainView(view.chain, tuple(member.each(some) for member in view.operators), view.storage, view.sizes)
 
 
 def _of(found: Mapping[Place, Region], operator: Operator) -> dict[str, Region]:
@@ -212,11 +227,55 @@ def _axis_in_operator(operator: Operator, regions: Mapping[str, Region], axis: s
     return next((region_axis for region_axis, region in regions.items() if axis in region.loops), axis)
 
 
-def view_behind(view: OperatorView, more: int) -> OperatorView:
-    """The same view with so many dimensions behind those of its arrays."""
-    if not more:
-        return view
-    loops = tuple(LoopView(loop.axis, expanded(loop.trips, more), loop.node) for loop in view.loops)
-    tiles = {axis: expanded(tile, more) for axis, tile in view.tiles.items()}
-    regions = {axis: region.each(lambda figure: expanded(figure, more)) for axis, region in view.regions.items()}
-    return OperatorView(view.operator, loops, view.conditions, tiles, regions, expanded(view.line_buffered, more))
+def parallel_axes(chain: Chain, schedule: Schedule) -> tuple[str, ...]:
+    """Axes of the outermost loops whose blocks are independent, with only Packs beside them.
+
+    They are parallel in every operator, but for the axis of a split. A loop along which an intermediate has a circular line
+    buffer is not one of them: its blocks need what the ones before have left.
+    """
+    return tuple(loop.axis for loop in parallel_loops(chain, schedule))
+
+
+def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
+    """The loops of `parallel_axes`, outermost first."""
+    loops: list[Loop] = []
+    region_axes = schedule_region_axes(chain, schedule)
+    has_line_buffer = any(schedule.storage_of(tensor) is Storage.LINE_BUFFER for tensor in chain.intermediates)
+    serial = shared_loops(schedule)[-1:] if has_line_buffer else ()
+    body: tuple[Node, ...] = schedule.body
+    while True:
+        children = [node for node in body if not isinstance(node, Pack)]
+        if len(children) != 1 or children[0] is not body[-1] or not isinstance(children[0], Loop):
+            return tuple(loops)
+        loop = children[0]
+        independent = is_parallel(chain, loop.axis, region_axes) or loop.axis == schedule.split
+        if not independent or any(loop.axis == parent.axis for parent in loops) or loop in serial:
+            return tuple(loops)
+        loops.append(loop)
+        body = loop.body
+
+
+def is_parallel(chain: Chain, axis: str, region_axes: RegionAxes | None = None) -> bool:
+    """Whether every operator of a chain has the axis, or computes required regions of its consumers along it, and none reduces
+    it."""
+    moving = {operator for (operator, _), region in (region_axes or {}).items() if axis in region.slopes}
+    return all(
+        any(present.name == axis and present.kind is AxisKind.PARALLEL for present in operator.axes) or operator.name in moving
+        for operator in chain.operators
+    )
+
+
+def block_count(chain: Chain, schedule: Schedule) -> int:
+    """The number of independent blocks, at planned sizes."""
+    return prod(trip_counts(parallel_loops(chain, schedule), planned_sizes(chain)))
+
+
+def blocks_in_view(view: ChainView, shared: int) -> Count:
+    """The independent blocks of the first `shared` loops, which all operators share; an array where tiles are."""
+    loops = view.operators[-1].loops[:shared]
+    region_axes = region_axes_of(view.chain, view.storage, [loop.axis for loop in loops])
+    has_line_buffer = Storage.LINE_BUFFER in view.storage.values()
+    distributed = takewhile(
+        lambda loop: is_parallel(view.chain, loop.axis, region_axes), loops[: shared - has_line_buffer] if shared else ()
+    )
+    return product(loop.trips for loop in distributed)

@@ -22,9 +22,8 @@ from tilewright.graph.known_values import known_value
 from tilewright.graph.scalar import Apply, Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.scalar_functions import COMBINATIONS
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.regions.trip_counts import largest_sizes, trip_counts
-from tilewright.plan.schedule import Loop, Schedule, common_path
+from tilewright.plan.chains import derived_once
+from tilewright.plan.schedule import Loop, Schedule, common_path, largest_sizes, trip_counts
 
 LANES = 16
 """Keys in a vector of the widest dialect: what is masked begins and ends with whole vectors."""

@@ -18,14 +18,12 @@ import numpy as np
 from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.arrays import Count
-from tilewright.plan.chain_analysis import derived_once
-from tilewright.plan.chains import equal_axes
-from tilewright.plan.element_types import ElementSize
+from tilewright.plan.chains import derived_once, equal_axes
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.reasons import CutRows
 from tilewright.plan.regions.live_blocks import live_blocks
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
-from tilewright.plan.regions.trip_counts import largest_sizes, planned_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Loop, Schedule, common_path
+from tilewright.plan.schedule import Compute, Loop, Schedule, common_path, cutting, largest_sizes, planned_sizes, trip_counts
 
 RESULT = "result"
 """What the rescaling rule of finished values names as its target."""
@@ -85,9 +83,7 @@ def cut_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str,
     """The reduction axes of a row-wise reduction that loops with more than one trip cut; empty if its rows are whole."""
     if not operator.is_row_reduction():
         return ()
-    path = schedule.path(operator.name)
-    trips = trip_counts(path, largest_sizes(chain))
-    cut = {loop.axis for loop, count in zip(path, trips, strict=True) if count > 1}
+    cut = {loop.axis for loop in cutting(chain, schedule.path(operator.name))}
     return tuple(axis.name for axis in operator.reduction_axes() if axis.name in cut)
 
 
@@ -159,18 +155,17 @@ def _sums_weights(chain: Chain, schedule: Schedule, operator: Operator, consumer
     if not consumer.is_contraction() or tuple(_producers_of_weights(chain, consumer)) != (operator,):
         return False
     shared = common_path(schedule.path(operator.name), schedule.path(consumer.name))
-    trips = trip_counts(shared, largest_sizes(chain))
-    cutting = [loop.axis for loop, count in zip(shared, trips, strict=True) if count > 1]
-    foreign = summed.intersection(cutting) - set(cut)
+    cuts = [loop.axis for loop in cutting(chain, shared)]
+    foreign = summed.intersection(cuts) - set(cut)
     kept_apart = rows <= equal_axes(chain, tensor) and rows <= consumer.write.axes()
-    return set(cut) <= summed and kept_apart and not foreign and _run_together(schedule, operator, consumer, cutting, cut)
+    return set(cut) <= summed and kept_apart and not foreign and _run_together(schedule, operator, consumer, cuts, cut)
 
 
-def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cutting: list[str], cut: tuple[str, ...]) -> bool:
+def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cuts: list[str], cut: tuple[str, ...]) -> bool:
     """Whether both run at the same trips of all loops outside the cuts."""
     made, used = (schedule.conditions(name) for name in (operator.name, consumer.name))
-    last = max(position for position, axis in enumerate(cutting) if axis in cut)
-    return all(made.get(axis) == used.get(axis) for axis in cutting[:last])
+    last = max(position for position, axis in enumerate(cuts) if axis in cut)
+    return all(made.get(axis) == used.get(axis) for axis in cuts[:last])
 
 
 def why_parts_cannot_combine(chain: Chain, schedule: Schedule) -> str:
@@ -214,11 +209,10 @@ def state_blocks(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[
     return tuple((axis, held.get(axis)) for axis in rows)
 
 
-def live_states(view: ChainView, element_size: ElementSize) -> Count:
-    """All states that are kept between blocks, with the factor of every row, in the unit of `element_size`; tiles may be
-    arrays."""
+def live_states(view: ChainView) -> Count:
+    """All states that are kept between blocks, with the factor of every row, in bytes; tiles may be arrays."""
     online = (member for member in view.operators if softmax_weights(member.operator) is not None)
-    return sum(element_size(view.chain, member.operator.write.tensor) * _state_elements(view, member) for member in online)
+    return sum(held_bytes(view.chain, member.operator.write.tensor) * _state_elements(view, member) for member in online)
 
 
 def _state_elements(view: ChainView, member: OperatorView) -> Count:

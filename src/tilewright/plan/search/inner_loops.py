@@ -7,7 +7,7 @@ bare block would move into L1. Both more loops and reading in place must gain `l
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
@@ -17,19 +17,55 @@ import numpy as np
 from tilewright.graph.types import Operator
 from tilewright.plan.arrays import Count, spread
 from tilewright.plan.counts import Counted, count_elements
-from tilewright.plan.decisions.packing import with_packs
-from tilewright.plan.model.blocking import Blocking
-from tilewright.plan.model.candidate import Candidate
+from tilewright.plan.layout import panels
 from tilewright.plan.model.cost import Block, Passing, Work, moving_of, nothing, passing_of, seconds, work_of
-from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.likeness import axes_of_like, likeness
-from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
+from tilewright.plan.model.cost_context import CostContext, axes_of_like, likeness
+from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, chain_figures, footprints, set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
+from tilewright.plan.model.pricing import Blocking, Candidate
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
-from tilewright.plan.schedule import Compute, Loop, Node, Schedule
-from tilewright.plan.space.schedule_space import axis_multiple
-from tilewright.plan.space.tile_sizes import best_index, broadcast, candidates
+from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, nest
+from tilewright.plan.space.schedule_space import axis_multiple, best_index, broadcast, candidates
+
+
+def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int], ahead: Iterable[str] = ()) -> Schedule:
+    """The schedule with a Pack for each named contraction: inside so many of the loops around it, or ahead of all calls."""
+    schedule = replace(schedule, ahead=tuple(_pack(context, name) for name in ahead))
+    for name, depth in depths.items():
+        pack, path = _pack(context, name), schedule.path(name)
+        outside = path[depth - 1] if depth else None
+        schedule = replace(schedule, body=_insert(schedule.body, pack, outside, path[depth] if depth < len(path) else None))
+    return schedule
+
+
+def _pack(context: CostContext, name: str) -> Pack:
+    kernel = context.kernels[name]
+    return Pack(name, context.roles[name].right, panels(kernel.columns, kernel.interleave))
+
+
+def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:
+    """Insert a Pack below `outside` (None: at the top), in front of the loop `before` (None: the operator's own leaf)."""
+    if outside is None:
+        return _insert_here(body, pack, before)
+    return tuple(
+        replace(
+            node, body=_insert_here(node.body, pack, before) if node is outside else _insert(node.body, pack, outside, before)
+        )
+        if isinstance(node, Loop)
+        else node
+        for node in body
+    )
+
+
+def _insert_here(body: tuple[Node, ...], pack: Pack, before: Loop | None) -> tuple[Node, ...]:
+    place = next(i for i, node in enumerate(body) if node is before or _is_leaf(node, pack.operator))
+    return (*body[:place], pack, *body[place:])
+
+
+def _is_leaf(node: Node, operator: str) -> bool:
+    return isinstance(node, Compute) and node.operator == operator
+
 
 BEAM = 3
 """Plans of the fusion level that are refined."""
@@ -95,24 +131,25 @@ def _refined(context: CostContext, unrefined: _Unrefined) -> Blocking:
     decisions = _decisions(context, unrefined)
     inner = {name: decision.inner for name, decision in decisions.items() if decision.inner}
     conflicts = {name: decision.conflict for name, decision in decisions.items() if decision.conflict is not None}
-    schedule = replace(outer, body=_with_inner(outer.body, inner)) if inner else outer
-    ahead = [
-        member.operator.name
-        for member in view.operators
-        if packs_ahead(context, member) and member.operator.name not in conflicts
-    ]
-    depths = {
-        member.operator.name: pack_depth(
-            context,
-            around,
-            member,
-            footprints(context.with_sizes(member.computed_sizes(context.sizes)), member.operator, member.tiles),
-        )
-        for member in view.operators
-        if may_pack(context, member.operator) and member.operator.name not in (*conflicts, *ahead)
-    }
+    schedule = replace(outer, body=with_inner(outer.body, inner)) if inner else outer
     total = sum(decision.seconds for decision in decisions.values())
-    return Blocking(unrefined.candidate, outer, with_packs(context, schedule, depths, ahead), conflicts, total)
+    return Blocking(unrefined.candidate, outer, packed(context, view, around, schedule, conflicts), conflicts, total)
+
+
+def packed(context: CostContext, view: ChainView, around: ChainFigures, schedule: Schedule, stays: Collection[str]) -> Schedule:
+    """The schedule with its right operands packed, each at its best place under the loops of a view, but for those that stay."""
+    copied = [one for one in view.operators if may_pack(context, one.operator) and one.operator.name not in stays]
+    ahead = [one.operator.name for one in copied if packs_ahead(context, one)]
+    depths = {
+        one.operator.name: pack_depth(context, around, one, _footprints(context, one))
+        for one in copied
+        if one.operator.name not in ahead
+    }
+    return with_packs(context, schedule, depths, ahead)
+
+
+def _footprints(context: CostContext, one: OperatorView) -> Footprints:
+    return footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
 
 
 def _decisions(context: CostContext, unrefined: _Unrefined) -> dict[str, _Decision]:
@@ -195,19 +232,14 @@ def _inside(member: OperatorView, loops: Sequence[tuple[str, Count]]) -> Operato
     return replace(member, loops=(*member.loops, *more), tiles={**member.tiles, **dict(loops)})
 
 
-def _with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tuple[Node, ...]:
+def with_inner(body: tuple[Node, ...], inner: Mapping[str, InnerLoops]) -> tuple[Node, ...]:
     """The tree with loops around the leaves of some operators."""
     nodes: list[Node] = []
     for node in body:
         if isinstance(node, Loop):
-            nodes.append(replace(node, body=_with_inner(node.body, inner)))
-        elif isinstance(node, Compute):
-            wrapped: Node = node
-            for axis, tile in reversed(inner.get(node.operator, ())):
-                wrapped = Loop(axis, tile, (wrapped,))
-            nodes.append(wrapped)
+            nodes.append(replace(node, body=with_inner(node.body, inner)))
         else:
-            nodes.append(node)
+            nodes += nest(inner.get(node.operator, ()) if isinstance(node, Compute) else (), (node,))
     return tuple(nodes)
 
 

@@ -16,30 +16,27 @@ from math import prod
 import numpy as np
 
 from tilewright.graph.types import Operator, SymbolicExtent
-from tilewright.plan.arrays import Condition, Count, Quantity, expanded, spread
+from tilewright.plan.arrays import Count, Quantity, expanded, spread
 from tilewright.plan.counts import Counted, count, count_elements
-from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import Block, measure, moving_of, nothing, passing_of, seconds, work_of
-from tilewright.plan.model.likeness import axes_of_like, likeness
+from tilewright.plan.model.cost_context import axes_of_like, content, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
+from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance, threads_seconds
 from tilewright.plan.regions.loop_views import (
     ChainView,
     LoopView,
     OperatorView,
+    blocks_in_view,
     taken,
-    view_behind,
     view_of_tiles,
     view_outer_loops,
 )
 from tilewright.plan.regions.online_reductions import live_states
-from tilewright.plan.regions.parallel_loops import blocks_in_view
-from tilewright.plan.regions.trip_counts import planned_sizes
-from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of
-from tilewright.plan.search.bounds import Bounds, with_spills
+from tilewright.plan.schedule import FusedGroup, Storage, fused_group_of, planned_sizes
+from tilewright.plan.search.bounds import Bounds, TileBlocks, Tiles, tile_bytes, with_spills
 from tilewright.plan.search.resident_tiles import (
     MOST_RESIDENT,
     Resident,
@@ -47,9 +44,7 @@ from tilewright.plan.search.resident_tiles import (
     resident_bytes,
     resident_bytes_of_others,
 )
-from tilewright.plan.search.tile_blocks import TileBlocks, Tiles, tile_bytes
-from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, shared_view
-from tilewright.plan.space.tile_sizes import best_index, broadcast
+from tilewright.plan.space.schedule_space import Choices, Space, Views, are_cut, best_index, broadcast, shared_view
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +123,7 @@ class OuterLoops:
         for fused_groups in able:
             smallest = {axis: space.tiles[axis][0] for fused_group in fused_groups for axis in fused_group.axes}
             view = view_outer_loops(self.view.chain, outer_loops, {}, {**self.tiles, **smallest}, self.view.storage, fused_groups)
-            live = np.minimum(live, live_bytes(view) - live_states(view, held_bytes))
+            live = np.minimum(live, live_bytes(view) - live_states(view))
         return live
 
     def is_cut(self) -> np.ndarray:
@@ -215,9 +210,9 @@ class OuterLoops:
         return {
             name: (
                 tuple(
-                    map(_content, (figures for option in options_of for figures in (option.seconds, option.used, option.rereads)))
+                    map(content, (figures for option in options_of for figures in (option.seconds, option.used, option.rereads)))
                 ),
-                tuple(map(_content, stay[name])),
+                tuple(map(content, stay[name])),
                 fused_group_of(self.fused_groups, name),
             )
             for name, options_of in options.items()
@@ -234,8 +229,8 @@ class OuterLoops:
         known: dict[Hashable, _Choice] = {}
         found = {}
         for name, options_of in options.items():
-            like = alike.get(name) or tuple((id(option.seconds), _content(option.rereads)) for option in options_of)
-            key = like, _content(elsewhere[name]), rereading[name]
+            like = alike.get(name) or tuple((id(option.seconds), content(option.rereads)) for option in options_of)
+            key = like, content(elsewhere[name]), rereading[name]
             if key not in known:
                 known[key] = self._best_inner(options_of, elsewhere[name], rereading[name])
             found[name] = known[key]
@@ -310,7 +305,7 @@ class OuterLoops:
     def _with_inner(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
         """The view of an operator with inner loops in this order, of all tiles."""
         dims, sizes = self._inner_dims(order), self.context.sizes
-        tiles, member = self._tiles(dims), view_behind(shared, len(dims))
+        tiles, member = self._tiles(dims), shared.behind(len(dims))
         loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
         inner_tiles = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
         every, behind = (*member.loops, *loops), {**member.tiles, **inner_tiles}
@@ -396,12 +391,6 @@ def outer_orders(space: Space, every: TileBlocks) -> tuple[OuterLoops, ...]:
     )
 
 
-def _content(figures: Quantity | Condition) -> Hashable:
-    """Equal for equal arrays."""
-    array = np.asarray(figures)
-    return array.shape, array.tobytes()
-
-
 def _behind(around: ChainFigures, more: int) -> ChainFigures:
     """Figures over tiles of the outer loops with dimensions for inner tiles behind."""
     held = {level: tuple(expanded(count, more) for count in counts) for level, counts in around.held.items()}
@@ -415,6 +404,4 @@ def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:
 
 def _taken(figures: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Of every row along the last dimension the figure at its place."""
-    rows = figures.reshape(-1, figures.shape[-1])
-    taken: np.ndarray = rows[np.arange(len(rows)), at.reshape(-1)]
-    return taken.reshape(at.shape)
+    return np.take_along_axis(figures, at[..., np.newaxis], axis=-1)[..., 0]

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.decisions.exact_kernels import is_exact, operand_bounds
-from tilewright.plan.decisions.micro_kernel import RankedKernels
+from tilewright.plan.decisions.micro_kernel import RankedKernels, is_exact, operand_bounds
 from tilewright.plan.element_types import held_type
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.split_price import SplitReduction
+from tilewright.plan.model.pricing import Candidate, SplitReduction
 from tilewright.plan.reasons import Defeat, EveryOperatorAlone, LossReason, OnePart, OtherAlgorithm, OtherKernel, OtherLoops
-from tilewright.plan.regions.parallel_loops import block_count
+from tilewright.plan.regions.loop_views import block_count
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import recomputes
-from tilewright.plan.types import ContractionRoles, Plan, Price, Rejected
+from tilewright.plan.types import Plan, Price, Rejected
 
 KEPT_REJECTIONS = 8
 """Alternatives that a plan remembers, besides other micro kernels and the unfused plan."""
@@ -56,7 +54,8 @@ def lost_inexact(context: CostContext, available: Sequence[MicroKernel]) -> Iter
     """Of the faster micro kernels that may not be chosen since their sums may saturate, the first of each contraction."""
     for name, chosen in context.kernels.items():
         operator, roles = context.chain.operator(name), context.roles[name]
-        types = tuple(held_type(context.chain, access.tensor) for access in (*_factors(operator, roles), operator.write))
+        accesses = operator.reads[roles.left], operator.reads[roles.right], operator.write
+        types = tuple(held_type(context.chain, access.tensor) for access in accesses)
         for kernel in available:
             is_faster = kernel.element_types == types and kernel.attainable(context.machine) > chosen.attainable(context.machine)
             if kernel.saturation is not None and is_faster and not is_exact(kernel, context.chain, operator, roles):
@@ -64,10 +63,6 @@ def lost_inexact(context: CostContext, available: Sequence[MicroKernel]) -> Iter
                 reason = LossReason(Defeat.MAY_SATURATE)
                 yield Rejected(OtherKernel(kernel.name, name), worst, kernel.saturation.limit, "as a sum", reason)
                 break
-
-
-def _factors(operator: Operator, roles: ContractionRoles) -> tuple[Access, Access]:
-    return operator.reads[roles.left], operator.reads[roles.right]
 
 
 def _storage(chain: Chain, candidate: Candidate) -> Storage:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import equal_axes
 from tilewright.plan.reasons import NotExecutable, Unplannable
@@ -9,8 +11,7 @@ from tilewright.plan.regions.epilogues import why_not_in_tiles
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.online_reductions import why_parts_cannot_combine, why_rows_must_be_whole
 from tilewright.plan.regions.required_regions import RegionAxes, line_buffer_axis, schedule_region_axes, shared_loops
-from tilewright.plan.regions.trip_counts import largest_sizes, trip_counts
-from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path
+from tilewright.plan.schedule import Compute, Schedule, Storage, Trip, common_path, cutting
 
 
 def is_executable(chain: Chain, schedule: Schedule) -> bool:
@@ -30,40 +31,28 @@ def why_not_executable(chain: Chain, schedule: Schedule) -> str:
     leaves = {leaf.operator: loops for loops, leaf in schedule.leaves() if isinstance(leaf, Compute)}
     if tuple(leaves) != tuple(operator.name for operator in chain.operators):
         return "the operators do not run in topological order, each at one place"
-    region_axes = schedule_region_axes(chain, schedule)
-    checks = (
-        _rows_are_whole,
-        _integers_stay_in_tiles,
-        _runs_the_right_number_of_times,
-        _operands_are_complete,
-        _required_regions_exist,
-    )
-    problems = (check(chain, schedule, operator, region_axes) for operator in chain.operators for check in checks)
-    return next(filter(None, problems), "") or _shared_buffers_agree(chain, schedule) or why_parts_cannot_combine(chain, schedule)
+    return next(filter(None, _problems(chain, schedule, schedule_region_axes(chain, schedule))), "")
 
 
-def _cutting_axes(chain: Chain, schedule: Schedule, operator: Operator) -> tuple[str, ...]:
-    """The axes of the loops around an operator that can have more than one trip, outermost first."""
-    path = schedule.path(operator.name)
-    trips = trip_counts(path, largest_sizes(chain))
-    return tuple(loop.axis for loop, count in zip(path, trips, strict=True) if count > 1)
+def _problems(chain: Chain, schedule: Schedule, region_axes: RegionAxes) -> Iterator[str]:
+    """The reasons, and empty texts."""
+    for operator in chain.operators:
+        yield why_rows_must_be_whole(chain, schedule, operator)
+        yield why_not_in_tiles(chain, schedule, operator) if len(chain.operators) > 1 else ""
+        yield _runs_the_right_number_of_times(chain, schedule, operator)
+        yield _operands_are_complete(chain, schedule, operator, region_axes)
+        yield _required_regions_exist(chain, schedule, operator, region_axes)
+    yield _shared_buffers_agree(chain, schedule)
+    yield why_parts_cannot_combine(chain, schedule)
 
 
-def _rows_are_whole(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
-    return why_rows_must_be_whole(chain, schedule, operator)
-
-
-def _integers_stay_in_tiles(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
-    return why_not_in_tiles(chain, schedule, operator) if len(chain.operators) > 1 else ""
-
-
-def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator, _: RegionAxes) -> str:
+def _runs_the_right_number_of_times(chain: Chain, schedule: Schedule, operator: Operator) -> str:
     """Along a loop over a foreign axis an operator runs once, or again and again from zero if it is recomputed."""
     conditions = schedule.conditions(operator.name)
     recomputed = schedule.storage_of(operator.write.tensor) is not Storage.KEEP
     reductions = {axis.name for axis in operator.reduction_axes()}
     operator_axes, summing = operator.axis_names, False
-    for axis in _cutting_axes(chain, schedule, operator):
+    for axis in (loop.axis for loop in cutting(chain, schedule.path(operator.name))):
         if axis not in operator_axes and axis not in conditions:
             if not recomputed:
                 return f"{operator.name} would run again at every block of {axis}, which it does not have"
@@ -80,7 +69,8 @@ def _operands_are_complete(chain: Chain, schedule: Schedule, operator: Operator,
         if producer is None:
             continue
         alike = {*equal_axes(chain, tensor), *(axis for name, axis in region_axes if name == producer.name)}
-        for axis in _shared_cuts(chain, schedule, producer, operator):
+        shared = common_path(schedule.path(producer.name), schedule.path(operator.name))
+        for axis in (loop.axis for loop in cutting(chain, shared)):
             if axis not in alike and not _in_time(schedule, producer, operator, axis):
                 return f"{operator.name} would read {tensor} before {producer.name} has finished it along {axis}"
     return ""
@@ -104,13 +94,6 @@ def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator
     ):
         return f"{tensor} cannot have a circular line buffer along the innermost shared loop"
     return ""
-
-
-def _shared_cuts(chain: Chain, schedule: Schedule, producer: Operator, consumer: Operator) -> tuple[str, ...]:
-    first, second = schedule.path(producer.name), schedule.path(consumer.name)
-    shared = sum(left is right for left, right in zip(first, second, strict=False))
-    trips = trip_counts(first, largest_sizes(chain))[:shared]
-    return tuple(loop.axis for loop, count in zip(first[:shared], trips, strict=True) if count > 1)
 
 
 def _in_time(schedule: Schedule, producer: Operator, consumer: Operator, axis: str) -> bool:

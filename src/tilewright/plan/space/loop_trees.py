@@ -12,11 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from math import prod
 
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.schedule import FusedGroup
+from tilewright.plan.schedule import FusedGroup, fused_schedule
 from tilewright.plan.space.executability import is_executable
-from tilewright.plan.space.schedule_space import Choices, Group, Space
-from tilewright.plan.space.tile_sizes import thinned
+from tilewright.plan.space.schedule_space import Choices, Group, Space, thinned
 
 MOST_TREE_POINTS = 1 << 14
 """Combinations of tiles of an order of outer loops and its fused groups. Beyond them the longest lists are halved, and the search

@@ -16,9 +16,7 @@ from tilewright import progress
 from tilewright.graph.types import Graph, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.registry import applicable
+from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, expanded
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.search.rejected import lost_algorithm
 from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected

@@ -13,10 +13,8 @@ from math import prod
 from tilewright.errors import PlanningError, UnsupportedOperation
 from tilewright.graph.rewrites.constants.constant_part import constant_operators, split, unread
 from tilewright.graph.types import Chain, Graph, Operator, element_bytes, planned_extent
-from tilewright.plan.algorithms.definition import Algorithm
-from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import make_chain
+from tilewright.plan.algorithms.definition import Algorithm, expanded
+from tilewright.plan.chains import canonical_form, make_chain
 from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.model.cost import floor, measure

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain, Operator
@@ -20,20 +21,18 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_price, bound_reason
-from tilewright.plan.canonical import canonical_form, names_of
-from tilewright.plan.chains import sub_chain
+from tilewright.plan.chains import canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.memory import remembered
-from tilewright.plan.model.candidate import Candidate
 from tilewright.plan.model.coefficients import Coefficients, coefficients_for
-from tilewright.plan.model.pricing import separate_price
+from tilewright.plan.model.pricing import Candidate, separate_price
 from tilewright.plan.planner import PricedChain, chain_with_loops, price_chain
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
-from tilewright.plan.search.planning_problem import PlanningProblem, Times, can_cost, least_times_above, planning_problem
+from tilewright.plan.search.exact_search import PlanningProblem, Times, can_cost, least_times_above, planning_problem
 from tilewright.plan.types import Cut, Plan, Price
 from tilewright.plan.whole_model import kept_divisions
 from tilewright.plan.whole_model.groups import Operators, are_alike, loses_nothing
-from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptLoops, KeptPart, NoAnswers
+from tilewright.plan.whole_model.kept_divisions import Answers, KeptDivision, KeptPart
 
 SMALL_GROUP = 6
 """Operators up to which a group whose whole pays is built up too, for comparison: each edge costs a search."""
@@ -50,8 +49,8 @@ class PlanningOptions:
     """None lets the prices decide, True fuses whatever can be executed, False nothing."""
     kernels: tuple[MicroKernel, ...]
     coefficients: Coefficients
-    answers: Answers = field(default_factory=NoAnswers, compare=False)
-    """Where divisions are kept between processes."""
+    answers: Answers | None = field(default=None, compare=False)
+    """Where divisions are kept between processes, if they are."""
 
     def price(self, chain: Chain) -> PricedChain:
         """The schedule and the price of a chain."""
@@ -86,7 +85,7 @@ def options_for(
     if kernels is not None:
         return PlanningOptions(machine, fuse, kernels, chosen)
     every = registry.for_machine(machine, element_types=None, flushing=flushing)
-    return PlanningOptions(machine, fuse, every, chosen, answers or NoAnswers())
+    return PlanningOptions(machine, fuse, every, chosen, answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,14 +95,15 @@ class Part:
     operators: Operators
     chain: Chain
     price: Price
-    loops: PricedChain | KeptLoops
+    loops: PricedChain | Callable[[], PricedChain]
+    """Its schedule with the price; of loops that were kept it is made when it is asked for."""
     taken_over: TakenOver | None = None
     """Where its loops come from, if they were not searched."""
 
     @property
     def priced(self) -> PricedChain:
         """Its schedule with the price."""
-        return self.loops.priced() if isinstance(self.loops, KeptLoops) else self.loops
+        return self.loops if isinstance(self.loops, PricedChain) else self.loops()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,14 +150,15 @@ class Division:
 @remembered(MOST_DIVISIONS)
 def division_of(chain: Chain, options: PlanningOptions) -> Division:
     """The division of a group of operators, as a canonical chain. Raises `Unplannable` where an operator has no plan."""
-    if isinstance(options.answers, NoAnswers):
+    answers = options.answers
+    if answers is None:
         return _searched_division(chain, options)
     question = f"{data_format.encode(chain, Chain).decode()} {options.fuse} {options.coefficients}"
 
     def keep(division: Division) -> None:
-        kept_divisions.write(options.answers, question, _kept(division))
+        kept_divisions.write(answers, question, _kept(division))
 
-    kept = kept_divisions.read(options.answers, question, chain)
+    kept = kept_divisions.read(answers, question, chain)
     if kept is not None:
         return replace(_division(chain, options, kept), completed=keep)
     division = replace(_searched_division(chain, options), completed=keep)
@@ -184,7 +185,7 @@ def _pricing_alone(chain: Chain, options: PlanningOptions) -> Callable[[Operator
 def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
     operators = tuple(chain.operator(name) for name in kept.operators)
     part = sub_chain(chain, operators)
-    return Part(operators, part, kept.price, KeptLoops(lambda: options.with_loops(part, kept.found)))
+    return Part(operators, part, kept.price, cache(lambda: options.with_loops(part, kept.found)))
 
 
 def _kept(division: Division) -> KeptDivision:

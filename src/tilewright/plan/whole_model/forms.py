@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain, Operator, SymbolicExtent
-from tilewright.plan.chain_analysis import derived_once
+from tilewright.plan.chains import derived_once
 
 NEAR = 0.55
 """The largest distance (`Form.distance`) at which anything is taken over: one extent may be 1.7 times as large. At 0.7

@@ -7,14 +7,12 @@ plan depends on whether it was found. Loops of a part become a schedule with a p
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain
-from tilewright.plan.model.candidate import Candidate
-from tilewright.plan.planner import PricedChain
+from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.types import Cut, Price
 
 
@@ -26,16 +24,6 @@ class Answers(Protocol):
 
     def keep(self, question: str, answer: bytes) -> None:
         """Take the answer to a question."""
-
-
-class NoAnswers:
-    """Keeps nothing."""
-
-    def find(self, question: str) -> bytes | None:
-        """None."""
-
-    def keep(self, question: str, answer: bytes) -> None:
-        """Forget it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +45,6 @@ class KeptDivision:
     parts: tuple[KeptPart, ...]
     cuts: tuple[Cut, ...]
     alone: tuple[tuple[str, Price], ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptLoops:
-    """A canonical chain whose loops are known, until its schedule is asked for."""
-
-    make: Callable[[], PricedChain]
-    made: list[PricedChain] = field(default_factory=list)
-
-    def priced(self) -> PricedChain:
-        """The schedule and the price."""
-        if not self.made:
-            self.made.append(self.make())
-        return self.made[0]
 
 
 def read(answers: Answers, question: str, chain: Chain) -> KeptDivision | None:

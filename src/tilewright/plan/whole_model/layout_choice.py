@@ -3,30 +3,181 @@
 Channels that lie last are read side by side by products of pixels and filters, whose results need no transposition;
 rows of pixels fill the vectors of wide images. Every convolution, pool and reduction is priced, with the maps behind it, with all
 images that it touches in either layout, by its best algorithm. Where its images lie differently it costs the transposition of
-some of them, too. The assignment with the smallest sum is found exactly (`elimination.py`).
+some of them, too. The assignment with the smallest sum is found exactly (`cheapest`).
 
 A layout is the order of a tensor's dimensions, so that prices, algorithms and code know of none: they see other index maps.
+
+A convolution says which dimension of its image and of its result has the channels. Maps, pools and reductions carry it on: the
+dimension that the same axis walks. Tensors that a map reads and writes lie alike, as maps are no place to transpose in: they are
+epilogues of sums, and parts of concatenations that are written in place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import product
+from itertools import pairwise, product
 from math import prod
+from typing import TypeAlias
 
 from tilewright import progress
+from tilewright.graph.convolution_form import ConvolutionForm
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
-from tilewright.graph.types import Graph, Operator, planned_extent
-from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.registry import applicable
+from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
+from tilewright.plan.algorithms.definition import Problem, applicable
 from tilewright.plan.types import ImageLayouts
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices, Part
-from tilewright.plan.whole_model.elimination import Table, cheapest
 from tilewright.plan.whole_model.forms import Near
 from tilewright.plan.whole_model.groups import DataFlow
-from tilewright.plan.whole_model.images import Images, images_of
 from tilewright.precision import Precision
+
+Variable: TypeAlias = str
+Value: TypeAlias = int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A cost for every assignment of values to some variables, in their order."""
+
+    variables: tuple[Variable, ...]
+    costs: Mapping[tuple[Value, ...], float]
+
+    def at(self, values: Mapping[Variable, Value]) -> float:
+        """The cost at an assignment of these variables and any others."""
+        return self.costs[tuple(values[variable] for variable in self.variables)]
+
+
+def cheapest(values: Mapping[Variable, Sequence[Value]], tables: Iterable[Table]) -> dict[Variable, Value]:
+    """The values of all variables with the smallest sum of costs; of equal sums the one with the earlier values.
+
+    >>> costs = Table(("a", "b"), {(0, 0): 2.0, (0, 1): 0.0, (1, 0): 1.0, (1, 1): 3.0})
+    >>> cheapest({"a": (0, 1), "b": (0, 1)}, [costs, Table(("b",), {(0,): 0.0, (1,): 1.5})])
+    {'a': 1, 'b': 0}
+    """
+    left, waiting = list(tables), set(values)
+    eliminated: list[tuple[Variable, list[Table]]] = []
+    while waiting:
+        variable = min(waiting, key=lambda name: (len(_neighbours(name, left)), list(values).index(name)))
+        waiting.remove(variable)
+        of_variable = [table for table in left if variable in table.variables]
+        left = [table for table in left if variable not in table.variables]
+        left.append(_without(variable, of_variable, values))
+        eliminated.append((variable, of_variable))
+    found: dict[Variable, Value] = {}
+    for variable, of_variable in reversed(eliminated):
+        found[variable] = min(values[variable], key=lambda value: _sum(of_variable, found | {variable: value}))
+    return {variable: found[variable] for variable in values}
+
+
+def _neighbours(variable: Variable, tables: Iterable[Table]) -> set[Variable]:
+    return {name for table in tables if variable in table.variables for name in table.variables} - {variable}
+
+
+def _without(variable: Variable, tables: Sequence[Table], values: Mapping[Variable, Sequence[Value]]) -> Table:
+    """The tables as one, in which a variable has its cheapest value."""
+    others = tuple(sorted(_neighbours(variable, tables)))
+    costs = {}
+    for assignment in product(*(values[name] for name in others)):
+        known = dict(zip(others, assignment, strict=True))
+        costs[assignment] = min(_sum(tables, known | {variable: value}) for value in values[variable])
+    return Table(others, costs)
+
+
+def _sum(tables: Iterable[Table], assignment: Mapping[Variable, Value]) -> float:
+    return sum(table.at(assignment) for table in tables)
+
+
+LEAST_RANK = 3
+"""Of an image: batch, channels, and a dimension of space."""
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """The images of a graph."""
+
+    channels: Mapping[str, int]
+    """The dimension of channels, by tensor."""
+    groups: Mapping[str, str]
+    """The first of the images that lie alike, by tensor."""
+
+
+def images_of(graph: Graph, constants: Collection[str]) -> Images:
+    """The images that operators of a graph leave to each other: no inputs, outputs or constants."""
+    known, outside = _channels(graph), {*graph.outputs, *constants}
+    made = dict.fromkeys(operator.write.tensor for operator in graph.operators)
+    between = (name for name in made if name in known and name not in outside)
+    channels = {name: known[name] for name in between if _is_image(graph.tensor(name), known[name])}
+    return Images(channels, _groups(graph, channels))
+
+
+def _is_image(tensor: Tensor, channel: int) -> bool:
+    """Whether the order of dimensions matters: there are several channels and several points of space."""
+    extents = [planned_extent(extent) for extent in tensor.shape]
+    return len(extents) >= LEAST_RANK and extents[channel] > 1 and prod(extents[1:]) > extents[channel]
+
+
+def _channels(graph: Graph) -> dict[str, int]:
+    """The dimension of channels of every tensor for which an operator tells it, or carries it on."""
+    found: dict[str, int] = {}
+    for operator in graph.operators:
+        for name, dimension in _of_convolution(operator):
+            found.setdefault(name, dimension)
+    changed = bool(found)
+    while changed:
+        size = len(found)
+        for operator in graph.operators:
+            for name, dimension in _carried(operator, found):
+                found.setdefault(name, dimension)
+        changed = len(found) > size
+    return found
+
+
+def _of_convolution(operator: Operator) -> Iterator[tuple[str, int]]:
+    form = ConvolutionForm.of(operator)
+    if form is None:
+        return
+    for access, layout in ((form.image_access, form.image_layout()), (operator.write, form.result_layout() or "")):
+        if "C" in layout:
+            yield access.tensor, layout.index("C")
+
+
+def _carried(operator: Operator, known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    """The dimensions of channels of what a map, a pool or a reduction reads and writes, from those that are known."""
+    if operator.is_product_sum():
+        return
+    accesses = [access for access in (*operator.reads, operator.write) if not access.lookups]
+    for access in accesses:
+        if access.tensor in known:
+            axes = access.indices[known[access.tensor]].axes()
+            for other in accesses:
+                place = _place(other, axes) if len(other.indices) == len(access.indices) else None
+                if place is not None and other.tensor not in known:
+                    yield other.tensor, place
+
+
+def _place(access: Access, axes: frozenset[str]) -> int | None:
+    """The only dimension that these axes walk, if there is one."""
+    places = [place for place, index in enumerate(access.indices) if index.axes() & axes]
+    return places[0] if len(places) == 1 else None
+
+
+def _groups(graph: Graph, images: Mapping[str, int]) -> dict[str, str]:
+    """The first image of those that maps join, by image."""
+    first = {name: name for name in images}
+
+    def of(name: str) -> str:
+        while first[name] != name:
+            name = first[name]
+        return name
+
+    order = {name: number for number, name in enumerate(images)}
+    for operator in graph.operators:
+        joined = [access.tensor for access in (*operator.reads, operator.write) if access.tensor in images]
+        for one, other in pairwise(joined) if operator.is_map() else ():
+            low, high = sorted((of(one), of(other)), key=order.__getitem__)
+            first[high] = low
+    return {name: of(name) for name in images}
+
 
 AS_WRITTEN, CHANNELS_LAST = 0, 1
 LAYOUTS = (AS_WRITTEN, CHANNELS_LAST)

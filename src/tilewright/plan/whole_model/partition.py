@@ -13,8 +13,7 @@ from tilewright.graph.types import Chain, Graph, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_cut, bound_plan, bound_price
-from tilewright.plan.canonical import names_of
-from tilewright.plan.chains import make_chain
+from tilewright.plan.chains import make_chain, names_of
 from tilewright.plan.layout import Layout, row_major, spread_padding
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.pricing import separate_price

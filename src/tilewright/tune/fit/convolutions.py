@@ -15,17 +15,15 @@ from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
-from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.expansion import expanded
-from tilewright.plan.algorithms.registry import applicable
-from tilewright.plan.canonical import canonical_form
+from tilewright.plan.algorithms.definition import Problem, applicable, expanded
+from tilewright.plan.chains import canonical_form
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.price_features import features
 from tilewright.plan.planner import PricedChain, price_chain
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.memory import new_result
-from tilewright.tune.fit.kernels import Kernel, OperatorRow, row_of
-from tilewright.tune.schedules.timing import Runnable, peak_flops_per_s
+from tilewright.tune.fit.fitting import Kernel, OperatorRow, row_of
+from tilewright.tune.schedules.timing import Runnable, timed
 
 KIND = "convolutions"
 ROUNDS = 9
@@ -110,11 +108,10 @@ def measure_graph(case: str, graph: Graph, machine: Machine, networks: frozenset
         way.runnable()
     results = [way.runnable.result for way in ways]
     right = [way for way in ways if _agree(way.runnable.result, results)]
-    before = peak_flops_per_s()
-    rounds = [[way.runnable.seconds(TURN_S) for way in right] for _ in range(ROUNDS)]
-    slower = max(before, peak_flops_per_s()) / machine.peak("float32")
-    times = [min(turns) * slower for turns in zip(*rounds, strict=True)]
-    return [Kernel(case, seconds, way.rows, KIND, networks, way.name) for way, seconds in zip(right, times, strict=True)]
+    times = timed([way.runnable for way in right], ROUNDS, TURN_S)
+    slower = times.peak_flops_per_s / machine.peak("float32")
+    seconds = (times.least_s(number) * slower for number in range(len(right)))
+    return [Kernel(case, taken_s, way.rows, KIND, networks, way.name) for way, taken_s in zip(right, seconds, strict=True)]
 
 
 def graphs(graph: Graph, machine: Machine) -> Iterator[tuple[str, Graph]]:

@@ -8,6 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, zip_longest
+from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 import numpy as np
@@ -17,10 +20,10 @@ from tilewright.machine.description import Source
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.tune.fit import convolutions
-from tilewright.tune.fit.fitting import crosswise, fit, values_of
-from tilewright.tune.fit.kernels import NAMES, FloatArray, Kernel, Quality, kernels_of, prices, quality
+from tilewright.tune.fit.fitting import NAMES, FloatArray, Kernel, Quality, crosswise, fit, prices, quality, row_of, values_of
 from tilewright.tune.schedules.cases import CASES, Case
-from tilewright.tune.schedules.population import measure_case, population
+from tilewright.tune.schedules.sampling import population
+from tilewright.tune.schedules.timing import compiled, timed, wrong
 
 LEAST_NETWORKS = 4
 """Below it, fits without the network of a case say nothing."""
@@ -137,6 +140,21 @@ def _cases(machine: Machine) -> Iterator[tuple[str, Measured]]:
 
 
 def _chain(case: Case, machine: Machine) -> list[Kernel]:
-    named = population(case, uniform=UNIFORM, best=BEST, neighbours=NEIGHBOURS)
+    """The kernels of the planner's choice for a case, of drawn schedules, the best predicted, and neighbours.
+
+    Left out are wrong ones and those that the model refuses. Seconds are the least of warm calls on one thread, in rounds where
+    all plans take turns, as if the core had its calibrated peak: its clock changes with the temperature and with its neighbours.
+    """
+    found = [one for _, _, one in population(case, uniform=UNIFORM, best=BEST, neighbours=NEIGHBOURS)]
+    with TemporaryDirectory(prefix="tilewright-schedules-") as directory:
+        runnables = compiled(case, [one.plan for one in found], Path(directory))
+        errors, times = wrong(case, runnables), timed(runnables, ROUNDS)
     networks = frozenset((case.network,)) if case.network else frozenset[str]()
-    return kernels_of(measure_case(case, named, ROUNDS), machine.peak("float32"), networks)
+    slower = times.peak_flops_per_s / machine.peak("float32")
+    right = (number for number, one in enumerate(found) if number not in errors and isfinite(one.predicted_s))
+    return [
+        Kernel(
+            case.name, times.least_s(number) * slower, tuple(map(row_of, found[number].features().values())), networks=networks
+        )
+        for number in right
+    ]

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.types import Plan
-from tilewright.tune.pipeline.trials import BATCH
-from tilewright.tune.pipeline.variants import Trial, decisions_digest
+from tilewright.tune.pipeline.trials import BATCH, Trial, decisions_digest
 from tilewright.tune.rankers.boosting import Boosting
 from tilewright.tune.rankers.ranker import Variant
 from tilewright.tune.schedules.cases import choice, kernels_for

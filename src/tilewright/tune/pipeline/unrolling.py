@@ -21,13 +21,11 @@ from tilewright.plan.decisions.micro_kernel import can_compute
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
-from tilewright.tune.pipeline.trials import Progress, Trials
-from tilewright.tune.pipeline.variants import Trial, trial_of
+from tilewright.tune.pipeline.trials import Progress, Trial, Trials, trial_of
 from tilewright.tune.rankers.ranker import kept
-from tilewright.tune.schedules.neighbours import with_kernels
-from tilewright.tune.schedules.space import Sampled, priced
+from tilewright.tune.schedules.space import Sampled, priced, with_kernels
 from tilewright.tune.unroll import searches
-from tilewright.tune.unroll.factors import Factors, Registers
+from tilewright.tune.unroll.searches import Factors, Registers
 
 NONE = "none"
 AGENTS = (NONE, "random", "hill", "agent")

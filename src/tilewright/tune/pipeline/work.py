@@ -1,22 +1,75 @@
-"""What is done on the machine that measures: functions of values that can be sent there, and answers that can be sent back."""
+"""What is done on the machine that measures: functions of values that can be sent there, and answers that can be sent back.
+
+That is trials of the variants of a chain, and calls of a whole model with other plans for some of its chains: what is faster
+alone need not be behind other chains. First calls of new code run in a copy of the process: what crashes or does not end there is
+never called here.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import faulthandler
+import os
+import signal
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from math import isfinite
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
 
 from tilewright import __version__, compiler
 from tilewright.backends import backend, loading
+from tilewright.graph.types import Constant, Graph
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime import artifacts, toolchain
-from tilewright.runtime.arrays import Array
+from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.tuning.measurements import commit
-from tilewright.tune.pipeline.chain_case import ChainCase
-from tilewright.tune.pipeline.first_calls import returns
-from tilewright.tune.schedules.timing import TOLERANCE, Runnable, compiled_models, result_of, spoil
-from tilewright.tune.timing import Verdict, fastest
+from tilewright.tune.schedules.chain_case import ChainCase, drawn
+from tilewright.tune.schedules.timing import Runnable, compiled_models, result_of, wrong
+from tilewright.tune.timing import Verdict, fastest, paired_ratios, seconds_per_call
+
+WAITING_S, WAITING = 10.0, 100.0
+"""A call that waits uses no processor: it ends after so many seconds, and so many times its limit, of any clock."""
+
+
+def returns(call: Callable[[], object], limit_s: float = float("inf")) -> bool:
+    """Whether a call comes back, within `limit_s` seconds of a processor, in a copy of this process.
+
+    Nothing that the call computes is seen here. Pages that it writes are copied, in about a microsecond each. It must not wait
+    for other threads, which a copy does not have. Where there is no `os.fork` nothing is tried, and the answer is yes.
+
+    >>> returns(lambda: 1), returns(lambda: 1 / 0)
+    (True, False)
+    """
+    if not hasattr(os, "fork"):
+        return True
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] == 0
+    try:
+        _die_silently(limit_s)
+        call()
+        os._exit(0)
+    finally:
+        os._exit(1)
+
+
+def _die_silently(limit_s: float) -> None:
+    """Signals end this process, without a trace; so does the processor time after which it gets one."""
+    import resource  # where there is no fork there is none
+
+    faulthandler.disable()
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGFPE, signal.SIGPROF, signal.SIGALRM):
+        signal.signal(number, signal.SIG_DFL)
+    if isfinite(limit_s):
+        signal.setitimer(signal.ITIMER_PROF, max(limit_s, 1e-6))
+        signal.setitimer(signal.ITIMER_REAL, WAITING_S + WAITING * limit_s)
+
 
 HOPELESS = 3.0
 """A variant whose first call takes so many times as long as the best so far is ended, and not called again."""
@@ -68,7 +121,7 @@ def measure(case: ChainCase, plans: Sequence[Named], best_s: float) -> Measured:
 def _is_sound(case: ChainCase, runnable: Runnable, best_s: float) -> bool:
     """Whether a plan neither crashes nor is hopelessly slow, and computes the right result."""
     limit_s = HOPELESS * best_s + STARTING_S + COPIED_S_PER_BYTE * runnable.result.nbytes
-    return returns(runnable, limit_s) and _is_right(case, runnable)
+    return returns(runnable, limit_s) and not wrong(case, [runnable])
 
 
 def _timed(runnable: Runnable, best_s: float) -> float:
@@ -91,7 +144,8 @@ def measure_pairs(case: ChainCase, own: Plan, best: Sequence[Plan], threads: int
         result = result_of(case.model, case)
         loaded.append([_runnable(case, case.model.with_plan(0, plan), threads, result) for plan in (own, *plans)])
         reference, *candidates = loaded[-1]
-        right = [number for number, candidate in enumerate(candidates) if _is_right(case, candidate)]
+        errors = wrong(case, candidates)
+        right = [number for number in range(len(candidates)) if number not in errors]
         found = fastest(reference.seconds, [candidates[number].seconds for number in right], budget_s=budget_s)
         return found and replace(found, number=right[found.number])
 
@@ -114,7 +168,79 @@ def _runnable(case: ChainCase, model: ModelPlan, threads: int | None, result: Ar
     return Runnable(executable, (*case.inputs, *read), result)
 
 
-def _is_right(case: ChainCase, runnable: Runnable) -> bool:
-    spoil(runnable.result)
-    runnable()
-    return case.error(runnable.result) <= TOLERANCE
+SEED = 20240301
+Call = Callable[[], object]
+NamedConstant = tuple[str, Constant]
+Sent = tuple[str, Constant | None, bool, tuple[int, ...], np.dtype[Any]]
+"""A constant: its values where generated code may depend on them, else None; whether there are values; shape and type."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WholeCase:
+    """A model whose calls are compared."""
+
+    model: ModelPlan
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is sent elsewhere: weights are drawn there, for nothing that is measured depends on them."""
+        graph, part, given = self.model.graph, self.model.constant_part, self.model.given
+        bare = replace(self.model, graph=replace(graph, constants=()), given=())
+        bare = replace(bare, constant_part=part and replace(part, constants=()))
+        return _received, (bare, _sent(graph.constants), _sent(part.constants if part else ()), _sent(given))
+
+
+def worst_ratio(case: WholeCase, plans: tuple[Plan, ...], threads: int | None) -> float | None:
+    """The time of a call with these plans over that with the model's: of several series of pairs, loaded anew, the worst.
+
+    Inputs are drawn, integers are 0: they may look something up. None where a model has extents that are known at run time only.
+    """
+    models = case.model, replace(case.model, plans=plans)
+    if any(not isinstance(extent, int) for tensor in case.model.graph.tensors for extent in tensor.shape):
+        return None
+    inputs = _inputs(case.model.graph)
+    loaded: list[Sequence[Call]] = []  # all stay, so that every series lies on other pages
+    ratios = []
+    for _ in range(SERIES):
+        loaded.append([_call(model, inputs, threads) for model in models])
+        first, second = (partial(seconds_per_call, call) for call in loaded[-1])
+        (found,) = paired_ratios(first, [second], budget_s=PAIRS_S / 2)
+        ratios.append(median(found))
+    return max(ratios)
+
+
+def _call(model: ModelPlan, inputs: Sequence[Array], threads: int | None) -> Call:
+    executable, read = loaded_model(model, threads)
+    operands = (*inputs, *read)
+    return partial(executable.run, operands, executable.new_outputs(operands))
+
+
+def _inputs(graph: Graph) -> list[Array]:
+    source, tensors = np.random.default_rng(SEED), map(graph.tensor, graph.inputs)
+    return [drawn(source, tensor.shape, dtype_named(tensor.dtype)) for tensor in tensors]
+
+
+def _sent(constants: Iterable[NamedConstant]) -> list[Sent]:
+    light = ((name, constant, constant.without_values()) for name, constant in constants)
+    return [
+        (name, kept if kept.has_values else None, constant.has_values, constant.array.shape, constant.array.dtype)
+        for name, constant, kept in light
+    ]
+
+
+def _received(model: ModelPlan, of_graph: list[Sent], of_part: list[Sent], given: list[Sent]) -> WholeCase:
+    part, known = model.constant_part, dict[str, Constant]()
+    graph = replace(model.graph, constants=_constants(of_graph, known))
+    part = part and replace(part, constants=_constants(of_part, known))
+    return WholeCase(replace(model, graph=graph, constant_part=part, given=_constants(given, known)))
+
+
+def _constants(sent: Sequence[Sent], known: dict[str, Constant]) -> tuple[NamedConstant, ...]:
+    """Constants of the same name are drawn once."""
+    source = np.random.default_rng(SEED)
+    for name, kept, has_values, shape, dtype in sent:
+        if kept is not None:
+            known[name] = kept
+        elif name not in known:
+            values = drawn(source, shape, dtype) if has_values else np.broadcast_to(np.zeros((), dtype), shape)
+            known[name] = Constant(values, has_values)
+    return tuple((one[0], known[one[0]]) for one in sent)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.memory import new_result
-from tilewright.tune import timing as pairs
 from tilewright.tune.schedules.cases import Case
+from tilewright.tune.schedules.chain_case import ChainCase
 from tilewright.tune.timing import seconds_per_call
 
 PLANS_PER_LIBRARY = 12
@@ -37,22 +37,8 @@ PEAK_SAMPLE_S = 5e-3
 SETTLE_S = 2e-2
 
 
-class Problem(Protocol):
-    """What is computed: what it is given, and what must come out."""
-
-    @property
-    def inputs(self) -> tuple[np.ndarray[Any, Any], ...]:
-        """In the order of the graph, without constants."""
-        ...
-
-    @property
-    def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The result in float64."""
-        ...
-
-    def error(self, result: np.ndarray[Any, Any]) -> float:
-        """The largest difference to the reference, relative to its largest magnitude."""
-        ...
+Problem: TypeAlias = Case | ChainCase
+"""What is computed: what it is given, and what must come out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,12 +129,6 @@ def timed(runnables: Sequence[Runnable], rounds: int, turn_s: float = TURN_S) ->
     return Timed(times, max(before, peak_flops_per_s()))
 
 
-def ratios(own: Runnable, others: Sequence[Runnable], *, budget_s: float, turn_s: float = TURN_S) -> list[float]:
-    """The time of each plan over that of `own`, in pairs."""
-    turns = [partial(runnable.seconds, turn_s) for runnable in others]
-    return pairs.ratios(partial(own.seconds, turn_s), turns, budget_s=budget_s)
-
-
 def peak_flops_per_s() -> float:
     """Of one core at this moment, for float32."""
     return _measurer().peak_flops_per_s("float32", PEAK_SAMPLE_S)
@@ -209,11 +189,9 @@ def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:
 
 
 def loaded(entries: Sequence[Artifact], plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
-    """The entry points of the library of some plans, for one thread."""
-    return [load_from(path, entry, threads=1, constants=_packed(entry, plan)) for entry, plan in zip(entries, plans, strict=True)]
-
-
-def _packed(entry: Artifact, model: ModelPlan) -> list[np.ndarray[Any, Any]]:
-    """The constants that are packed ahead for an entry point."""
-    values = dict(model.graph.constants)
-    return [values[slot.name].array for slot in entry.signature.constants]
+    """The entry points of the library of some plans, for one thread, with the constants that are packed ahead for each."""
+    values = [dict(plan.graph.constants) for plan in plans]
+    packed = [
+        [known[slot.name].array for slot in entry.signature.constants] for entry, known in zip(entries, values, strict=True)
+    ]
+    return [load_from(path, entry, threads=1, constants=own) for entry, own in zip(entries, packed, strict=True)]

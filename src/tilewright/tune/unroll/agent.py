@@ -16,8 +16,7 @@ from gymnasium import spaces
 from torch import nn
 
 from tilewright.tune.one_thread import one_thread
-from tilewright.tune.unroll.factors import MOST_STEPS, Factors, Registers
-from tilewright.tune.unroll.searches import BudgetSpent, Speed, Trace, step
+from tilewright.tune.unroll.searches import MOST_STEPS, BudgetSpent, Factors, Registers, Speed, Trace, step
 
 STOP = 6
 ACTIONS = 7

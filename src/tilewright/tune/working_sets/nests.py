@@ -37,8 +37,7 @@ class Nest:
 
     extents: Mapping[str, int]
     loops: tuple[TileLoop, ...]
-    reads: tuple[Access, ...]
-    writes: tuple[Access, ...]
+    accesses: tuple[Access, ...]
     shapes: Mapping[str, tuple[int, ...]]
     _known: dict[Hashable, Values] = field(default_factory=dict, init=False, repr=False, compare=False)
     """Values of axes and elements of dimensions, by the ranges that they are of: boxes have most ranges in common."""
@@ -51,35 +50,23 @@ class Nest:
         for access in self.accesses:
             _check_product_form(access)
 
-    @property
-    def accesses(self) -> tuple[Access, ...]:
-        """Reads, then writes."""
-        return (*self.reads, *self.writes)
-
     @cached_property
     def counts(self) -> tuple[int, ...]:
         """The iterations of every loop; the last tile may be cut, and inner loops then have fewer."""
-        return tuple(-(-self.around(at) // loop.tile) for at, loop in enumerate(self.loops))
-
-    def around(self, at: int) -> int:
-        """The number of values that the loop at a position covers: the tile around it, or the extent of its axis."""
-        return self._around[at]
+        return tuple(-(-around // loop.tile) for around, loop in zip(self.around, self.loops, strict=True))
 
     @cached_property
-    def _around(self) -> tuple[int, ...]:
-        return tuple(self._extent_around(at) for at in range(len(self.loops)))
-
-    def _extent_around(self, at: int) -> int:
-        axis = self.loops[at].axis
-        outer = (loop.tile for loop in reversed(self.loops[:at]) if loop.axis == axis)
-        return next(outer, self.extents[axis])
-
-    def positions(self, axis: str) -> tuple[int, ...]:
-        """The loops of an axis, outermost first."""
-        return self._positions[axis]
+    def around(self) -> tuple[int, ...]:
+        """By loop, the number of values that it covers: the tile around it, or the extent of its axis."""
+        current, found = dict(self.extents), []
+        for loop in self.loops:
+            found.append(current[loop.axis])
+            current[loop.axis] = loop.tile
+        return tuple(found)
 
     @cached_property
-    def _positions(self) -> dict[str, tuple[int, ...]]:
+    def positions(self) -> dict[str, tuple[int, ...]]:
+        """By axis its loops, outermost first."""
         return {axis: tuple(at for at, loop in enumerate(self.loops) if loop.axis == axis) for axis in self.extents}
 
     def has_iterations(self, box: Sequence[Range]) -> bool:
@@ -89,7 +76,7 @@ class Nest:
     def elements(self, access: Access, dimension: int, box: Sequence[Range]) -> Values:
         """The elements of a dimension, without order, that an access touches within a box; some more than once."""
         index = access.indices[dimension]
-        ranges = tuple(box[at] for axis in index.axes() for at in self.positions(axis))
+        ranges = tuple(box[at] for axis in index.axes() for at in self.positions[axis])
         key = access.tensor, dimension, index, ranges
         if key not in self._known:
             values = {axis: self._values(axis, box) for axis in index.axes()}
@@ -97,7 +84,7 @@ class Nest:
         return self._known[key]
 
     def _values(self, axis: str, box: Sequence[Range]) -> Values:
-        key = axis, tuple(box[at] for at in self.positions(axis))
+        key = axis, tuple(box[at] for at in self.positions[axis])
         if key not in self._known:
             self._known[key] = self.axis_values(*key)
         return self._known[key]
@@ -106,15 +93,15 @@ class Nest:
         """The values that an axis takes, without order, while each of its loops (outermost first) runs over a range.
 
         >>> loops = (TileLoop("m", 4), TileLoop("m", 1))
-        >>> nest = Nest({"m": 6}, loops, (), (), {})
+        >>> nest = Nest({"m": 6}, loops, (), {})
         >>> nest.axis_values("m", ((0, 1), (1, 3)))  # the second tile has two values
         array([1, 2, 3, 5])
         """
         found = np.zeros(1, np.int64)
-        for at, (first, last) in reversed(list(zip(self.positions(axis), ranges, strict=True))):
+        for at, (first, last) in reversed(list(zip(self.positions[axis], ranges, strict=True))):
             starts = np.arange(first, last + 1, dtype=np.int64) * self.loops[at].tile
             found = np.add.outer(starts, found).ravel()
-            found = found[found < self.around(at)]
+            found = found[found < self.around[at]]
         return found
 
 
@@ -139,21 +126,20 @@ def nest_of(graph: Graph | Chain, operator: Operator, loops: Sequence[TileLoop])
     inner = (TileLoop(name, 1) for name in extents if not any(loop.axis == name and loop.tile == 1 for loop in loops))
     accesses = (*operator.reads, operator.write)
     shapes = {access.tensor: tuple(map(planned_extent, graph.tensor(access.tensor).shape)) for access in accesses}
-    updated = (operator.write,) if operator.reduction is not None else ()
-    return Nest(extents, (*loops, *inner), (*operator.reads, *updated), (operator.write,), shapes)
+    return Nest(extents, (*loops, *inner), accesses, shapes)
 
 
 def matrix_product(m: int, n: int, k: int, loops: tuple[TileLoop, ...] | None = None) -> Nest:
     """C[i][j] += A[i][k] B[k][j], loops i, j, k unless others are given: the running example of PolyDL (Figure 2).
 
-    >>> from tilewright.tune.working_sets.dependences import dependences
+    >>> from tilewright.tune.working_sets.features import dependences
     >>> [f"{found.array} by {nest.loops[found.loop].axis}" for nest in [matrix_product(3, 4, 5)] for found in dependences(nest)]
     ['A by j', 'B by i', 'C by k']
     """
     i, j, l = map(index_of, "ijk")  # noqa: E741 the third index is k
     a, b, c = Access("A", (i, l)), Access("B", (l, j)), Access("C", (i, j))
     chosen = loops or (TileLoop("i", 1), TileLoop("j", 1), TileLoop("k", 1))
-    return Nest({"i": m, "j": n, "k": k}, chosen, (a, b, c), (c,), {"A": (m, k), "B": (k, n), "C": (m, n)})
+    return Nest({"i": m, "j": n, "k": k}, chosen, (a, b, c), {"A": (m, k), "B": (k, n), "C": (m, n)})
 
 
 def index_values(index: Index, values: Mapping[str, Values], size: int) -> Values:

@@ -14,8 +14,7 @@ from tilewright.compiler import rewrite
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import make_chain
+from tilewright.plan.chains import canonical_form, make_chain
 
 EPS = 1e-5
 GAIN, SHIFT = random(7, seed=1), random(7, seed=2)

@@ -9,8 +9,8 @@ from tests.oracles.programs import KERNEL, program
 from tests.oracles.trace_replay import record
 from tests.support.masked_chains import CAUSAL, both, masked_chain, shifted, window
 from tilewright.graph.scalar import Scalar
-from tilewright.plan.loop_orders import fused_schedule
 from tilewright.plan.regions.masks import key_step
+from tilewright.plan.schedule import fused_schedule
 
 EXTENTS = {"b": 1, "m": 40, "k": 21, "l": 200, "n": 64}
 TILES = {"b": 1, "m": 8, "l": 64, "n": 64, "k": 21}

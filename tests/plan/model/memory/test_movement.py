@@ -13,8 +13,7 @@ from tests.oracles.movements import schedule_movements
 from tests.oracles.permutations import permutation_movements, permuted
 from tests.plan.cases import batch_chain, chain_of, contraction, elementwise, gemm_chain
 from tests.plan.walk import walked_movements
-from tilewright.plan.loop_orders import fused_schedule
-from tilewright.plan.schedule import Loop, Schedule, Storage
+from tilewright.plan.schedule import Loop, Schedule, Storage, fused_schedule
 from tilewright.plan.space.executability import is_executable
 
 ORDERS = ["".join(order) for order in permutations("mnkl")]

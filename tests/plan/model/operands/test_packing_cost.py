@@ -9,8 +9,7 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, gemm_chain
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent, Tensor
-from tilewright.plan.canonical import canonical_form
-from tilewright.plan.chains import single_operator_chains
+from tilewright.plan.chains import canonical_form, single_operator_chains
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import context_of

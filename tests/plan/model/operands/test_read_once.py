@@ -13,7 +13,7 @@ from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import footprints
-from tilewright.plan.model.operands.read_once import has_all_rows, operand_read_once, run_seconds
+from tilewright.plan.model.operands.packing_cost import has_all_rows, operand_read_once, run_seconds
 from tilewright.plan.planner import plan_chain
 
 MACHINE = Machine.named("zen5")

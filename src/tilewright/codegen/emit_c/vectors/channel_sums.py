@@ -18,8 +18,7 @@ from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES, suffix
-from tilewright.plan.regions.channel_sums import ChannelSum, channel_sum
-from tilewright.plan.regions.sliding_sums import Slide
+from tilewright.plan.regions.sliding_sums import ChannelSum, Slide, channel_sum
 
 STORED = frozenset(("float32", *NARROW_STORES))
 """Types that lanes are stored as, side by side."""

@@ -1,4 +1,4 @@
-"""Product of bytes for a micro kernel of unsigned by signed ones: signs change by 128, and zero points leave the product.
+"""Products and convolutions of bytes for micro kernels of two types: signs change by 128, and zero points leave the sums.
 
 With an unsigned left operand a, a signed right one b, their zero points za and zb, and k steps of the reduction,
 
@@ -7,12 +7,20 @@ With an unsigned left operand a, a signed right one b, their zero points za and 
 A signed left operand becomes unsigned by adding 128 to it and to its zero point, an unsigned right one signed by subtracting 128.
 Sums of 32 bits wrap. The equation holds modulo 2^32, so that results are those of the operator as it is written. It needs zero
 points that are the same at all steps of the reduction, and operands that are read at every step, none of them padded.
+
+Any algorithm for convolutions computes such sums of windows ("zero points apart, ..."); an image is unsigned and filters are
+signed. It needs a sum over all taps of a window, those that stand out of the image included: there the guard gives the zero point
+itself, whose difference is 0.
+
+Micro kernels of two signed operands ("signed bytes") are exact for constant weights that have an opposite in 8 bits, -127 to 127,
+where those of unsigned activations would have to take every byte apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import prod
 
 from tilewright.graph.builders.builder import Builder
@@ -20,7 +28,19 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Operator, Tensor
+from tilewright.kernels import registry
+from tilewright.plan.algorithms import (
+    depthwise,
+    filter_lanes,
+    im2col,
+    pixel_rows,
+    pixels_of_bytes,
+    pointwise,
+    shifted_rows,
+    windows_by_columns,
+)
 from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.product_roles import roles_of
 from tilewright.plan.contraction_roles import contraction_roles
 
 LEFT, RIGHT = "uint8", "int8"
@@ -216,3 +236,75 @@ def _parallel(operator: Operator, factor: Factor) -> tuple[Axis, ...]:
 
 
 ALGORITHM = Algorithm("zero points apart", Licence.EXACT, applies, expand)
+
+
+SIGNED = "int8"
+LARGEST = 127
+"""Of |weight| in a type that has the opposite of each."""
+
+
+def applies_to_signed(problem: Problem) -> bool:
+    """Whether the right operand is a constant of such weights, and the left one becomes signed or has a zero point."""
+    found = affine_factors(problem)
+    if not found:
+        return False
+    weights = _weights(problem, found)
+    magnitudes = problem.tensors[weights.access.tensor].magnitudes
+    is_opposable = magnitudes is not None and magnitudes.largest <= LARGEST and weights.access.tensor in problem.constants
+    has_kernel = bool(registry.for_machine(problem.machine, element_types=(SIGNED, SIGNED, "int32")))
+    return is_opposable and has_kernel and needs_change(problem, found, (SIGNED, SIGNED))
+
+
+def expand_signed(problem: Problem, builder: Builder) -> Tensor:
+    """The product of signed bytes, their sums, and a map that puts them together."""
+    return product_in_types(problem, builder, factors(problem.operator), (SIGNED, SIGNED))
+
+
+def _weights(problem: Problem, found: tuple[Factor, ...]) -> Factor:
+    return found[contraction_roles(plain_product(problem.operator, found)).right]
+
+
+SIGNED_BYTES = Algorithm("signed bytes", Licence.EXACT, applies_to_signed, expand_signed)
+
+
+def applies_to_windows(base: Algorithm, problem: Problem) -> bool:
+    """Whether zero points or signs keep an algorithm from an operator that it could compute otherwise."""
+    found = factors(problem.operator)
+    if not are_bytes(problem, found):
+        return False
+    plain = _plain(problem, found)
+    return needs_change(problem, found, _types(plain)) and base.applies(plain)
+
+
+def expand_windows(base: Algorithm, problem: Problem, builder: Builder) -> Tensor:
+    """Bytes of the types that micro kernels take, their sums by an algorithm, and a map that takes the zero points out."""
+    found = factors(problem.operator)
+    changed = in_types(problem, builder, found, _types(_plain(problem, found)))
+    constants = {new.access.tensor for old, new in zip(found, changed, strict=True) if old.access.tensor in problem.constants}
+    sums = builder.declare(Tensor(builder.unique("t"), problem.result.shape, "int32"))
+    inner = _plain(problem, changed)
+    operator = replace(inner.operator, write=replace(inner.operator.write, tensor=sums.name))
+    inner = Problem(operator, builder.tensors, problem.constants | constants, problem.machine)
+    return put_together(problem, builder, base.expand(inner, builder), changed)
+
+
+def _plain(problem: Problem, found: Sequence[Factor]) -> Problem:
+    """The operator without zero points."""
+    return replace(problem, operator=plain_product(problem.operator, found))
+
+
+def _types(plain: Problem) -> list[str]:
+    """The element type of each factor: images are unsigned, filters signed."""
+    roles = roles_of(plain, least_outputs=1)
+    image = roles is None or roles.image == plain.operator.reads[0]
+    return [LEFT, RIGHT] if image else [RIGHT, LEFT]
+
+
+def _with_zero_points(base: Algorithm) -> Algorithm:
+    offered, made = partial(applies_to_windows, base), partial(expand_windows, base)
+    return Algorithm(f"zero points apart, {base.name}", Licence.EXACT, offered, made, base.reads_tiles)
+
+
+PRODUCTS = (pointwise, im2col, windows_by_columns, shifted_rows, pixel_rows, pixels_of_bytes, filter_lanes)
+BASES = (*(module.ALGORITHM for module in PRODUCTS), depthwise.MAP_OF_TAPS)
+ALGORITHMS = (SIGNED_BYTES, *map(_with_zero_points, BASES))

@@ -40,7 +40,7 @@ from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
-from tilewright.plan.algorithms.product_roles import MOVED, Axes, extents, in_place, number, parallel, plain, points, sums
+from tilewright.plan.algorithms.product_roles import MOVED, Axes, extents, number, parallel, plain, points, sums
 from tilewright.plan.algorithms.winograd.toom_cook import Matrix, ToomCook, toom_cook
 from tilewright.precision import Precision
 
@@ -177,7 +177,7 @@ class Expansion:
         lengths = (points((tile,)) * self.matrices.outputs for tile in self._tiles())
         lines = self.builder.reshape(results, (*extents(roles.batch), *lengths, *extents(channels)))
         read = Access(lines.name, plain((*roles.batch, *roles.outputs, *channels)))
-        return in_place(self.builder, roles, read, "crop", self.body)
+        return roles.in_place(self.builder, read, "crop", self.body)
 
     def _sum(self, axes: Axes, summed: Axis, left: Access, right: Access) -> Tensor:
         return self._sums(axes, (summed,), left, right)

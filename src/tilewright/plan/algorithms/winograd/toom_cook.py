@@ -48,11 +48,6 @@ class ToomCook:
         """Products of a tile, and the points that it sees, along one dimension."""
         return len(self.input)
 
-    @property
-    def taps(self) -> int:
-        """Of a filter, along one dimension."""
-        return len(self.filter[0])
-
 
 @cache
 def toom_cook(outputs: int, taps: int = 3) -> ToomCook:

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 
 from tilewright.graph.types import Operator
 from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
-from tilewright.plan.model.contraction import Contraction
-from tilewright.plan.model.cost_context import CostContext, own_bytes
+from tilewright.plan.model.cost_context import Contraction, CostContext, own_bytes
 from tilewright.plan.model.memory.traffic import kernel_tile
 
 FOLLOWED_ROWS = 16

@@ -1,4 +1,4 @@
-"""Working set of every operator of a schedule: Algorithm 1's MU with everything that must stay resident, in bytes or elements.
+"""Working set of every operator of a schedule: Algorithm 1's MU with everything that must stay resident.
 
 An operator needs its inner tiles, the live part of every intermediate, and every tile of other operators whose reuse the
 movement formula credits across it: a stationary A or E stays while the other operator runs.
@@ -6,7 +6,7 @@ movement formula credits across it: a stationary A or E stays while the other op
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -14,8 +14,7 @@ import numpy as np
 from tilewright.graph.types import Access
 from tilewright.plan.arrays import Condition, Count, as_integer, either, maximum, minimum, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
-from tilewright.plan.element_types import ElementSize, held_bytes, in_elements
-from tilewright.plan.model.memory.movement import outer_accesses
+from tilewright.plan.element_types import held_bytes
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
@@ -23,21 +22,26 @@ from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.schedule import Storage, Trip
 
 
+def outer_accesses(view: ChainView) -> Iterator[tuple[OperatorView, Access, bool]]:
+    """Every access to an input or output of the chain (equal reads of one operator once), and whether it is a write."""
+    intermediates = set(view.chain.intermediates)
+    for operator_view in view.operators:
+        operator = operator_view.operator
+        for access in dict.fromkeys(operator.reads):
+            if access.tensor not in intermediates:
+                yield operator_view, access, False
+        if operator.write.tensor not in intermediates:
+            yield operator_view, operator.write, True
+
+
 def working_set_bytes(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
     """The largest working set of any operator without reads (operator, access) that are `read_once`; tiles may be arrays."""
-    return working_set(view, read_once, held_bytes)
-
-
-def working_set(
-    view: ChainView, read_once: Collection[tuple[str, Access]] = (), element_size: ElementSize = in_elements
-) -> Count:
-    """As `working_set_bytes`, in elements, or in the unit of `element_size`."""
-    live = live_intermediates(view, element_size)
+    live = live_bytes(view)
     accesses = tuple(
         access for access in outer_accesses(view) if access[2] or (access[0].operator.name, access[1]) not in read_once
     )
     known: dict[Hashable, Count] = {}
-    needs = [live + _resident(view, running, accesses, known, element_size) for running in view.operators]
+    needs = [live + _resident(view, running, accesses, known) for running in view.operators]
     return as_integer(reduce(maximum, needs))
 
 
@@ -46,7 +50,6 @@ def _resident(
     running: OperatorView,
     accesses: Sequence[tuple[OperatorView, Access, bool]],
     known: dict[Hashable, Count],
-    element_size: ElementSize,
 ) -> Count:
     """What accesses take while an operator runs; those of others under the same loops are `known` after the first."""
     alike = running.operator.name if running.conditions else tuple(loop.node for loop in running.loops)
@@ -54,7 +57,7 @@ def _resident(
     for number, (owner, access, _) in enumerate(accesses):
         key = number, running.operator.name if owner is running else alike
         if key not in known:
-            known[key] = element_size(view.chain, access.tensor) * resident_elements(view, running, owner, access)
+            known[key] = held_bytes(view.chain, access.tensor) * resident_elements(view, running, owner, access)
         total = total + known[key]
     return total
 
@@ -65,13 +68,8 @@ def live_bytes(view: ChainView) -> Count:
     Tensors that share a buffer in place, or take a place in turns, count once, at their largest; those that lie where the
     output does need none.
     """
-    return live_intermediates(view, held_bytes)
-
-
-def live_intermediates(view: ChainView, element_size: ElementSize = in_elements) -> Count:
-    """As `live_bytes`, in elements, or in the unit of `element_size`."""
-    buffers = sum(_buffers(view, groups, element_size) for groups in shared_buffers(view))
-    return as_integer(buffers + live_states(view, element_size))
+    buffers = sum(_buffers(view, groups) for groups in shared_buffers(view))
+    return as_integer(buffers + live_states(view))
 
 
 def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
@@ -97,12 +95,12 @@ def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
     return {**held, **{axis: region.largest for axis, region in views[0].regions.items()}}
 
 
-def _buffers(view: ChainView, groups: tuple[tuple[str, ...], ...], element_size: ElementSize) -> Count:
+def _buffers(view: ChainView, groups: tuple[tuple[str, ...], ...]) -> Count:
     """Of the buffers that lie in one place in turns, and of those among them that have to have their own."""
     reused: Count = 0
     lasting: Count = 0
     for group in groups:
-        size = _group_elements(view, group) * max(element_size(view.chain, tensor) for tensor in group)
+        size = _group_elements(view, group) * max(held_bytes(view.chain, tensor) for tensor in group)
         lasts = is_lasting(view, group) if len(groups) > 1 else False
         reused = maximum(reused, either(lasts, 0, size))
         lasting = lasting + either(lasts, size, 0)

@@ -20,8 +20,7 @@ from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.arrays import Count, Quantity
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import kernel_tile
-from tilewright.plan.model.operands.packing_cost import packs_ahead, packs_now
-from tilewright.plan.model.operands.read_once import FEW_ROWS
+from tilewright.plan.model.operands.packing_cost import FEW_ROWS, packs_ahead, packs_now
 from tilewright.plan.regions.loop_views import OperatorView
 
 FEW_PANELS = 4

@@ -5,6 +5,7 @@ Weights are those of the model; what other chains make, and arguments, are drawn
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -13,11 +14,40 @@ import numpy as np
 
 from tilewright.errors import TilewrightError
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.types import Chain, Constant, Graph, SymbolicExtent, Tensor
+from tilewright.graph.types import Chain, Constant, Extent, Graph, SymbolicExtent, Tensor
 from tilewright.plan.element_types import SHORT_INTEGERS
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime.arrays import Array, dtype_named
-from tilewright.tune.pipeline.drawing import drawn, drawn_factors
+
+FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+def drawn(source: np.random.Generator, shape: Iterable[Extent], dtype: np.dtype[Any]) -> Array:
+    """Normal numbers over the square root of the last extent, so that sums stay near 1, and truth values; 0 of other types.
+
+    Whole numbers may be positions, of which 0 is always in range. Raises `TypeError` for extents that are not known.
+    """
+    known = tuple(int(extent) for extent in shape)  # type: ignore[arg-type]
+    if dtype == np.bool_:
+        return source.random(known) < 0.5
+    if dtype.name not in FLOATS:
+        return np.zeros(known, dtype)
+    values = source.standard_normal(known, np.float32) / np.float32(np.sqrt(max(1, *known[-1:])))
+    return values.astype(dtype, copy=False)
+
+
+def drawn_factors(source: np.random.Generator, tensor: Tensor) -> Array:
+    """Integers of at most 16 bits that products read: of the whole range of their type, or within what is known of their size.
+
+    Any two together stay below what is known of two neighbours, so that kernels are exact that were proved to be.
+    Raises `TypeError` for extents that are not known.
+    """
+    limits, known = np.iinfo(tensor.dtype), tensor.magnitudes
+    most = limits.max - limits.min if known is None else min((known.largest, *(pair // 2 for pair in known.pairs)))
+    lowest, highest = max(limits.min, -most), min(limits.max, most)
+    shape = tuple(int(extent) for extent in tensor.shape)  # type: ignore[arg-type]
+    return source.integers(lowest, highest, shape, dtype_named(tensor.dtype), endpoint=True)
+
 
 DRAWN = ("float32", "bool")
 """Types of inputs that can be drawn: whole numbers may be positions, which have a range, unless products alone read them."""
