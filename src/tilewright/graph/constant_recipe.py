@@ -115,7 +115,7 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     >>> made.origins, float(made.values([("weight", Constant(np.ones(100)))])[shifted.name][0])
     ((('weight', 'weight'),), 2.0)
     """
-    from tilewright.graph.rewrites.dead_code import DeadCode
+    from tilewright.graph.rewrites.redundancy import DeadCode
 
     wanted = DeadCode().run(replace(graph, inputs=(), outputs=tuple(names)))
     places = {_place(constant.array): name for name, constant in given if not decide(constant.array)}

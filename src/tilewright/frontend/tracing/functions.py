@@ -26,10 +26,9 @@ from tilewright.frontend.tracing.registration import in_one_type, record_index_c
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
-from tilewright.graph.builders import matmul as matmul_operator
 from tilewright.graph.builders import reduce as reduce_operator
+from tilewright.graph.builders import reshape as reshape_operator
 from tilewright.graph.builders import softmax as softmax_operator
-from tilewright.graph.builders import transpose as transpose_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
@@ -73,7 +72,7 @@ def matmul(left: Any, right: Any) -> Any:
     >>> matmul(np.ones((5, 2, 3)), np.ones(3)).shape
     (5, 2)
     """
-    return record_operator(matmul_operator.matmul, (left, right), contracted_type, kind="matmul")
+    return record_operator(einsum_operator.matmul, (left, right), contracted_type, kind="matmul")
 
 
 # Row operators and reductions
@@ -171,7 +170,7 @@ def reshape(x: Any, shape: Any) -> Any:
 def transpose(x: Any, axes: Any = None) -> Any:
     """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
     order = None if axes is None else wholes(axes)
-    return record_index_change(transpose_operator.transpose, (x,), order, kind="transpose")
+    return record_index_change(reshape_operator.transpose, (x,), order, kind="transpose")
 
 
 @traceable("permute_dims")

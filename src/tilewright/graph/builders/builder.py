@@ -11,11 +11,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
-from tilewright.graph.builders import arange, elementwise, matmul, reduce, reshape, slicing, softmax, transpose
+from tilewright.graph.builders import arange, elementwise, reduce, reshape, slicing, softmax
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
+from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.magnitudes import magnitudes_of
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, nesting, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
@@ -128,7 +128,7 @@ class Builder:
 
     def matmul(self, left: Tensor, right: Tensor) -> Tensor:
         """The matrix product, as `numpy.matmul`."""
-        return self.record(matmul.matmul, left, right, kind="matmul")
+        return self.record(einsum_operator.matmul, left, right, kind="matmul")
 
     def einsum(self, subscripts: str, left: Tensor, right: Tensor, *, dtype: str | None = None) -> Tensor:
         """The sum of products of two operands, in NumPy's notation without an ellipsis; of their common type unless told."""
@@ -145,7 +145,7 @@ class Builder:
 
     def transpose(self, x: Tensor, permutation: Sequence[int]) -> Tensor:
         """The dimensions in another order."""
-        return self.record(transpose.transpose, x, tuple(permutation), kind="transpose")
+        return self.record(reshape.transpose, x, tuple(permutation), kind="transpose")
 
     def reshape(self, x: Tensor, shape: Sequence[Extent]) -> Tensor:
         """The same elements, row by row, in another shape."""

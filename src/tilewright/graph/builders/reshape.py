@@ -1,7 +1,11 @@
-"""Change of shape in row-major order: an index change whose maps divide where dimensions merge.
+"""Reshape and transpose: the same elements in another order or shape.
+
+Change of shape in row-major order: an index change whose maps divide where dimensions merge.
 
 Dimensions known at run time merge and split where the numbers of elements are equal for all values: that is proved by the normal
 form of extents. Maps by integers stay index maps; divisions by run-time extents are computed positions.
+
+Permutation of dimensions: an index change with one axis per dimension.
 """
 
 from __future__ import annotations
@@ -12,9 +16,9 @@ from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.computed_positions import Place, Position, as_position, linear
 from tilewright.graph.builders.elementwise import copy_of
 from tilewright.graph.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
-from tilewright.graph.index import Index, constant, floordiv, mod
+from tilewright.graph.index import Index, axis, constant, floordiv, mod
 from tilewright.graph.scalar import apply, scalar_of
-from tilewright.graph.shapes import Shape, shape_text, symbols_of
+from tilewright.graph.shapes import Shape, normalize_axis, shape_text, symbols_of
 from tilewright.graph.types import Extent, Operator, Tensor
 
 
@@ -143,3 +147,18 @@ def _digit(total: Place, inner: Extent, extent: Extent | None, extents: Mapping[
     value = value if inner == 1 else apply("floor_divide", value, scalar_of(inner))
     value = value if extent is None else apply("mod", value, scalar_of(extent))
     return Position(value, as_position(total).dimensions)
+
+
+def transpose(x: Tensor, axes: Sequence[int] | None = None, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Dimension i of the result is dimension `axes[i]` of `x`; None reverses the order. Raises `ShapeError` for no permutation.
+
+    >>> transpose(Tensor("x", (2, 3, 4)), (2, 0, 1), name="transpose", result="y")[1].shape
+    (4, 2, 3)
+    """
+    rank = len(x.shape)
+    where = f"transpose of {shape_text(x.shape)}"
+    order = tuple(reversed(range(rank))) if axes is None else tuple(normalize_axis(a, rank, where) for a in axes)
+    if sorted(order) != list(range(rank)):
+        raise ShapeError(f"{tuple(axes or ())} is no permutation of {rank} dimensions", where=where)
+    source = [axis(f"d{order.index(dimension)}") for dimension in range(rank)]
+    return copy_of("transpose", x, [x.shape[dimension] for dimension in order], source, name, result)

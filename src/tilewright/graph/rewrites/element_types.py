@@ -8,8 +8,7 @@ from dataclasses import dataclass, field, replace
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.fusion.lossless import is_condition
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.rewrites.rebuild import unused, with_operators
 from tilewright.graph.rewrites.separate_outputs import copy_of
 from tilewright.graph.scalar import Literal, apply
 from tilewright.graph.types import Graph, Operator, Tensor

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.rewrites.rebuild import unused
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 

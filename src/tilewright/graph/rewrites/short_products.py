@@ -9,8 +9,7 @@ from typing import ClassVar
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.rewrites.rebuild import unused, with_operators
 from tilewright.graph.rewrites.separate_outputs import copy_of
 from tilewright.graph.types import Graph, Operator, Tensor
 

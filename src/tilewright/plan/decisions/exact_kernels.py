@@ -1,7 +1,7 @@
 """Which micro kernels are exact for the operands of a contraction: those that cannot saturate, whatever a call's arguments are.
 
 What is known of arguments is their type. Of constants planning knows how large elements and pairs of neighbours are
-(`graph/magnitudes.py`): found when a graph is made, and a part of what equal chains have in common.
+(`graph/constant_values.py`): found when a graph is made, and a part of what equal chains have in common.
 """
 
 from __future__ import annotations

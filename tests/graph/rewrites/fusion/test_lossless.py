@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.typed import Graphs, sample
 from tilewright.compiler import rewrite
+from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import accumulator_of, body_of, elementwise
-from tilewright.graph.builders.matmul import matmul
 from tilewright.graph.rewrites.fusion.lossless import as_read, is_as_read
 from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply

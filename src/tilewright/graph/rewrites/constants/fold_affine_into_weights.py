@@ -18,8 +18,7 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import moderate_constants
-from tilewright.graph.rewrites.rebuild import read_once, with_operators, with_used_reads
-from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.rewrites.rebuild import read_once, unused, with_operators, with_used_reads
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
 from tilewright.graph.types import Access, Axis, Extent, Graph, Operator, Tensor
 

@@ -1,12 +1,20 @@
-"""Roundings of products that a discontinuous function reads: no multiply-add takes such a product in.
+"""What operators with exact results leave alone: roundings, and rows as a whole.
+
+Roundings of products that a discontinuous function reads: no multiply-add takes such a product in.
 
 `a * b + c` is one multiply-add, rounded once, wherever last bits are free. Where they decide, code generation is told to round
 the product alone (`ROUNDED`), as the graph says, and to divide the points of a row, not to multiply by a reciprocal.
+
+Softmax whose weights, or sums of them, a discontinuous function reads: rows stay whole, and every weight is divided.
+
+The rescaling rules of a reduction let planning sum undivided weights, correct such sums from block to block, and divide them at
+the end (Milakov and Gimelshein 2018, algorithm 3): other terms are then rounded than the operators name.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from tilewright.graph.numpy_types import is_float
 from tilewright.graph.rewrites import Rewrite
@@ -68,3 +76,28 @@ def rounded_alone(scalar: Scalar) -> Scalar:
         return scalar
     leaves = [part for part in subexpressions(scalar) if not isinstance(part, Apply)]
     return scalar if all(isinstance(leaf, AxisValue | Literal | Parameter) for leaf in leaves) else apply(ROUNDED, scalar)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeRows(Rewrite):
+    """Takes the rescaling rules away where the result, or that of an operator that sums it, must be exact."""
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph whose other reductions keep their rules."""
+        exact = {tensor.name for tensor in graph.tensors if tensor.needs_exact}
+        fixed = set(_with_readers(graph, exact)) if exact else set()
+        return with_operators(graph, [_ruled(operator, fixed) for operator in graph.operators])
+
+
+def _with_readers(graph: Graph, exact: set[str]) -> Iterator[str]:
+    """The exact tensors, and what operators read whose result is one."""
+    yield from exact
+    for operator in graph.operators:
+        if operator.write.tensor in exact:
+            yield from (access.tensor for access in operator.reads)
+
+
+def _ruled(operator: Operator, fixed: set[str]) -> Operator:
+    if operator.reduction is None or not operator.reduction.rescales or operator.write.tensor not in fixed:
+        return operator
+    return replace(operator, reduction=replace(operator.reduction, rescales=()))

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 from operator import is_
 
 from tilewright.errors import InternalError
-from tilewright.graph.discontinuities import exact_parts
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.numpy_types import is_float
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.exactness.continuous_choices import ContinuousChoices
-from tilewright.graph.rewrites.fusion.inline_conditions import InlineConditions
+from tilewright.graph.rewrites.exactness.continuous_choices import ContinuousChoices, exact_parts
+from tilewright.graph.rewrites.fusion.fuse_maps import InlineConditions
 from tilewright.graph.scalar import Load, Point, Scalar, State
 from tilewright.graph.types import Graph, Operator, Tensor
 

@@ -13,8 +13,7 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import moderate_constants
 from tilewright.graph.rewrites.exactness.mark_exact import exact_parts_of
-from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
-from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.rewrites.rebuild import unused, with_operators, with_used_reads
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, subexpressions
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 

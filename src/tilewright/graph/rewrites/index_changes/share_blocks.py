@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.index import Index, floordiv, mod
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.index_changes.split_axes import with_digits
+from tilewright.graph.rewrites.index_changes.axes import with_digits
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue
 from tilewright.graph.types import Access, AxisKind, Graph, Operator, Tensor

@@ -20,7 +20,7 @@ from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, 
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
+from tilewright.graph.builders.convolutions.convolution import is_known_as_0, padded_integer_convolution
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import shape_text
@@ -38,7 +38,7 @@ class ConvInteger(Convolution):
     def lower(self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None = None, w_zero: Tensor | None = None) -> Tensor:
         """One operator, behind a padded copy of some images: planning chooses how it is computed.
 
-        Filters of one channel are summed in float32 where that is exact (`graph/rewrites/whole_sums.py` goes on with them).
+        Filters of one channel are summed in float32 where that is exact (`graph/rewrites/integer_products.py` goes on with them).
         """
         _check_zeros(x, x_zero, w, w_zero)
         sums = self.whole_sums(builder, x, w, x_zero, w_zero)

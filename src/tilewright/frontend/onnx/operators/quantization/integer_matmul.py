@@ -17,7 +17,7 @@ from tilewright.frontend.onnx.operators.quantization.exact_sums import LARGEST, 
 from tilewright.frontend.onnx.operators.quantization.parameters import check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import SMALL, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.integer_matmul import integer_matmul
+from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_shapes, shape_text
