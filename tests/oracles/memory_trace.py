@@ -21,10 +21,10 @@ from dataclasses import dataclass, replace
 
 from tests.oracles.traced_helpers import traced
 from tilewright.codegen.artifact import Signature
+from tilewright.codegen.emit_c.c_file import DECLARATIONS
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
 from tilewright.codegen.emit_c.nest import kernel_calls
-from tilewright.codegen.emit_c.prelude import DECLARATIONS
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
 from tilewright.codegen.loop_nest import FLOAT_BYTES
 from tilewright.codegen.program import Program, c_file

@@ -1,8 +1,17 @@
-"""From a ModelPlan to an Artifact: arguments, workspace, one loop nest per chain, C files."""
+"""The program of a model: its plans lowered, and emitted as an artifact.
+
+Structure of a chain's code: equal for chains whose functions are the same but for names.
+
+From a ModelPlan to an Artifact: arguments, workspace, one loop nest per chain, C files.
+
+Micro kernels that a library links for a chain, found from the plan of the chain alone, before the library has a text.
+
+Their text depends on tile shapes, types and epilogues, not on where tensors lie, nor on other chains of the library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pprint import pformat
@@ -12,27 +21,54 @@ from tilewright.codegen.arguments import argument_names, signature_of, stored_ar
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c.constant_packing import packed_bytes, way_of_packing
+from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.library import emit_files
-from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS
+from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, kernel_calls
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
 from tilewright.codegen.lower.storage import Stored, strides_of
+from tilewright.codegen.names import identifier, stride
 from tilewright.codegen.operator_nests import shared, with_shared_nests
 from tilewright.codegen.run_time_extents import extents_in, hints, value_of_formula
-from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Tensor
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import KernelSource, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import by_name, dialect_for
+from tilewright.plan.binding import numbered_plan
+from tilewright.plan.canonical import names_of
 from tilewright.plan.execution import Nests
 from tilewright.plan.layout import Layout
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
+
+
+def code_structure(plan: Plan, stored: Mapping[str, Stored], order: Sequence[str]) -> Hashable:
+    """All that the functions of a chain depend on: its plan in numbers, where its tensors lie, and how their sizes are passed.
+
+    `stored` says where inputs and output lie; `order` has the arguments of the program, whose run-time strides are passed in
+    this order. Nothing else may reach the text of a routine, but for comments.
+    """
+    numbers = names_of(plan.chain).inverse().tensors
+    places = tuple((numbers[tensor], *_place(tensor, place)) for tensor, place in stored.items())
+    sizes = tuple(numbers[tensor] for tensor in order if tensor in stored)
+    return numbered_plan(replace(plan, rejected=())), places, sizes
+
+
+def _place(tensor: str, place: Stored) -> Iterator[Hashable]:
+    """Where a tensor lies: run-time strides are passed under its name."""
+    yield tuple(_stride(tensor, dimension, stride) for dimension, stride in enumerate(place.strides))
+    yield place.origins, place.offset, place.dtype
+
+
+def _stride(tensor: str, dimension: int, stride: Value) -> Value | None:
+    return None if stride == names.stride(tensor, dimension) else stride
+
 
 ENTRY_POINT = "tilewright_run"
 LARGEST_LONG = (1 << 63) - 1
@@ -261,3 +297,35 @@ def _with_unique_names(nests: tuple[LoopNest, ...]) -> tuple[LoopNest, ...]:
 def _kernel_features(program: Program) -> frozenset[str]:
     used = {plan.micro_kernel for chain in program.model_plan.plans for plan in chain.operators if plan.micro_kernel}
     return frozenset().union(*(program.kernels[name].features for name in used))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedKernels:
+    """Translation units, and the CPU that they are for."""
+
+    units: tuple[KernelSource, ...]
+    architecture: str
+    features: frozenset[str]
+
+
+def linked_kernels(plan: Plan) -> LinkedKernels:
+    """The kernels of a chain that are not inlined; none of a chain that C code cannot compute."""
+    machine = plan.machine
+    dialect = dialect_for(machine.architecture, machine.features)
+    kernels = by_name()
+    used = [part for part in plan.operators if part.micro_kernel is not None]
+    features = dialect.features.union(*(kernels[part.micro_kernel].features for part in used if part.micro_kernel is not None))
+    if all(part.calls.inlined for part in used) or any(tensor.dtype not in C_TYPES for tensor in plan.chain.tensors):
+        return LinkedKernels((), machine.architecture, features)
+    tensors = [plan.chain.tensor(name) for name in (*plan.chain.inputs, plan.chain.output)]
+    nests = lower(plan, kernels, dialect.lanes, {tensor.name: _stored(tensor) for tensor in tensors}, ())
+    calls = [call for nest in nests for call in kernel_calls(nest)]
+    file = File("", (), dialect, kernels, (), (), 0)
+    return LinkedKernels(kernel_functions(file, calls).linked, machine.architecture, features)
+
+
+def _stored(tensor: Tensor) -> Stored:
+    """With rows of any length."""
+    last = len(tensor.shape) - 1
+    strides = tuple(1 if dimension == last else stride(tensor.name, dimension) for dimension in range(last + 1))
+    return Stored(identifier(tensor.name), strides, (0,) * len(strides), dtype=tensor.dtype)

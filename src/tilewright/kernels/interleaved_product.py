@@ -30,8 +30,7 @@ from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
 from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
 from tilewright.kernels.saturation import Saturation
-from tilewright.kernels.tile_ending import TileEnding
-from tilewright.kernels.tile_shapes import dispatch_text, wanted_shapes
+from tilewright.kernels.tile_ending import TileEnding, dispatch_text, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 LANE_BYTES = 4

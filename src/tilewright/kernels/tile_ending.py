@@ -1,13 +1,71 @@
-"""How a micro tile ends, in C: operands of its epilogue, the function of every sum, and the stores of what that gives."""
+"""What micro kernels of all element types share: shapes of their tiles, and how a tile ends.
+
+Shapes of a tile: those that a caller of a micro kernel needs, and C text of the choice among their functions.
+
+How a micro tile ends, in C: operands of its epilogue, the function of every sum, and the stores of what that gives.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import product
 
+from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import Along, Epilogue
 from tilewright.kernels.element_access import reading, suffix, writing
 from tilewright.kernels.helpers import texts
+
+Case = tuple[int, int, bool, str]
+"""Rows, vectors, whether the last vector is in part, and the call: its arguments are those of the ABI, and `last`, the number of
+columns in the last vector."""
+
+
+def dispatch_text(signature: str, cases: Iterable[Case], lanes: int | str = "TW_LANES") -> str:
+    """The function of the ABI: choose by m, by the number of vectors that n needs, and by whether they are whole. Others trap.
+
+    >>> print(dispatch_text("void f(long m, long n)", [(6, 4, False, "f_6x4()")], 16))
+    void f(long m, long n) {
+      const long vectors = (n + 16 - 1) / 16, last = n - (vectors - 1) * 16;
+      switch ((m * 256 + vectors) * 2 + (last < 16)) {
+      case (6 * 256 + 4) * 2 + 0:
+        f_6x4();
+        return;
+      default:
+        __builtin_trap();
+      }
+    }
+    <BLANKLINE>
+    """
+    lines = [
+        f"{signature} {{",
+        f"  const long vectors = (n + {lanes} - 1) / {lanes}, last = n - (vectors - 1) * {lanes};",
+        f"  switch ((m * 256 + vectors) * 2 + (last < {lanes})) {{",
+    ]
+    for rows, vectors, is_edge, call in cases:
+        lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(is_edge)}:", f"    {call};", "    return;"]
+    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
+
+
+def wanted_shapes(rows: int, vectors: int, variants: frozenset[tuple[int, int]] | None, name: str) -> list[tuple[int, int]]:
+    """(rows, vectors) of every shape, largest first; None asks for all up to the whole tile.
+
+    Fewer vectors may come with more rows, up to the number of accumulators of the tile. Raises TilewrightError for no shape at
+    all, and for a shape that the tile cannot hold, where `name` is that of the function.
+
+    >>> wanted_shapes(2, 2, None, "product"), wanted_shapes(2, 2, frozenset({(4, 1)}), "product")
+    ([(2, 2), (2, 1), (1, 2), (1, 1)], [(4, 1)])
+    """
+    wanted = set(product(range(1, rows + 1), range(1, vectors + 1)) if variants is None else variants)
+    if not wanted or not all(1 <= v <= vectors and 1 <= m <= rows * vectors // v for m, v in wanted):
+        width = f"{vectors} {'vector' if vectors == 1 else 'vectors'}"
+        raise TilewrightError(
+            f"shapes {sorted(wanted)} are not within the tile of {rows} rows by {width}",
+            where=f"micro kernel {name}",
+            hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
+        )
+    return sorted(wanted, reverse=True)
+
 
 LINE_BYTES, LANE_BYTES = 64, 4
 

@@ -14,9 +14,9 @@ from tests.support.typed import Graphs
 from tilewright import compiler
 from tilewright.codegen.emit_c.c_text import words
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
+from tilewright.codegen.emit_c.nest import HELPERS
 from tilewright.codegen.emit_c.packing import PACKING
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
-from tilewright.codegen.emit_c.value_functions import HELPERS
 from tilewright.codegen.emit_c.vectors.guarded_windows import windows
 from tilewright.codegen.program import c_file, lower_program
 from tilewright.graph.builders.einsum import matmul

@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
-from tilewright.codegen.emit_c.whole_expressions import NATURALS, natural_text
+from tilewright.codegen.emit_c.scalar_expressions import NATURALS, literal_text, natural_text, vector_text
 from tilewright.codegen.loop_nest import KernelCall, TileEpilogue
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from functools import cache
 
 from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.whole_expressions import NATURALS, natural_text
+from tilewright.codegen.emit_c.scalar_expressions import NATURALS, natural_text
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.exactness import has_integer_lanes, sums_in_integer_lanes
 from tilewright.kernels.element_access import C_TYPES, whole_numbers

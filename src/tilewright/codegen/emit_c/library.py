@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tilewright.codegen.emit_c.c_file import File
+from tilewright.codegen.emit_c.c_file import File, Routine, shared, with_prelude
 from tilewright.codegen.emit_c.c_text import comment, function, words
 from tilewright.codegen.emit_c.constant_packing import linked_preparation, preparation, preparation_helpers
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.nest import defined, nest_helpers, routine_of
 from tilewright.codegen.emit_c.operator_nests import linked_nest, nest_declaration, nest_text, unambiguous
-from tilewright.codegen.emit_c.prelude import with_prelude
-from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, OperatorNest

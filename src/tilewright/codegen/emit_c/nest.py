@@ -1,4 +1,9 @@
-"""C text of one loop nest: the function of a thread, and the one that has all blocks run."""
+"""Emission of a loop nest as a routine of C.
+
+C functions that values call (`codegen/expressions.py`): quotients of negative numbers, and data as integers.
+
+C text of one loop nest: the function of a thread, and the one that has all blocks run.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
-from tilewright.codegen.emit_c.c_file import Argument, File
+from tilewright.codegen.emit_c.c_file import RUN_ARGUMENTS, Argument, File, Routine
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
 from tilewright.codegen.emit_c.operator_nests import loop_helpers, nest_name, vector_loops_helpers, vector_loops_lines
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
-from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
-from tilewright.codegen.emit_c.value_functions import value_helpers
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -21,6 +24,7 @@ from tilewright.codegen.expressions import (
     maximum,
     minimum,
     multiply,
+    operations,
     pointer,
     remainder,
     round_up,
@@ -42,8 +46,39 @@ from tilewright.codegen.loop_nest import (
     ParallelAxis,
     VectorLoops,
 )
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
+
+FLOOR_DIVIDE = Helper("tw_floor_divide", "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }\n")
+WHOLE_BELOW = Helper(
+    "tw_whole_below",
+    """\
+TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not above x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole - ((float)whole > x);
+}
+""",
+)
+WHOLE_ABOVE = Helper(
+    "tw_whole_above",
+    """\
+TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole + ((float)whole < x);
+}
+""",
+)
+HELPERS: Mapping[str, Helper] = {
+    **{helper.name: helper for helper in (FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE)},
+    **{f"tw_read{suffix(dtype)}": helper for dtype in C_TYPES for helper in reading([dtype])},
+}
+"""By the names of operations. In traces data says nothing."""
+
+
+def value_helpers(value: Value) -> Iterator[Helper]:
+    """The helpers that the text of a value calls, beside `tw_min` and `tw_max`, which every file has."""
+    return (HELPERS[name] for name in operations(value) if name in HELPERS)
+
 
 CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""

@@ -9,9 +9,9 @@ import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 
+from tilewright.codegen.emit_c.c_file import SMALLER_AND_LARGER
 from tilewright.codegen.emit_c.c_text import function
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
-from tilewright.codegen.emit_c.prelude import SMALLER_AND_LARGER
 from tilewright.codegen.emit_c.scalar_loops import emit_scalar_loops, scalar_loop_helpers
 from tilewright.codegen.emit_c.vectors.loops import emit_vector_loops, vector_loop_helpers
 from tilewright.codegen.loop_nest import Copy, OperatorNest, VectorLoops

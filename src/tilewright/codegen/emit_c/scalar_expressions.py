@@ -1,18 +1,92 @@
-"""C text of scalar expressions, lane by lane, in the vocabulary of the vector dialects."""
+"""Scalar expressions as text of C: in vectors of floats, and of integers that wrap.
+
+Multiply-adds of scalar expressions: which products are rounded together with a sum.
+
+A sum with a product is a multiply-add, one rounding where the dialect has it: `a * b + c`, `a * b - c`, `c - a * b`. Of a sum of
+two products the left one takes the right one in. A difference of two products rounds both, as NumPy does: `x * x - y * y` is 0
+for equal numbers, which one product, exact, less the other, rounded, is not. Sums over points take products in so, too. A product
+that is stored or has a name is rounded alone.
+
+The rule sees expressions only, so that whole vectors, partial ones, epilogues and scalar loops round alike, and every compiler
+gives the same bits.
+
+C text of scalar expressions, lane by lane, in the vocabulary of the vector dialects.
+
+C text of expressions of int32 in vectors, whose lanes are unsigned in C: there sums, differences and products wrap.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from types import MappingProxyType
 from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.codegen.emit_c.multiply_adds import multiply_add
 from tilewright.errors import InternalError
-from tilewright.graph.scalar import Apply, Literal, Scalar
-from tilewright.kernels.functions.vector_expressions import CONDITIONS, CONNECTIVES, VALUES
+from tilewright.graph.scalar import Apply, Literal, Load, Point, Scalar, apply
+from tilewright.graph.types import StateVariable
+from tilewright.kernels.functions.lane_functions import CONDITIONS, CONNECTIVES, VALUES
+from tilewright.kernels.helpers import Helper
+
+
+def multiply_add(scalar: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar, Scalar] | None:
+    """(a, b, c) of an expression that is computed as a * b + c in one step; None of all others. What is `known` has a name.
+
+    >>> from tilewright.graph.scalar import Load
+    >>> product = apply("multiply", Load(0), Literal(2.0))
+    >>> multiply_add(apply("subtract", Load(1), product))
+    (Load(read=0), Literal(value=-2.0), Load(read=1))
+    >>> multiply_add(apply("subtract", product, apply("square", Load(1)))) is None
+    True
+    """
+    if not isinstance(scalar, Apply) or scalar.function not in ("add", "subtract"):
+        return None
+    first, second = scalar.operands
+    left, right, is_sum = factors(first, known), factors(second, known), scalar.function == "add"
+    if left is not None and (is_sum or right is None):
+        return *left, second if is_sum else _negative(second)
+    if right is not None and left is None:
+        return *(right if is_sum else _negative_product(*right)), first
+    return None
+
+
+def factors(scalar: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar] | None:
+    """The two factors of a product without a name; None of all other expressions.
+
+    >>> from tilewright.graph.scalar import Load
+    >>> factors(apply("square", Load(0)))
+    (Load(read=0), Load(read=0))
+    """
+    if not isinstance(scalar, Apply) or scalar in known:
+        return None
+    match scalar.function, scalar.operands:
+        case "multiply", (left, right):
+            return left, right
+        case "square", (factor,):
+            return factor, factor
+    return None
+
+
+def summed_product(state: StateVariable, body: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar] | None:
+    """The factors of what a sum over points takes in, if that is a product: each step is then a multiply-add.
+
+    `body` is the value of a point.
+    """
+    if state.combine != "add":
+        return None
+    return factors(body if state.contribution == Point() else state.contribution, known)
+
+
+def _negative_product(left: Scalar, right: Scalar) -> tuple[Scalar, Scalar]:
+    """The factors of minus a product; constants lose nothing by their sign."""
+    return (left, _negative(right)) if isinstance(right, Literal) else (_negative(left), right)
+
+
+def _negative(scalar: Scalar) -> Scalar:
+    return Literal(-scalar.value) if isinstance(scalar, Literal) else apply("negative", scalar)
+
 
 Leaf: TypeAlias = Callable[[Scalar], str]
 
@@ -95,3 +169,39 @@ COMBINE: Mapping[str, str] = {
 """The associative functions of reductions, on vectors; `tw_reduce_<name>` folds the lanes of one."""
 NAN_IGNORING: Mapping[str, str] = {"maximum": "larger", "minimum": "smaller"}
 """What takes their place where it does not matter what becomes of NaN: one instruction instead of three."""
+
+
+OPERATORS = {"add": "+", "subtract": "-", "multiply": "*"}
+NATURALS = Helper(
+    "tw_naturals",
+    """\
+#ifndef TW_NATURALS
+#define TW_NATURALS
+typedef unsigned tw_naturals __attribute__((vector_size(4 * TW_LANES)));
+TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int(x); }
+TW_INLINE tw_naturals tw_shift_naturals(tw_naturals x, int bits) { return (tw_naturals)((tw_int)x >> bits); }
+#endif
+""",
+)
+"""Lanes of int32 as they are computed; micro kernels may bring them, too: the text may be repeated within a translation unit."""
+
+
+def natural_text(scalar: Scalar, load: Callable[[int], str]) -> str:
+    """The C expression of type tw_naturals for an expression of int32; `load` names what a read gives.
+
+    >>> from tilewright.graph.scalar import apply
+    >>> natural_text(apply("multiply", Load(0), Literal(3.0)), "x_{}".format)
+    '(x_0 * tw_splat_natural(3))'
+    """
+    match scalar:
+        case Load(read):
+            return load(read)
+        case Literal(value):
+            return f"tw_splat_natural({int(value)})"
+        case Apply("negative", (operand,)):
+            return f"(-{natural_text(operand, load)})"
+        case Apply("right_shift", (left, Literal(bits))):
+            return f"tw_shift_naturals({natural_text(left, load)}, {int(bits)})"
+        case Apply(function, (left, right)):
+            return f"({natural_text(left, load)} {OPERATORS[function]} {natural_text(right, load)})"
+    raise AssertionError(f"{scalar} is not computed in vectors of integers")

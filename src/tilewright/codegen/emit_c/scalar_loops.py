@@ -8,8 +8,7 @@ from math import isinf, isnan
 from typing import TypeAlias
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.gathers import index_text
+from tilewright.codegen.emit_c.c_text import BLOCK, emptied_at_end, in_blocks, indent
 from tilewright.codegen.emit_c.integer_vectors import (
     has_vectors,
     in_vectors,
@@ -19,9 +18,8 @@ from tilewright.codegen.emit_c.integer_vectors import (
     vector_loads,
     vector_value,
 )
-from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.lookups import lookups, place_of, position_texts
-from tilewright.codegen.emit_c.multiply_adds import multiply_add, summed_product
+from tilewright.codegen.emit_c.lookups import index_text, lookups, place_of, position_texts
+from tilewright.codegen.emit_c.scalar_expressions import multiply_add, summed_product
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError

@@ -13,8 +13,7 @@ from itertools import takewhile
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.codegen.lower.combine_rows import lower_combination
-from tilewright.codegen.lower.combine_sums import lower_addition
+from tilewright.codegen.lower.combine_rows import lower_addition, lower_combination
 from tilewright.codegen.lower.context import Lowering, Scope, whole_range
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.lower.guard_pieces import pieces, scope_of

@@ -1,4 +1,8 @@
-"""The combination of a split: all parts of a row have their states combined, then their sums, by the rescaling rule of the
+"""The nest that combines the partial results of a chain whose outermost loop is split.
+
+The combination of a split sum: the parts' outputs are added up in their order: results do not depend on who computed them.
+
+The combination of a split: all parts of a row have their states combined, then their sums, by the rescaling rule of the
 row-wise reduction.
 
     state = combine over the parts of (state of the part * factor),    output = sum over the parts of (sum * factor) / total
@@ -16,13 +20,54 @@ from tilewright.codegen.expressions import Value, multiply
 from tilewright.codegen.loop_nest import Gather, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.lower.context import Lowering, Scope, whole_range
 from tilewright.codegen.lower.partial_results import extent_value, part_axis, part_count, row_shape, split_rows, stored_part
-from tilewright.codegen.lower.storage import Stored, dense_strides
+from tilewright.codegen.lower.storage import Stored, dense_strides, view
 from tilewright.codegen.lower.storage import view as view_of
 from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
 from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes
+
+
+def lower_addition(state: Lowering) -> LoopNest:
+    """The loop nest that adds up the parts of a split, parallel over the first dimension of the output."""
+    sink = state.chain.operators[-1]
+    ranges = {axis: whole_range(extent) for axis, extent in state.chain.extents.items()}
+    parallel: tuple[ParallelAxis, ...] = ()
+    first = next((str(index) for index in sink.write.indices if index.is_axis()), None)
+    if first is not None:
+        outer = ranges[first]
+        points = state.plan.execution.combined_points
+        inner = outer.blocks(points, names.axis_start(first), names.axis_size(first))
+        size = inner.size if isinstance(inner.size, str) else ""
+        parallel = (ParallelAxis(first, str(inner.start), size, outer.size, points, ()),)
+        ranges[first] = inner
+    title = f"adds up the parts of {state.chain.output}"
+    body = (_addition(state, sink, Scope(ranges)),)
+    return LoopNest(f"{names.identifier(state.chain.name)}_merge", (title,), (), parallel, (), body)
+
+
+def _addition(state: Lowering, sink: Operator, scope: Scope) -> VectorLoops:
+    """The current block of the output, as the sum over the parts."""
+    part, count = part_axis(state.plan), part_count(state.plan)
+    target = state.view(sink.write, scope)
+    if isinstance(target, Gather):
+        raise InternalError(f"{sink.name} has a write that is not affine")
+    written = tuple(axis for axis in sink.axes if axis.name in sink.write.axes())
+    axes = (*written, Axis(part, 1, AxisKind.REDUCTION))
+    parts = Range(0, count, count, frozenset((count,)) if isinstance(count, int) else None)
+    box = (*((axis.name, scope.ranges[axis.name]) for axis in written), (part, parts))
+    operator = Operator(f"{sink.name}_merge", "merge", axes, (sink.write,), sink.write, Load(0), SUM)
+    lanes = sink.write.innermost()
+    return VectorLoops(operator, box, (_parts_view(state, sink, scope, part),), target, lanes)
+
+
+def _parts_view(state: Lowering, sink: Operator, scope: Scope, part: str) -> View:
+    """The elements of all parts that are added up in the current block."""
+    shape = state.chain.tensor(sink.write.tensor).shape
+    found = view(sink.write, stored_part(state.plan, sink.write.tensor, shape, 0), scope.ranges)
+    assert isinstance(found, View)
+    return View(found.buffer, found.offset, (*found.strides, (part, multiply(1, *map(extent_value, shape)))))
 
 
 def lower_combination(state: Lowering) -> LoopNest:

@@ -19,7 +19,7 @@ from itertools import product
 
 from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.tile_shapes import wanted_shapes
+from tilewright.kernels.tile_ending import wanted_shapes
 
 GROUP = 4
 """Rows at a time."""

@@ -17,7 +17,7 @@ from itertools import product
 from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.dot_product import fold
-from tilewright.kernels.tile_shapes import wanted_shapes
+from tilewright.kernels.tile_ending import wanted_shapes
 from tilewright.kernels.translation_units import VARIANT
 
 LONG_GROUP, SHORT_GROUP = 4, 8

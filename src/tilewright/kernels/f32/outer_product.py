@@ -32,9 +32,8 @@ from tilewright.kernels.contract import (
     matrix_abi,
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.f32.known_left import KnownLeftTile
-from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, Tile
-from tilewright.kernels.tile_shapes import dispatch_text, wanted_shapes
+from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, KnownLeftTile, Tile
+from tilewright.kernels.tile_ending import dispatch_text, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 Form: TypeAlias = Callable[..., Tile]

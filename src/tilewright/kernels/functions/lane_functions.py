@@ -1,7 +1,11 @@
-"""Scalar functions that few kernels need, in the vector vocabulary: their text stands only in files that use them.
+"""Functions of vectors that are not written as steps, and the text of all of them in expressions.
+
+Scalar functions that few kernels need, in the vector vocabulary: their text stands only in files that use them.
 
 Rounding and tests are a few instructions. The others take lane by lane what `double_functions` computes, rounded to float32: the
 error is below 0.5001 units in the last place, at the speed of scalar code.
+
+The scalar functions as expressions of the vector vocabulary, by the names of `graph.scalar_functions`.
 """
 
 from __future__ import annotations
@@ -10,9 +14,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from tilewright.graph.scalar_functions import AS_STORED
+from tilewright.graph.scalar_functions import AS_STORED, REPORT_NOT_FINITE, ROUNDED
 from tilewright.kernels.conversions import BITS
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
+from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import Helper, filled, paragraphs
 
 # 2^23 plus a number below it has no fraction. A quotient that was rounded up to a whole number has a rest on the other side of 0
@@ -129,3 +134,45 @@ def _helper(name: str) -> Helper:
         return replace(LIGHT[name], uses=(BITS,)) if name in AS_STORED.values() else LIGHT[name]
     second = SECOND if name in TWO_OPERANDS else dict.fromkeys(SECOND, "")
     return Helper(f"tw_lanes_{name}", filled(BY_LANES, {**second, "NAME": name}), (DOUBLE_FUNCTIONS[name],))
+
+
+VALUES: Mapping[str, str] = {
+    "add": "({} + {})",
+    "subtract": "({} - {})",
+    "multiply": "({} * {})",
+    "divide": "({} / {})",
+    "negative": "(-{})",
+    "reciprocal": "(tw_splat(1.0f) / {})",
+    "square": "({0} * {0})",
+    "sqrt": "tw_sqrt({})",
+    "abs": "tw_abs({})",
+    "floor": "tw_floor({})",
+    "maximum": "tw_maximum({}, {})",
+    "minimum": "tw_minimum({}, {})",
+    **{name: f"tw_{name}({{}})" for name in (*VECTOR_FUNCTIONS, "ceil", "trunc", "sign", *AS_STORED.values())},
+    **{name: f"tw_lanes_{name}({{}})" for name in OF_ONE},
+    **{name: f"tw_lanes_{name}({{}}, {{}})" for name in OF_TWO},
+    "round": "tw_nearest({})",
+    "floor_divide": "tw_whole_quotient({}, {})",
+    REPORT_NOT_FINITE: "tw_report_not_finite(caller, {})",
+    ROUNDED: "{}",
+}
+CONDITIONS: Mapping[str, str] = {
+    "less": "tw_less({}, {})",
+    "less_equal": "tw_less_equal({}, {})",
+    "greater": "tw_greater({}, {})",
+    "greater_equal": "tw_greater_equal({}, {})",
+    "equal": "tw_equal({}, {})",
+    "not_equal": "tw_not_equal({}, {})",
+    "isnan": "tw_isnan({})",
+    "isinf": "tw_isinf({})",
+}
+CONNECTIVES: Mapping[str, str] = {
+    "logical_and": "({} & {})",
+    "logical_or": "({} | {})",
+    "logical_xor": "({} ^ {})",
+    "logical_not": "(~{})",
+}
+"""Of masks."""
+VECTOR_TEXTS = frozenset((*VALUES, *CONDITIONS, *CONNECTIVES, "where"))
+"""Every function that vectors of float32 have."""

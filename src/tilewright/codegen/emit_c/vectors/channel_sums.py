@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.emit_c.vectors.sliding_places import IMAGES, first_window, limit_value, strides_of
+from tilewright.codegen.emit_c.vectors.sliding_weights import IMAGES, first_window, limit_value, strides_of
 from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View

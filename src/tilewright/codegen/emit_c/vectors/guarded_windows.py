@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.gathers import index_text
+from tilewright.codegen.emit_c.lookups import index_text
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather

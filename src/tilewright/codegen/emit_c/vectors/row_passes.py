@@ -11,10 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.multiply_adds import summed_product
-from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text
+from tilewright.codegen.emit_c.c_text import BLOCK, emptied_at_end, in_blocks, indent
+from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text, summed_product
 from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
 from tilewright.codegen.emit_c.vectors.statements import Known, Lines, VectorStatements
 from tilewright.codegen.expressions import add, multiply, to_c

@@ -22,8 +22,7 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
-from tilewright.codegen.emit_c.vectors.sliding_places import IMAGES, first_window, limit_value, strides_of
-from tilewright.codegen.emit_c.vectors.sliding_weights import WeightsOfWindows
+from tilewright.codegen.emit_c.vectors.sliding_weights import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View

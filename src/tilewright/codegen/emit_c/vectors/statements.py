@@ -10,8 +10,7 @@ from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.gathers import gather_lines
-from tilewright.codegen.emit_c.lookups import is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
+from tilewright.codegen.emit_c.lookups import gather_lines, is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
 from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import guarded_lines, is_guarded_window, lines_inside
 from tilewright.codegen.emit_c.vectors.row_expressions import fall, long_functions
