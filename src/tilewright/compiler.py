@@ -26,22 +26,24 @@ from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.licences import Licence
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.constants.constant_part import split
-from tilewright.graph.rewrites.constants.fold_affine_into_weights import FoldAffineIntoWeights
-from tilewright.graph.rewrites.constants.small_constants import ConstantVectors, FoldConstants, Literals
+from tilewright.graph.rewrites.constant_factors import FoldAffineIntoWeights, Reciprocals
+from tilewright.graph.rewrites.constants.constant_part import ConstantVectors, FoldConstants, Literals, split
 from tilewright.graph.rewrites.element_types import ElementTypes
-from tilewright.graph.rewrites.exactness.keep_roundings import KeepRoundings, WholeRows
-from tilewright.graph.rewrites.exactness.mark_exact import MarkExact, check_licence, with_inherited_marks
-from tilewright.graph.rewrites.exactness.reciprocals import Reciprocals
+from tilewright.graph.rewrites.exactness.mark_exact import (
+    KeepRoundings,
+    MarkExact,
+    WholeRows,
+    check_licence,
+    with_inherited_marks,
+)
 from tilewright.graph.rewrites.fold_scales import FoldScales
 from tilewright.graph.rewrites.fusion.fuse_maps import FuseMaps, InlineConditions
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
 from tilewright.graph.rewrites.fusion.weighted_sums import FinishWeightedSums, StartWeightedSums
-from tilewright.graph.rewrites.index_changes.axes import SingleColumns, SplitAxes
+from tilewright.graph.rewrites.index_changes.axes import ShareBlocks, SingleColumns, SplitAxes
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors, with_merged_arguments
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps, FoldWrites
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import IntegersInOrder, with_orders
-from tilewright.graph.rewrites.index_changes.share_blocks import ShareBlocks
 from tilewright.graph.rewrites.integer_products import IntegerProducts, WholeSums
 from tilewright.graph.rewrites.masks import HoistMasks, PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.vectors.transposed_maps import transposed_axis
+from tilewright.codegen.emit_c.vectors.loops import transposed_axis
 from tilewright.codegen.expressions import Value
 from tilewright.codegen.loop_nest import (
     BlockLoop,

@@ -20,9 +20,8 @@ from tilewright.codegen import names
 from tilewright.codegen.arguments import argument_names, signature_of, stored_arguments
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
-from tilewright.codegen.emit_c.constant_packing import packed_bytes, way_of_packing
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
-from tilewright.codegen.emit_c.library import emit_files
+from tilewright.codegen.emit_c.library import emit_files, packed_bytes, way_of_packing
 from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, kernel_calls
 from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant

@@ -45,7 +45,7 @@ def evaluate(
     is a parameter of its own name. `sum_error` is added to every sum of floating-point numbers, to see what becomes of it.
     Raises `InvalidModel` for a missing input and `ShapeError` for one of the wrong shape.
 
-    >>> from tilewright.graph.builders.reduce import reduce
+    >>> from tilewright.graph.builders.elementwise import reduce
     >>> total, result = reduce("sum", Tensor("x", (2, 2)), name="total", result="y")
     >>> evaluate(Graph("sum", (Tensor("x", (2, 2)), result), (total,), ("x",), ("y",)), {"x": np.eye(2)})["y"].item()
     2.0

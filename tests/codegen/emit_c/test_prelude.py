@@ -20,9 +20,8 @@ from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.emit_c.vectors.guarded_windows import windows
 from tilewright.codegen.program import c_file, lower_program
 from tilewright.graph.builders.einsum import matmul
-from tilewright.graph.builders.elementwise import body_of, elementwise
+from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
 from tilewright.graph.builders.gather import gather
-from tilewright.graph.builders.reduce import reduce
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
 from tilewright.graph.scalar_functions import FUNCTIONS

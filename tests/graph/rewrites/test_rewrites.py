@@ -15,7 +15,7 @@ from tilewright.errors import InternalError
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.exactness.reciprocals import Reciprocals
+from tilewright.graph.rewrites.constant_factors import Reciprocals
 from tilewright.graph.rewrites.fusion.compose import consumer_positions
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
 from tilewright.graph.rewrites.redundancy import CanonicalBodies

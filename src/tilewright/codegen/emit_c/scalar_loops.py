@@ -1,37 +1,131 @@
-"""C text of scalar loops (the fallback): plain loops in one element type, point by point; simple maps of integers in vectors."""
+"""Loops of scalars of other types than float32, and of vectors of integers.
+
+C text of vectors of integers: the middle of the innermost loop of a map in int32, whose rest is point by point.
+
+Lanes are unsigned in C, where sums, differences and products wrap, as those of int32 do in NumPy.
+
+C text of scalar loops (the fallback): plain loops in one element type, point by point; simple maps of integers in vectors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import cache
 from math import isinf, isnan
 from typing import TypeAlias
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import BLOCK, emptied_at_end, in_blocks, indent
-from tilewright.codegen.emit_c.integer_vectors import (
-    has_vectors,
-    in_vectors,
-    integer_helpers,
-    sums_in_vectors,
-    vector_lines,
-    vector_loads,
-    vector_value,
-)
 from tilewright.codegen.emit_c.lookups import index_text, lookups, place_of, position_texts
-from tilewright.codegen.emit_c.scalar_expressions import multiply_add, summed_product
+from tilewright.codegen.emit_c.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.errors import InternalError
+from tilewright.graph.exactness import has_integer_lanes, sums_in_integer_lanes
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
 from tilewright.graph.types import Reduction, StateVariable
-from tilewright.kernels.element_access import C_TYPES, HALVES
+from tilewright.kernels.element_access import C_TYPES, HALVES, whole_numbers
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 Lines = list[str]
+ACCESS = """\
+TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
+TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { tw_store_whole_@NAME@(p, (tw_int)v); }
+"""
+FOLD = Helper(
+    "tw_fold_naturals",
+    """\
+TW_INLINE int tw_fold_naturals(tw_naturals v) {
+  unsigned sum = 0;
+  for (long i = 0; i < TW_LANES; i++)
+    sum += v[i];
+  return (int)sum;
+}
+""",
+    (NATURALS,),
+)
+"""The sum of all lanes, which wraps."""
+
+
+def has_vectors(loops: VectorLoops) -> bool:
+    """Whether a map is computed in vectors of integers: its operands lie side by side, or are the same for the whole vector."""
+    types = [operand.dtype for operand in (*loops.reads, loops.write)]
+    if loops.vector_axis is None or not has_integer_lanes(loops.operator, types[:-1], types[-1]):
+        return False
+    strides = [operand.stride(loops.vector_axis) for operand in loops.reads if isinstance(operand, View)]
+    return len(strides) == len(loops.reads) and set(strides) <= {0, 1} and loops.write.stride(loops.vector_axis) == 1
+
+
+def sums_in_vectors(loops: VectorLoops, reduced: Collection[str]) -> bool:
+    """Whether a sum of integers is taken in vectors along the innermost axis that is summed."""
+    types = [operand.dtype for operand in loops.reads]
+    if loops.vector_axis not in reduced or not sums_in_integer_lanes(loops.operator, types):
+        return False
+    strides = [operand.stride(loops.vector_axis) for operand in loops.reads if isinstance(operand, View)]
+    return len(strides) == len(loops.reads) and set(strides) <= {0, 1}
+
+
+def vector_loads(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
+    """The operands of TW_LANES points, at the addresses of the first of them."""
+    return [f"const tw_naturals vector_{read} = {_load(loops, read, address)};" for read in range(len(loops.reads))]
+
+
+def vector_value(loops: VectorLoops) -> str:
+    """What is computed of these."""
+    return natural_text(loops.operator.body, "vector_{}".format)
+
+
+def vector_lines(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
+    """The statements of TW_LANES points, at the addresses of the first of them."""
+    store = f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {vector_value(loops)});"
+    return [*vector_loads(loops, address), store]
+
+
+def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:
+    """A loop over whole vectors, and one over the points that are left."""
+    return [
+        "{",
+        *indent(
+            [
+                f"long {index} = 0;",
+                f"for (; {index} + TW_LANES <= {size}; {index} += TW_LANES) {{",
+                *indent(vectors),
+                "}",
+                f"for (; {index} < {size}; {index}++) {{",
+                *indent(point),
+                "}",
+            ]
+        ),
+        "}",
+    ]
+
+
+def integer_helpers(loops: VectorLoops) -> list[Helper]:
+    """The helpers that these lines call."""
+    if has_vectors(loops):
+        return [_access(operand.dtype) for operand in (*loops.reads, loops.write)]
+    reduced = {axis.name for axis in loops.operator.reduction_axes()}
+    return [FOLD, *(_access(operand.dtype) for operand in loops.reads)] if sums_in_vectors(loops, reduced) else []
+
+
+@cache
+def _access(dtype: str) -> Helper:
+    text = filled(ACCESS, {"NAME": dtype, "TYPE": C_TYPES[dtype]})
+    return Helper(f"tw_naturals_{dtype}", text, (NATURALS, whole_numbers(dtype)))
+
+
+def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:
+    operand = loops.reads[read]
+    assert isinstance(operand, View)
+    is_splat = operand.stride(loops.vector_axis) == 0
+    element = f"tw_get_{operand.dtype}({address(operand)})"
+    return f"tw_splat_natural({element})" if is_splat else f"tw_load_naturals_{operand.dtype}({address(operand)})"
+
+
 REAL, WHOLE, TRUTH = "float64", "whole", "truth"
 Typed: TypeAlias = tuple[str, str]
 """C text, and what it is: a double, a number of the accumulator's type that is none, or 0 or 1."""

@@ -13,15 +13,20 @@ from itertools import takewhile
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.codegen.lower.combine_rows import lower_addition, lower_combination
 from tilewright.codegen.lower.context import Lowering, Scope, whole_range
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
-from tilewright.codegen.lower.guard_pieces import pieces, scope_of
-from tilewright.codegen.lower.iteration_domains import plain_part, restricted
+from tilewright.codegen.lower.iteration_domains import pieces, plain_part, restricted, scope_of
 from tilewright.codegen.lower.long_sums import with_vector_details
 from tilewright.codegen.lower.partial_results import extent_value, sums_weights
 from tilewright.codegen.lower.required_regions import RequiredRegions
-from tilewright.codegen.lower.row_reductions import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
+from tilewright.codegen.lower.row_reductions import (
+    correct_sums,
+    is_cut,
+    lower_addition,
+    lower_combination,
+    lower_cut_rows,
+    lower_whole_rows,
+)
 from tilewright.codegen.lower.software_prefetch import with_software_prefetches
 from tilewright.codegen.lower.storage import Stored
 from tilewright.errors import InternalError, PlanningError

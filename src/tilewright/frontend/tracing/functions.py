@@ -26,9 +26,8 @@ from tilewright.frontend.tracing.registration import in_one_type, record_index_c
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
-from tilewright.graph.builders import reduce as reduce_operator
+from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.builders import reshape as reshape_operator
-from tilewright.graph.builders import softmax as softmax_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
@@ -78,7 +77,7 @@ def matmul(left: Any, right: Any) -> Any:
 # Row operators and reductions
 
 
-@traceable(softmax_operator.numpy_reference)
+@traceable(norm_operator.softmax_reference)
 def softmax(x: Any, axis: int = -1) -> Any:
     """`exp(x - max) / sum(exp(x - max))` along `axis`, any shape. A row of -inf alone gives NaN.
 
@@ -86,10 +85,10 @@ def softmax(x: Any, axis: int = -1) -> Any:
     >>> softmax(np.zeros((1, 4))).tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
-    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax")
+    return record_operator(norm_operator.softmax, (x,), float_type, whole(axis), kind="softmax")
 
 
-@traceable(partial(softmax_operator.numpy_reference, safe=True))
+@traceable(partial(norm_operator.softmax_reference, safe=True))
 def safe_softmax(x: Any, axis: int = -1) -> Any:
     """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
 
@@ -99,7 +98,7 @@ def safe_softmax(x: Any, axis: int = -1) -> Any:
     >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
+    return record_operator(norm_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
 
 
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -107,7 +106,7 @@ def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
     recorder = recorder_of((x,))
     (tensor,) = in_one_type((x,), reduced_type, function)
     chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
-    reduced = recorder.record(reduce_operator.reduce, function, tensor, axis=chosen, kind=function)
+    reduced = recorder.record(map_operator.reduce, function, tensor, axis=chosen, kind=function)
     result = Traced(recorder, reduced)
     if not keepdims:
         return result

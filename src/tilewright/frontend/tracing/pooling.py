@@ -19,7 +19,7 @@ from tilewright.frontend.tracing.window_arguments import SPACE, Pads, WindowArgu
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.window_means import lowest, pooled, pooled_mean
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, Window
-from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 

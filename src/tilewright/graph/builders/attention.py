@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders import arange, softmax
+from tilewright.graph.builders import arange, norms
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.extents import dimensions_of
 from tilewright.graph.numpy_types import is_short_float
@@ -152,7 +152,7 @@ def attend(
     if conditions:
         takes_part = reduce(lambda left, right: builder.map("logical_and", left, right, dtype="bool"), conditions)
         biased = builder.map("where", takes_part, biased, -math.inf, dtype=biased.dtype)
-    shares = builder.record(softmax.softmax, biased, -1, safe=True, kind="softmax")
+    shares = builder.record(norms.softmax, biased, -1, safe=True, kind="softmax")
     result = builder.einsum(shape.subscripts("ml", "ln", "mn"), shares, v, dtype=v.dtype if wide else None)
     return Attended(scores, capped, biased, shares, shape.apart(builder, result))
 

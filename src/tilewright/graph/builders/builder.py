@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
-from tilewright.graph.builders import arange, elementwise, reduce, reshape, slicing, softmax
+from tilewright.graph.builders import arange, elementwise, norms, reshape, slicing
 from tilewright.graph.builders import einsum as einsum_operator
-from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
+from tilewright.graph.builders.reshape import POSITIONS, Position, read_at
 from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, nesting, rewrite
@@ -137,11 +137,11 @@ class Builder:
 
     def reduce(self, function: str, x: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = False) -> Tensor:
         """`sum`, `prod`, `max`, `min` or `mean` over some axes, or over all."""
-        return self.record(reduce.reduce, function, x, axes, keepdims, kind=function)
+        return self.record(elementwise.reduce, function, x, axes, keepdims, kind=function)
 
     def softmax(self, x: Tensor, axis: int) -> Tensor:
         """The softmax along an axis."""
-        return self.record(softmax.softmax, x, axis, kind="softmax")
+        return self.record(norms.softmax, x, axis, kind="softmax")
 
     def transpose(self, x: Tensor, permutation: Sequence[int]) -> Tensor:
         """The dimensions in another order."""

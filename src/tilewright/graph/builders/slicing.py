@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
-from tilewright.graph.builders.computed_positions import Place, Position, as_position
 from tilewright.graph.builders.elementwise import copy_of
+from tilewright.graph.builders.reshape import Place, Position, as_position
 from tilewright.graph.extents import (
     SymbolicExtent,
     ceil_quotient,

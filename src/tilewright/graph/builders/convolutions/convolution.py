@@ -23,9 +23,9 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import RunTimePads, pad_lengths
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTimeWindow, Window, inside, position
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.pad import RunTimePads, pad_lengths
 from tilewright.graph.index import Index, constant, of_extent
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Scalar, apply

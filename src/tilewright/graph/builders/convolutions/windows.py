@@ -21,8 +21,8 @@ from typing import TypeAlias
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.builders.pad import pad_lengths
 from tilewright.graph.extents import (
     Extent,
     ceil_quotient,
@@ -149,7 +149,7 @@ def window_reduction(
 ) -> tuple[Operator, Tensor]:
     """Combine the elements of every window along a dimension; `window` has that dimension only.
 
-    >>> from tilewright.graph.builders.reduce import REDUCTIONS
+    >>> from tilewright.graph.builders.elementwise import REDUCTIONS
     >>> pairs = Window(extents=(4,), kernel=(2,), strides=(1,), dilations=(1,), begins=(0,), ends=(0,), outputs=(3,))
     >>> window_reduction(Tensor("x", (3, 4)), 1, pairs, REDUCTIONS["max"], 0.0, name="pool", result="y")[1].shape
     (3, 3)

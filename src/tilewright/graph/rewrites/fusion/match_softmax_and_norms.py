@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.graph.builders.norms import layer_norm_reduction, rms_norm_reduction
-from tilewright.graph.builders.reduce import point_count
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
+from tilewright.graph.builders.elementwise import point_count
+from tilewright.graph.builders.norms import ROW_SOFTMAX, layer_norm_reduction, rms_norm_reduction
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient
 from tilewright.graph.scalar import (
     Apply,

@@ -1,4 +1,6 @@
-"""Axes of operators that are split, and those that are dropped.
+"""Axes of operators that are split, dropped, or shared by two products.
+
+Axes of operators that are split, and those that are dropped.
 
 Splits axes that maps read by quotient and remainder: t[p] = x[p // W, p % W] is t[h * W + w] = x[h, w], row by row.
 
@@ -7,19 +9,25 @@ Products of a single column lose its axis, so that rows lie side by side in the 
 `y[m, 0] = sum(k) a[m, k] * x[k, 0]` is a product of a matrix and a vector. With an axis of one point for its columns, a tile
 would have one useful lane in eight. Maps of such results follow: operators that have their axes in common fuse. Results of other
 types than float32 stay as they are: their micro kernels store columns of the last dimension only.
+
+Readers walk the blocks of what they read: t[148 block + p] is t[block, p], and a product behind it has an axis of blocks, too.
+
+Algorithms that copy windows for a few rows of outputs at a time write their sums block by block into one dimension, the pixels of
+an image. Who reads these by one axis, or by rows and columns, would need all of them before it can begin: no loop is common
+to both. With a dimension of blocks, and the reader's axis as blocks and a rest, both are one chain over blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.graph.index import FloorDiv, Index, Mod, constant
+from tilewright.graph.index import FloorDiv, Index, Mod, constant, floordiv, mod
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import AxisValue, subexpressions
-from tilewright.graph.types import Access, Axis, Graph, Operator
+from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +125,136 @@ def _computes_with(operator: Operator, axis: str) -> bool:
 
 def _at_zero(access: Access, axis: str) -> Access:
     return access.mapped(lambda index: index.substitute({axis: constant(0)}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """A dimension of a tensor whose writer walks blocks of so many elements."""
+
+    tensor: str
+    dimension: int
+    elements: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShareBlocks(Rewrite):
+    """Gives a tensor a dimension of blocks from the product that writes it to the product that reads it, and to maps around.
+
+    Legal where the tensor has one reader, which sees a block after the other: elements of a block are all values of the rest of
+    its index, in other tensors too that only these operators meet. Results keep their shapes.
+    """
+
+    least_elements: int = 64
+    """Of a block. Results of Winograd's tiles are blocks of 2 or 4, for which a reader would give up long rows of pixels."""
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with the blocks of every such product shared."""
+        for operator in graph.operators:
+            blocks = _written(operator)
+            if blocks is not None and blocks.elements >= self.least_elements:
+                graph = _shared(graph, blocks)
+        return graph
+
+
+def _written(operator: Operator) -> _Blocks | None:
+    """The dimension into which a product writes two axes, the inner one as digits of one number."""
+    if not operator.is_product_sum():
+        return None
+    for dimension, index in enumerate(operator.write.indices):
+        terms = dict(index.terms)
+        if len(terms) == 2 and not index.constant and terms.keys() <= operator.axis_names:
+            outer, inner = sorted(terms, key=lambda atom: -terms[atom])
+            if terms[inner] == 1 and operator.axis(str(inner)).extent == terms[outer]:
+                return _Blocks(operator.write.tensor, dimension, terms[outer])
+    return None
+
+
+def _shared(graph: Graph, blocks: _Blocks) -> Graph:
+    """The graph with a dimension of blocks in all tensors from here to a product, and in the maps behind it.
+
+    As it was if there is no product that can walk them.
+    """
+    changed: dict[str, Operator] = {}
+    found: dict[str, _Blocks] = {}
+    has_product = False
+    while (reader := _only_reader(graph, blocks.tensor)) is not None and not (has_product and reader.is_product_sum()):
+        walking = _in_blocks(reader, blocks)
+        if walking is None:
+            break
+        operator, axis = walking
+        changed[reader.write.tensor], found[blocks.tensor] = operator, blocks
+        has_product = has_product or reader.is_product_sum()
+        following = _blocks_of(operator, axis)
+        if following is None:
+            break
+        blocks = following
+    return _with_blocks(graph, changed, found) if has_product else graph
+
+
+def _only_reader(graph: Graph, tensor: str) -> Operator | None:
+    """The map or the product that alone reads a tensor between operators, once."""
+    readers = [operator for operator in graph.operators for access in operator.reads if access.tensor == tensor]
+    if tensor in graph.outputs or len(readers) != 1 or any(access.lookups for access in readers[0].reads):
+        return None
+    return readers[0] if readers[0].is_map() or readers[0].is_product_sum() else None
+
+
+def _in_blocks(operator: Operator, blocks: _Blocks) -> tuple[Operator, str] | None:
+    """An operator that walks the blocks of what it reads, and its axis of blocks; None if it cannot."""
+    access = next(access for access in operator.reads if access.tensor == blocks.tensor)
+    index = access.indices[blocks.dimension]
+    if access.guard is not None or not index.is_affine() or index.constant or index.extents() or not index.terms:
+        return None
+    outer, step = max(index.terms, key=lambda term: term[1])
+    axis, computed = operator.axis(str(outer)), {node.axis for node in operator.scalars() if isinstance(node, AxisValue)}
+    if axis.kind is not AxisKind.PARALLEL or not isinstance(axis.extent, int) or axis.name in computed:
+        return None
+    if step < blocks.elements:
+        count = blocks.elements // step
+        if blocks.elements % step or axis.extent % count or axis.extent == count:
+            return None
+        operator = with_digits(operator, axis.name, count)
+    read = next(access for access in operator.reads if access.tensor == blocks.tensor).indices[blocks.dimension]
+    block, rest = _digits(read, blocks.elements, operator)
+    return (operator, axis.name) if block == Index(((axis.name, 1),)) and rest.is_affine() else None
+
+
+def _digits(index: Index, elements: int, operator: Operator) -> tuple[Index, Index]:
+    extents = {axis.name: axis.extent for axis in operator.axes if isinstance(axis.extent, int)}
+    return floordiv(index, elements, extents), mod(index, elements, extents)
+
+
+def _blocks_of(operator: Operator, axis: str) -> _Blocks | None:
+    """The dimension of an operator's result that an axis of blocks is a part of; None if it is one of its own."""
+    places = ((d, index) for d, index in enumerate(operator.write.indices) if index.coefficient(axis) and not index.is_axis())
+    return next((_Blocks(operator.write.tensor, d, index.coefficient(axis)) for d, index in places), None)
+
+
+def _with_blocks(graph: Graph, changed: Mapping[str, Operator], found: Mapping[str, _Blocks]) -> Graph:
+    """The graph with these operators, by their results, and dimensions of blocks in these tensors."""
+
+    def moved(operator: Operator) -> Operator:
+        reads = tuple(_in_two_dimensions(access, found.get(access.tensor), operator) for access in operator.reads)
+        return replace(
+            operator, reads=reads, write=_in_two_dimensions(operator.write, found.get(operator.write.tensor), operator)
+        )
+
+    operators = [moved(changed.get(operator.write.tensor, operator)) for operator in graph.operators]
+    tensors = tuple(_tensor(tensor, found.get(tensor.name)) for tensor in graph.tensors)
+    return with_operators(replace(graph, tensors=tensors), operators)
+
+
+def _in_two_dimensions(access: Access, blocks: _Blocks | None, operator: Operator) -> Access:
+    if blocks is None:
+        return access
+    before, index, behind = access.indices[: blocks.dimension], access.indices[blocks.dimension], blocks.dimension + 1
+    return replace(access, indices=(*before, *_digits(index, blocks.elements, operator), *access.indices[behind:]))
+
+
+def _tensor(tensor: Tensor, blocks: _Blocks | None) -> Tensor:
+    if blocks is None:
+        return tensor
+    extent = tensor.shape[blocks.dimension]
+    assert isinstance(extent, int), "blocks are of extents that are known"
+    split = (extent // blocks.elements, blocks.elements)
+    return replace(tensor, shape=(*tensor.shape[: blocks.dimension], *split, *tensor.shape[blocks.dimension + 1 :]))

@@ -12,7 +12,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.softmax import log_softmax, numpy_reference
+from tilewright.graph.builders.norms import log_softmax, softmax_reference
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import Shape, normalize_axis
 from tilewright.graph.types import Tensor
@@ -62,7 +62,7 @@ class Softmax:
 
     @in_operand_type
     def reference(self, x: Any) -> Any:
-        return numpy_reference(x, self.axis)
+        return softmax_reference(x, self.axis)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         return builder.softmax(x, self.axis)

@@ -25,7 +25,7 @@ from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.quantization.integer_matmul import exact_matmul, lowered_exact_matmul
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.softmax import numpy_reference as softmax
+from tilewright.graph.builders.norms import softmax_reference as softmax
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Tensor

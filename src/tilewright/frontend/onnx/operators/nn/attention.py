@@ -32,7 +32,7 @@ from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.softmax import numpy_reference as softmax
+from tilewright.graph.builders.norms import softmax_reference as softmax
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, Tensor

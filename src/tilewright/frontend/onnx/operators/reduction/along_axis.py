@@ -22,8 +22,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.builders.reduce import REDUCTIONS, combined
+from tilewright.graph.builders.elementwise import REDUCTIONS, combined, map_of, points
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.extents import largest_extent
 from tilewright.graph.index import Index

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
-from tilewright.graph.builders import reduce as reduce_operator
+from tilewright.graph.builders import elementwise
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Point, State, apply
 from tilewright.graph.shapes import normalize_axes
@@ -82,7 +82,7 @@ class Reduce:
 
 
 def _log_sum_exp_operator(x: Tensor, axes: Sequence[int], keepdims: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    operator, tensor = reduce_operator.reduce("sum", x, axes, keepdims, name=name, result=result)
+    operator, tensor = elementwise.reduce("sum", x, axes, keepdims, name=name, result=result)
     return replace(operator, kind="log_sum_exp", reduction=LOG_SUM_EXP), tensor
 
 
