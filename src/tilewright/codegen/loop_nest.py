@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tilewright.codegen.expressions import Value, ceil_divide, minimum, multiply
+from tilewright.codegen.expressions import Value, add, ceil_divide, minimum, multiply
 from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
@@ -58,6 +58,11 @@ class Range:
         capacity = tile if self.sizes is not None else minimum(tile, self.capacity)
         most = tile if self.most is None else min(tile, self.most)
         return Range(start, tile if fixed else size, capacity, sizes, most)
+
+    @property
+    def size_variable(self) -> str:
+        """The variable that holds the size; "" if none does."""
+        return self.size if isinstance(self.size, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,14 @@ class BlockLoop:
     tile: int
     may_be_empty: bool
     body: tuple[Node, ...]
+
+    @classmethod
+    def over(
+        cls, axis: str, whole: Range, block: Range, tile: int, body: tuple[Node, ...], *, may_be_empty: bool = False
+    ) -> BlockLoop:
+        """The loop over a range that gives `block` to its axis."""
+        stop = add(whole.start, whole.size)
+        return cls(axis, str(block.start), block.size_variable, whole.start, stop, tile, may_be_empty, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +377,14 @@ class ParallelAxis:
     """What to do when this axis moves to a new block, before the axes inside it start (packing)."""
     descends: bool = False
     """Whether the last block of the axis comes first: where masks leave more to later blocks, long ones should not be last."""
+
+    @classmethod
+    def over(
+        cls, axis: str, whole: Range, block: Range, tile: int, prologue: tuple[Node, ...] = (), descends: bool = False
+    ) -> ParallelAxis:
+        """The axis whose range is distributed, and whose current block is `block`; "" stands for the start of a whole range."""
+        start = str(block.start) if block.start != 0 else ""
+        return cls(axis, start, block.size_variable, whole.size, tile, prologue, descends)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from itertools import takewhile
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.codegen.lower.context import Lowering, Scope, whole_range
+from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.lower.iteration_domains import pieces, plain_part, restricted, scope_of
 from tilewright.codegen.lower.long_sums import with_vector_details
@@ -29,7 +29,7 @@ from tilewright.codegen.lower.row_reductions import (
 )
 from tilewright.codegen.lower.software_prefetch import with_software_prefetches
 from tilewright.codegen.lower.storage import Stored
-from tilewright.errors import InternalError, PlanningError
+from tilewright.errors import PlanningError
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
@@ -52,9 +52,8 @@ def lower(
     vector length. Raises PlanningError where the schedule cannot be executed.
     """
     state = Lowering(plan, kernels, lanes, arguments)
-    whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
     setup, rest = _split_packs(plan.schedule.body)
-    scope = Scope(whole, split=plan.schedule.split)
+    scope = Scope(state.whole_ranges(), split=plan.schedule.split)
     if scope.split and scope.split not in plan.parallel_axes[:1]:
         raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
     for pack in plan.schedule.ahead:
@@ -97,16 +96,15 @@ def _lower_parallel(
             f"axis {axes[0]} cannot be parallel", why="its loop is not the only node at its place of the schedule"
         )
     outer = scope.ranges[loop.axis]
-    inner = _block(loop, outer, scope.nesting(loop.axis))
+    inner = _block(loop, scope)
     if loop.tile == 1 and inner is not outer:
         inner = Range(inner.start, 1, 1, frozenset((1,)))
     clips, inside = restricted(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
-    variable = str(inner.start) if inner.start != 0 else ""
     descends = dict(zip(state.plan.parallel_axes, state.plan.execution.descends, strict=False)).get(loop.axis, False)
-    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue, descends)
+    this = ParallelAxis.over(loop.axis, outer, inner, loop.tile, prologue, descends)
     return (this, *deeper), innermost, block
 
 
@@ -166,35 +164,25 @@ def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Node, .
         case tree.Pack():
             return lower_pack(state, node, scope)
         case tree.Compute():
-            return _guarded(_conditions(state, node, scope), _lower_compute(state, node, scope))
+            condition = all_of(*(_condition(state, when, scope) for when in node.when))
+            return _guarded(condition, _lower_compute(state, node, scope))
 
 
 def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Node, ...]:
     outer = scope.ranges[loop.axis]
-    inner = _block(loop, outer, scope.nesting(loop.axis))
+    inner = _block(loop, scope)
     body = _lower_body(state, loop.body, scope.enter(loop, inner))
     if inner is outer:
         return body
     may_be_empty = not isinstance(state.chain.extents[loop.axis], int)
-    stop = add(outer.start, outer.size)
-    return (BlockLoop(loop.axis, str(inner.start), _variable(inner.size), outer.start, stop, loop.tile, may_be_empty, body),)
+    return (BlockLoop.over(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty),)
 
 
-def _block(loop: tree.Loop, outer: Range, nesting: int) -> Range:
+def _block(loop: tree.Loop, scope: Scope) -> Range:
     """The range inside a loop: the outer one itself if the loop has one trip."""
     if loop.tile < 1:
         raise PlanningError(f"a loop over {loop.axis} has tiles of {loop.tile}", why="a tile has at least one point")
-    if isinstance(outer.capacity, int) and outer.capacity <= loop.tile:
-        return outer
-    return outer.blocks(loop.tile, names.axis_start(loop.axis, nesting), names.axis_size(loop.axis, nesting))
-
-
-def _variable(size: Value) -> str:
-    return size if isinstance(size, str) else ""
-
-
-def _conditions(state: Lowering, leaf: tree.Compute, scope: Scope) -> Value:
-    return all_of(*(_condition(state, when, scope) for when in leaf.when))
+    return scope.block(loop.axis, loop.tile)
 
 
 def _condition(state: Lowering, when: tree.When, scope: Scope) -> Value:
@@ -264,11 +252,8 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
 
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
     reads = tuple(state.read(operator, access, scope) for access in operator.reads)
-    write = state.view(operator.write, scope)
-    if isinstance(write, Gather):
-        raise InternalError(f"operator {operator.name} writes through a guarded or divided index")
-    box = tuple((axis.name, scope.ranges[axis.name]) for axis in operator.axes)
-    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads, write))
+    write = state.strided(operator.write, scope)
+    return VectorLoops(operator, scope.box(operator.axes), reads, write, _vector_axis(operator, reads, write))
 
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:

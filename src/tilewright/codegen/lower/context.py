@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.codegen import names
@@ -10,11 +10,11 @@ from tilewright.codegen.expressions import Value, add, minimum, multiply, round_
 from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
 from tilewright.codegen.lower.partial_results import extent_value, stored_part
 from tilewright.codegen.lower.required_regions import RequiredRegions
-from tilewright.codegen.lower.storage import Stored, elements, spread_strides, view
+from tilewright.codegen.lower.storage import Stored, elements, spread_strides, strided, view
 from tilewright.graph.index import Index, with_natural_dividends
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
-from tilewright.graph.types import Access, Chain, Extent, Operator, largest_extent
+from tilewright.graph.types import Access, Axis, Chain, Extent, Operator, largest_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.element_types import held_type
@@ -27,10 +27,9 @@ from tilewright.plan.regions.masks import Limit
 from tilewright.plan.types import Plan
 
 
-def whole_range(extent: Extent) -> Range:
+def whole_range(size: Value, most: int | None = None) -> Range:
     """The range of an axis without loops."""
-    value = extent_value(extent)
-    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, largest_extent(extent))
+    return Range(0, size, size, frozenset((size,)) if isinstance(size, int) else None, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +81,21 @@ class Scope:
         axis = self.loops[-1][0].axis if self.loops else ""
         return next((block.start for loop, block in reversed(self.loops[:-1]) if loop.axis == axis), 0)
 
-    def nesting(self, axis: str) -> int:
-        """How many enclosing loops run over an axis."""
-        return sum(loop.axis == axis for loop, _ in self.loops)
+    def box(self, axes: Iterable[Axis]) -> tuple[tuple[str, Range], ...]:
+        """The current ranges of some axes."""
+        return tuple((axis.name, self.ranges[axis.name]) for axis in axes)
+
+    def variables(self, axis: str) -> tuple[str, str]:
+        """Names for the start and the size of the blocks of one more loop over an axis."""
+        nesting = sum(loop.axis == axis for loop, _ in self.loops)
+        return names.axis_start(axis, nesting), names.axis_size(axis, nesting)
+
+    def block(self, axis: str, tile: int) -> Range:
+        """What a loop over an axis gives to it: the range that it has, if that is one block."""
+        whole = self.ranges[axis]
+        if isinstance(whole.capacity, int) and whole.capacity <= tile:
+            return whole
+        return whole.blocks(tile, *self.variables(axis))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +182,10 @@ class Lowering:
         """The chain that is lowered."""
         return self.plan.chain
 
+    def whole_ranges(self) -> dict[str, Range]:
+        """The ranges of all axes without loops."""
+        return {axis: whole_range(extent_value(extent), largest_extent(extent)) for axis, extent in self.chain.extents.items()}
+
     def scratch(self, name: str, size: Value, note: str, place: str = "", dtype: str = "float32") -> str:
         """A scratch buffer; asking for the same name again gives the same buffer."""
         self.buffers.setdefault(name, Buffer(name, size, note, place, dtype))
@@ -244,6 +259,10 @@ class Lowering:
             for dimension, by in access.lookups
         ]
         return replace(found, lookups=tuple(lookups))
+
+    def strided(self, access: Access, scope: Scope) -> View:
+        """The elements of an access that is affine."""
+        return strided(self._in_c(access), self.stored(access.tensor, scope), scope.ranges)
 
     def _in_c(self, access: Access) -> Access:
         """The access by divisions that the language rounds as they are meant."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, add, all_of, equal
-from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
+from tilewright.codegen.loop_nest import If, KernelCall, Node, TileEpilogue, TileOperand
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.row_reductions import adds_no_more, divides_in_tiles, tile_division
 from tilewright.errors import InternalError
@@ -54,9 +54,7 @@ def written(state: Lowering, operator: Operator) -> Access:
 def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
     operands = []
     for access, is_whole in epilogue.operands(state.chain):
-        view = state.view(access, scope)
-        if isinstance(view, Gather):
-            raise InternalError(f"the epilogue of {epilogue.contraction} has an access that is not affine")
+        view = state.strided(access, scope)
         is_far = access.tensor in state.chain.inputs and access.tensor not in state.plan.prefetched_inputs
         operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0, is_far, is_whole))
     whole, element_type = epilogue.whole(state.chain), epilogue.element_type(state.chain)

@@ -22,18 +22,16 @@ results do not depend on who computed them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, all_of, any_of, equal, multiply, unequal
 from tilewright.codegen.loop_nest import (
-    Gather,
     If,
     LoopNest,
     Node,
     ParallelAxis,
-    Range,
     RunningStates,
     TileEpilogue,
     TileOperand,
@@ -42,12 +40,11 @@ from tilewright.codegen.loop_nest import (
 )
 from tilewright.codegen.lower.context import Lowering, Scope, whole_range
 from tilewright.codegen.lower.partial_results import extent_value, part_axis, part_count, row_shape, split_rows, stored_part
-from tilewright.codegen.lower.storage import Stored, dense_strides, elements, view
-from tilewright.codegen.lower.storage import view as view_of
+from tilewright.codegen.lower.storage import Stored, dense_strides, elements, strided
 from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
-from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
 from tilewright.plan.regions.online_reductions import (
     SoftmaxWeights,
     cut_axes,
@@ -75,13 +72,18 @@ def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scop
     weights = _weights_of(operator)
     assert operator.reduction is not None
     views = {name: _row_view(state, operator, name, scope) for name in (*(name for name, _ in weights.factors), FACTOR)}
-    starts = tuple(
-        _row_map(operator, f"{operator.name}_{state.name}", Literal(state.identity), (), views[state.name], scope)
-        for state in operator.reduction.states
-    )
+    starts = tuple(_started(operator, state, views[state.name], scope) for state in operator.reduction.states)
     states = tuple((name, views[name], factor) for name, factor in weights.factors)
     first = all_of(*(equal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     return If(first, starts), replace(loops, running=RunningStates(states, views[FACTOR]))
+
+
+def _started(operator: Operator, state: StateVariable, write: View, scope: Scope) -> VectorLoops:
+    """The identity of a state, for the current rows."""
+    rows, name = tuple(map(operator.axis, row_axes(operator))), f"{operator.name}_{state.name}"
+    access = Access(name, tuple(axis_index(axis.name) for axis in rows))
+    mapping = Operator(name, "start", rows, (), access, Literal(state.identity))
+    return VectorLoops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
 
 
 def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> VectorLoops:
@@ -129,31 +131,19 @@ def tile_division(state: Lowering, operator: Operator, roles: ContractionRoles, 
 
 def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, function: str, scope: Scope) -> VectorLoops:
     """The current tile of a contraction's result, multiplied or divided row by row."""
-    target = state.view(operator.write, scope)
-    if isinstance(target, Gather):
-        raise InternalError(f"contraction {operator.name} has an access that is not affine")
+    target = state.strided(operator.write, scope)
     written = tuple(axis for axis in operator.axes if axis.name in operator.write.axes())
     accesses = (operator.write, Access(by, tuple(map(axis_index, row_axes(rows)))))
     body = apply(function, Load(0), Load(1))
     mapping = Operator(f"{operator.name}_{function}", "correct", written, accesses, operator.write, body)
     views = (target, _row_view(state, rows, by, scope))
-    return VectorLoops(mapping, _box(written, scope), views, target, _lanes_axis(operator.write, written))
-
-
-def _row_map(operator: Operator, name: str, body: Scalar, reads: tuple[View, ...], write: View, scope: Scope) -> VectorLoops:
-    """A map over the current rows of a row-wise reduction."""
-    rows = tuple(operator.axis(axis) for axis in row_axes(operator))
-    access = Access(name, tuple(axis_index(axis.name) for axis in rows))
-    mapping = Operator(name, "start", rows, (access,) * len(reads), access, body)
-    return VectorLoops(mapping, _box(rows, scope), reads, write, rows[-1].name if rows else None)
+    return VectorLoops(mapping, scope.box(written), views, target, _lanes_axis(operator.write, written))
 
 
 def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
     """Where a state of a row-wise reduction, or its factor, lies for the current rows."""
     access = Access(name, tuple(map(axis_index, row_axes(rows))))
-    found = view_of(access, _row_buffer(state, rows, name, scope), scope.ranges)
-    assert isinstance(found, View)
-    return found
+    return strided(access, _row_buffer(state, rows, name, scope), scope.ranges)
 
 
 def _row_buffer(state: Lowering, rows: Operator, name: str, scope: Scope) -> Stored:
@@ -208,10 +198,6 @@ def _reduced(operator: Operator) -> tuple[str, ...]:
     return tuple(axis.name for axis in operator.reduction_axes())
 
 
-def _box(axes: tuple[Axis, ...], scope: Scope) -> tuple[tuple[str, Range], ...]:
-    return tuple((axis.name, scope.ranges[axis.name]) for axis in axes)
-
-
 def _lanes_axis(write: Access, axes: tuple[Axis, ...]) -> str | None:
     """The last dimension that is an axis: arguments that are written have unit stride there."""
     return write.innermost() or (axes[-1].name if axes else None)
@@ -219,71 +205,59 @@ def _lanes_axis(write: Access, axes: tuple[Axis, ...]) -> str | None:
 
 def lower_addition(state: Lowering) -> LoopNest:
     """The loop nest that adds up the parts of a split, parallel over the first dimension of the output."""
-    sink = state.chain.operators[-1]
-    ranges = {axis: whole_range(extent) for axis, extent in state.chain.extents.items()}
-    parallel: tuple[ParallelAxis, ...] = ()
-    first = next((str(index) for index in sink.write.indices if index.is_axis()), None)
+    scope, parallel = _scope_of_parts(state), list[ParallelAxis]()
+    first = next((str(index) for index in state.chain.operators[-1].write.indices if index.is_axis()), None)
     if first is not None:
-        outer = ranges[first]
-        points = state.plan.execution.combined_points
-        inner = outer.blocks(points, names.axis_start(first), names.axis_size(first))
-        size = inner.size if isinstance(inner.size, str) else ""
-        parallel = (ParallelAxis(first, str(inner.start), size, outer.size, points, ()),)
-        ranges[first] = inner
-    title = f"adds up the parts of {state.chain.output}"
-    body = (_addition(state, sink, Scope(ranges)),)
-    return LoopNest(f"{names.identifier(state.chain.name)}_merge", (title,), (), parallel, (), body)
-
-
-def _addition(state: Lowering, sink: Operator, scope: Scope) -> VectorLoops:
-    """The current block of the output, as the sum over the parts."""
-    part, count = part_axis(state.plan), part_count(state.plan)
-    target = state.view(sink.write, scope)
-    if isinstance(target, Gather):
-        raise InternalError(f"{sink.name} has a write that is not affine")
-    written = tuple(axis for axis in sink.axes if axis.name in sink.write.axes())
-    axes = (*written, Axis(part, 1, AxisKind.REDUCTION))
-    parts = Range(0, count, count, frozenset((count,)) if isinstance(count, int) else None)
-    box = (*((axis.name, scope.ranges[axis.name]) for axis in written), (part, parts))
-    operator = Operator(f"{sink.name}_merge", "merge", axes, (sink.write,), sink.write, Load(0), SUM)
-    lanes = sink.write.innermost()
-    return VectorLoops(operator, box, (_parts_view(state, sink, scope, part),), target, lanes)
-
-
-def _parts_view(state: Lowering, sink: Operator, scope: Scope, part: str) -> View:
-    """The elements of all parts that are added up in the current block."""
-    shape = state.chain.tensor(sink.write.tensor).shape
-    found = view(sink.write, stored_part(state.plan, sink.write.tensor, shape, 0), scope.ranges)
-    assert isinstance(found, View)
-    return View(found.buffer, found.offset, (*found.strides, (part, multiply(1, *map(extent_value, shape)))))
+        whole, points = scope.ranges[first], state.plan.execution.combined_points
+        block = whole.blocks(points, *scope.variables(first))
+        parallel, scope = [ParallelAxis.over(first, whole, block, points)], scope.at(first, block)
+    return _merge(state, f"adds up the parts of {state.chain.output}", parallel, (_sum_of_parts(state, scope),))
 
 
 def lower_combination(state: Lowering) -> LoopNest:
-    """The loop nest that combines the partial results of a split, parallel over rows."""
+    """The loop nest that combines the partial results of a split, parallel over rows: points along all row axes but the last."""
     rows, softmax = split_rows(state.plan)
-    parallel, ranges = _row_blocks(state, rows)
-    combination = _Combination(state, rows, softmax, Scope(ranges))
+    scope, parallel, axes = _scope_of_parts(state), list[ParallelAxis](), row_axes(rows)
+    for axis in axes:
+        whole, tile = scope.ranges[axis], state.plan.execution.combined_rows if axis == axes[-1] else 1
+        scope = scope.at(axis, scope.block(axis, tile))
+        parallel.append(ParallelAxis.over(axis, whole, scope.ranges[axis], tile))
+    combination = _Combination(state, rows, softmax, scope)
     body = (*combination.states(), combination.weights(), combination.output())
     title = f"combines the partial results of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
-    return LoopNest(f"{names.identifier(state.chain.name)}_merge", (title,), (), parallel, tuple(state.buffers.values()), body)
+    return _merge(state, title, parallel, body)
 
 
-def _row_blocks(state: Lowering, rows: Operator) -> tuple[tuple[ParallelAxis, ...], dict[str, Range]]:
-    """Blocks of rows: single points along all row axes but the last."""
-    ranges = {axis: whole_range(extent) for axis, extent in state.chain.extents.items()}
-    axes = row_axes(rows)
-    parallel = []
-    for axis in axes:
-        outer, tile = ranges[axis], state.plan.execution.combined_rows if axis == axes[-1] else 1
-        if isinstance(outer.capacity, int) and outer.capacity <= tile:
-            inner = outer
-        else:
-            inner = outer.blocks(tile, names.axis_start(axis), names.axis_size(axis))
-        variable = "" if inner is outer else str(inner.start)
-        size_variable = inner.size if isinstance(inner.size, str) and inner is not outer else ""
-        parallel.append(ParallelAxis(axis, variable, size_variable, outer.size, tile, ()))
-        ranges[axis] = inner
-    return tuple(parallel), ranges
+def _merge(state: Lowering, title: str, parallel: Sequence[ParallelAxis], body: tuple[Node, ...]) -> LoopNest:
+    name = f"{names.identifier(state.chain.name)}_merge"
+    return LoopNest(name, (title,), (), tuple(parallel), tuple(state.buffers.values()), body)
+
+
+def _scope_of_parts(state: Lowering) -> Scope:
+    """All points, and all parts."""
+    return Scope({**state.whole_ranges(), part_axis(state.plan): whole_range(part_count(state.plan))})
+
+
+def _sum_of_parts(state: Lowering, scope: Scope, weights: tuple[tuple[Access, View], ...] = ()) -> VectorLoops:
+    """The current block of the output, as the sum over the parts, each times its weights if there are some."""
+    sink = state.chain.operators[-1]
+    written = tuple(axis for axis in sink.axes if axis.name in sink.write.axes())
+    axes = (*written, Axis(part_axis(state.plan), 1, AxisKind.REDUCTION))
+    accesses, views = (sink.write, *(access for access, _ in weights)), tuple(view for _, view in weights)
+    body = PRODUCT if weights else Load(0)
+    operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
+    shape = state.chain.tensor(sink.write.tensor).shape
+    sums, target = _view_of_parts(state, sink.write.tensor, sink.write, shape, scope), state.strided(sink.write, scope)
+    return VectorLoops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost())
+
+
+def _view_of_parts(
+    state: Lowering, tensor: str, access: Access, shape: tuple[Extent, ...], scope: Scope, row_state: str = ""
+) -> View:
+    """The elements of all parts that an access addresses in the current block."""
+    found = strided(access, stored_part(state.plan, tensor, shape, 0, row_state), scope.ranges)
+    step = multiply(1, *map(extent_value, shape))
+    return replace(found, strides=(*found.strides, (part_axis(state.plan), step)))
 
 
 class _Combination:
@@ -294,8 +268,6 @@ class _Combination:
         self.row_axes = tuple(rows.axis(axis) for axis in row_axes(rows))
         self.row_access = tuple(axis_index(axis.name) for axis in self.row_axes)
         self.part = part_axis(state.plan)
-        count = part_count(state.plan)
-        self.part_range = Range(0, count, count, frozenset((count,)) if isinstance(count, int) else None)
 
     def states(self) -> tuple[Node, ...]:
         """Every state over all parts, in order: later ones are corrected by the merged earlier ones."""
@@ -319,20 +291,8 @@ class _Combination:
 
     def output(self) -> Node:
         """The output of the current rows."""
-        state, sink = self.state, self.state.chain.operators[-1]
-        written = tuple(axis for axis in sink.axes if axis.name in sink.write.axes())
-        shape = state.chain.tensor(sink.write.tensor).shape
-        sums = self.part_view(stored_part(state.plan, sink.write.tensor, shape, 0), sink.write, shape)
-        target = state.view(sink.write, self.scope)
-        if isinstance(target, Gather):
-            raise InternalError(f"{sink.name} has a write that is not affine")
-        axes = (*written, Axis(self.part, 1, AxisKind.REDUCTION))
-        box = tuple((axis.name, self.range(axis.name)) for axis in axes)
-        accesses = (sink.write, Access("weights", (*self.row_access, axis_index(self.part))))
-        body = apply("multiply", Load(0), Load(1))
-        operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
-        lanes = sink.write.innermost()
-        return VectorLoops(operator, box, (sums, self.weight_view()), target, lanes)
+        weights = Access("weights", (*self.row_access, axis_index(self.part)))
+        return _sum_of_parts(self.state, self.scope, ((weights, self.weight_view()),))
 
     def loops(
         self, name: str, axes: tuple[Axis, ...], body: Scalar, write: View, reduction: Reduction | None, lanes: str | None
@@ -340,13 +300,12 @@ class _Combination:
         """A step over rows and parts. Its reads are the states of the parts, then the merged ones."""
         softmax = [state for state, _ in self.softmax.factors]
         shape = row_shape(self.state.plan, self.rows)
-        tensor = self.rows.write.tensor
-        access = Access(name, self.row_access)
-        parts = [self.part_view(stored_part(self.state.plan, tensor, shape, 0, state), access, shape) for state in softmax]
+        tensor, access = self.rows.write.tensor, Access(name, self.row_access)
+        parts = [_view_of_parts(self.state, tensor, access, shape, self.scope, state) for state in softmax]
         reads = (*parts, *(self.combined(state) for state in softmax))
         indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
         operator = Operator(name, "merge", axes, (access,) * len(reads), Access(name, indices), body, reduction)
-        return VectorLoops(operator, tuple((axis.name, self.range(axis.name)) for axis in axes), reads, write, lanes)
+        return VectorLoops(operator, self.scope.box(axes), reads, write, lanes)
 
     def over_loads(self, factor: Scalar) -> Scalar:
         """A rescaling rule in terms of the reads of `loops`."""
@@ -359,24 +318,13 @@ class _Combination:
 
         return rewrite(factor, load)
 
-    def range(self, axis: str) -> Range:
-        """The current range of an axis."""
-        return self.part_range if axis == self.part else self.scope.ranges[axis]
-
-    def part_view(self, stored: Stored, access: Access, shape: tuple[Extent, ...]) -> View:
-        """The elements of all parts that an access addresses in the current rows."""
-        found = view_of(access, stored, self.scope.ranges)
-        assert isinstance(found, View)
-        step = multiply(1, *map(extent_value, shape))
-        return View(found.buffer, found.offset, (*found.strides, (self.part, step)))
-
     def combined(self, name: str) -> View:
         """Scratch for a merged state of the current rows."""
         return self.scratch(name, (), {})
 
     def weight_view(self) -> View:
         """Scratch for the weights of all parts of the current rows."""
-        return self.scratch("weights", (self.part_range.capacity,), {self.part: 1})
+        return self.scratch("weights", (self.scope.ranges[self.part].capacity,), {self.part: 1})
 
     def scratch(self, name: str, more: tuple[Value, ...], steps: Mapping[str, Value]) -> View:
         """Scratch for the current rows, with more dimensions behind theirs."""

@@ -9,7 +9,6 @@ from math import prod
 from tilewright.codegen.expressions import Value, multiply
 from tilewright.codegen.loop_nest import (
     BlockLoop,
-    Gather,
     If,
     KernelCall,
     LoopNest,
@@ -69,8 +68,7 @@ def _reader(state: Lowering, tensor: str, moving: frozenset[str]) -> tuple[Opera
 
 def _matrix(state: Lowering, access: Access, scope: Scope) -> SoftwarePrefetch:
     """All lines that a block reads of a tensor as the caller laid it out."""
-    view = state.view(access, scope)
-    assert not isinstance(view, Gather), f"{access.tensor} is fetched ahead by an index that is not affine"
+    view = state.strided(access, scope)
     rows, columns = _sides(access, scope.ranges)
     lines = _capacity(scope.ranges, rows) * _lines(_capacity(scope.ranges, columns), view)
     row_size, column_size = _size(scope.ranges, rows), _size(scope.ranges, columns)

@@ -107,6 +107,14 @@ def view(access: Access, stored: Stored, box: Mapping[str, Range]) -> View | Gat
     return View(stored.buffer, add(stored.offset, *offsets), tuple(strides.items()), stored.dtype)
 
 
+def strided(access: Access, stored: Stored, box: Mapping[str, Range]) -> View:
+    """The elements of an access that is affine."""
+    found = view(access, stored, box)
+    if isinstance(found, Gather):
+        raise InternalError(f"an access to {access.tensor} is not affine")
+    return found
+
+
 def _gather(access: Access, stored: Stored) -> Gather:
     shifts = (multiply(origin, stride, -1) for origin, stride in zip(stored.origins, stored.strides, strict=True))
     return Gather(stored.buffer, add(*shifts), access.indices, stored.strides, access.guard, stored.dtype)
