@@ -13,7 +13,7 @@ from tilewright.codegen.expressions import Value, add, ceil_divide, minimum, mul
 from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
-from tilewright.graph.types import Guard, Operator, element_bytes
+from tilewright.graph.types import Guard, Operator, Reduction, element_bytes
 from tilewright.kernels.contract import Matrix
 from tilewright.plan.execution import PanelPrefetch, Vectors
 
@@ -270,6 +270,11 @@ class KernelCall:
     """All of A, where its values are known and a tile takes all of it."""
 
     @property
+    def operands(self) -> tuple[TileOperand, ...]:
+        """What the epilogue reads."""
+        return self.epilogue.operands if self.epilogue is not None else ()
+
+    @property
     def prefetching(self) -> bool:
         """Whether tiles prefetch."""
         return self.panels is not None
@@ -311,6 +316,18 @@ class VectorLoops:
     """Vectors side by side of a sliding sum, whose rows stream past; 0 for all else."""
     sliding_lanes: int = 0
     """The length of vectors of sliding sums, channel sums and packed sums; 0 for all else."""
+
+    @property
+    def reduction(self) -> Reduction:
+        """That of an operator that has one."""
+        assert self.operator.reduction is not None
+        return self.operator.reduction
+
+    def view(self, read: int) -> View:
+        """A read that is no gather."""
+        operand = self.reads[read]
+        assert isinstance(operand, View)
+        return operand
 
     def functions(self) -> tuple[str, ...]:
         """The scalar functions that are called, those that combine states included."""

@@ -119,8 +119,7 @@ def _access(dtype: str) -> Helper:
 
 
 def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:
-    operand = loops.reads[read]
-    assert isinstance(operand, View)
+    operand = loops.view(read)
     is_splat = operand.stride(loops.vector_axis) == 0
     element = f"tw_get_{operand.dtype}({address(operand)})"
     return f"tw_splat_natural({element})" if is_splat else f"tw_load_naturals_{operand.dtype}({address(operand)})"

@@ -23,7 +23,7 @@ from tilewright.codegen.emit_c.c_text import function, indent
 from tilewright.codegen.emit_c.epilogues import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.expressions import Value, pointer, to_c
-from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range, TileOperand
+from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
@@ -52,7 +52,7 @@ def loops_name(kernel: MicroKernel, call: KernelCall) -> str:
     """The function that loops over tiles, by the types of operands and what the epilogue takes."""
     stored = stored_types(kernel.element_types, kernel_epilogue(call))
     types = [] if set(stored) == {"float32"} else list(stored)
-    operands = ("".join(["r" * (o.row != 0), "c" * o.has_columns, suffix(o.view.dtype)]) or "x" for o in _operands(call))
+    operands = ("".join(["r" * (o.row != 0), "c" * o.has_columns, suffix(o.view.dtype)]) or "x" for o in call.operands)
     return "_".join(["tw_tiles", *types, *operands])
 
 
@@ -71,10 +71,7 @@ def loops_signature(kernel: MicroKernel, call: KernelCall) -> str:
         f"const {left} *a, long a_row, long a_column",
         f"const {right} *b, long b_panel, long b_row",
         f"{result} *c, long c_row, long accumulate",
-        *(
-            f"const {C_TYPES[o.view.dtype]} *e{i}{f', long e{i}_row' if o.row != 0 else ''}"
-            for i, o in enumerate(_operands(call))
-        ),
+        *(f"const {C_TYPES[o.view.dtype]} *e{i}{f', long e{i}_row' if o.row != 0 else ''}" for i, o in enumerate(call.operands)),
         "struct tw_fetch *fetches, long fetch_count",
     ]
     return f"void {loops_name(kernel, call)}({', '.join(parameters)})"
@@ -96,24 +93,17 @@ def tables(kernel: MicroKernel, name: str, panels: Sequence[tuple[int, Sequence[
 def _tile_of_table(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
     """The call of a tile, by the signature of its shape; with the number of columns of the last vector if that is in part."""
     stored = stored_types(kernel.element_types, kernel_epilogue(call))
-    product = "k, a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row, accumulate"
-    more, types = ([product], [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")])
-    for i, operand in enumerate(_operands(call)):
-        has_rows = operand.row != 0
-        more += [f"e{i}{f' + i * e{i}_row' if has_rows else ''}{' + j' if operand.has_columns else ''}"]
-        more += [f"e{i}_row"] if has_rows else []
-        types += [f"const {C_TYPES[operand.view.dtype]} *", *(["long "] if has_rows else [])]
-    given, whole = ", ".join(more), ", ".join(map(str.strip, types))
+    types = [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")]
+    for operand in call.operands:
+        types += [f"const {C_TYPES[operand.view.dtype]} *", *(["long "] if operand.row != 0 else [])]
+    given = ", ".join([f"k, {OPERANDS}, accumulate", *_epilogue_arguments(call)])
+    whole = ", ".join(map(str.strip, types))
     yield "  tw_tile *const tile = panel->of_rows[rows - 1];"
     yield "  if (panel->last)"
     yield f"    ((void (*)({whole}, long))tile)({given}, panel->last);"
     yield "  else"
     yield f"    ((void (*)({whole}))tile)({given});"
     yield "  tw_advance(fetches, fetch_count);"
-
-
-def _operands(call: KernelCall) -> tuple[TileOperand, ...]:
-    return call.epilogue.operands if call.epilogue is not None else ()
 
 
 LINE_FLOATS = 16
@@ -204,8 +194,7 @@ def _function(name: str, call: KernelCall, lines: Iterable[str]) -> str:
 
 def tile_loop_helpers(call: KernelCall) -> list[Helper]:
     """The helpers that the function of a call needs."""
-    operands = call.epilogue.operands if call.epilogue is not None else ()
-    return [*reading(operand.view.dtype for operand in operands), *([CURSORS] if call.software_prefetches else [])]
+    return [*reading(operand.view.dtype for operand in call.operands), *([CURSORS] if call.software_prefetches else [])]
 
 
 def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall], *, links: bool) -> dict[str, int]:
@@ -238,7 +227,7 @@ def _arguments(call: KernelCall) -> dict[str, str]:
     for i, loop in enumerate(call.around, 1):
         values |= {f"k_{i}": loop.steps, f"a_step_{i}": loop.left_step, f"b_step_{i}": loop.right_step}
     values |= {"c": pointer(call.target.buffer, call.target.offset), "c_row": call.target_row, "accumulate": call.accumulate}
-    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+    for i, operand in enumerate(call.operands):
         values[f"e{i}"] = pointer(operand.view.buffer, operand.view.offset)
         values |= {f"e{i}_row": operand.row} if operand.row != 0 else {}
     return {name: to_c(value) for name, value in values.items()}
@@ -247,8 +236,8 @@ def _arguments(call: KernelCall) -> dict[str, str]:
 def _type(call: KernelCall, argument: str) -> str:
     if not POINTER.fullmatch(argument):
         return "long "
-    if call.epilogue is not None and argument.startswith("e"):
-        return f"const {C_TYPES[call.epilogue.operands[int(argument[1:])].view.dtype]} *"
+    if argument.startswith("e"):
+        return f"const {C_TYPES[call.operands[int(argument[1:])].view.dtype]} *"
     if argument == "c":
         return f"{C_TYPES[call.target.dtype]} *"
     return f"const {C_TYPES[(call.left if argument == 'a' else call.right).dtype]} *"
@@ -256,11 +245,7 @@ def _type(call: KernelCall, argument: str) -> str:
 
 def _constants(call: KernelCall) -> dict[str, int]:
     arguments = _arguments(call).items()
-    return {name: int(text) for name, text in arguments if not POINTER.fullmatch(name) and _is_number(text)}
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").isdigit()
+    return {name: int(text) for name, text in arguments if not POINTER.fullmatch(name) and text.removeprefix("-").isdigit()}
 
 
 def _tag(name: str) -> str:
@@ -409,7 +394,7 @@ def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns:
 
 def _epilogue_arguments(call: KernelCall) -> Iterator[str]:
     """Where a tile finds the operands of the epilogue."""
-    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+    for i, operand in enumerate(call.operands):
         row = f" + i * e{i}_row" if operand.row != 0 else ""
         yield f"e{i}{row}{' + j' if operand.has_columns else ''}"
         yield from [f"e{i}_row"] if operand.row != 0 else []

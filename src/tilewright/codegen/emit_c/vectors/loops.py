@@ -151,8 +151,7 @@ class _Tile(VectorStatements):
         return super(_Tile, self).load_lines(read, part)
 
     def _loaded(self, read: int, part: bool) -> Lines:
-        operand, start = self.loops.reads[read], self._start()
-        assert isinstance(operand, View)
+        operand, start = self.loops.view(read), self._start()
         moved = (multiply(start if axis == self.of else self.offset(axis), stride) for axis, stride in operand.strides)
         address = pointer(operand.buffer, add(operand.offset, *moved))
         shape = f"{names.axis_offset(self.of)}_stop - {start}, {'lanes' if part else 'TW_LANES'}"

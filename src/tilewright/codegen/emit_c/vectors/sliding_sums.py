@@ -27,7 +27,6 @@ from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
-from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
@@ -434,8 +433,6 @@ class _Emitter(WeightsOfWindows):
     def stored(self, block: _Columns, vector: int, total: str) -> Lines:
         """Finish and store a vector of sums."""
         columns, rows, lanes = self.form.columns, self.form.rows, self.loops.sliding_lanes
-        reduction = self.loops.operator.reduction
-        assert reduction is not None
         first = add(block.start, vector * lanes)
         left = subtract(block.left, vector * lanes)
         is_whole = isinstance(left, int) and left >= lanes
@@ -443,10 +440,7 @@ class _Emitter(WeightsOfWindows):
         if rows is not None and self.ranges[rows.output].size != 1:
             lines.append(f"const long {names.axis_offset(rows.output)} = {to_c(subtract('step', self.form.waiting))};")
         lines += [] if is_whole else [f"const long lanes = tw_min({to_c(left)}, TW_LANES);"]
-        lines.append(f"const tw_vec state_sum = {total};")
-        reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
-        lines += [line for read in reads for line in self.load_lines(read, not is_whole)]
-        lines += [*self.define("result", self.value(reduction.finish)), self.store("result", not is_whole), *self.prefetched()]
+        lines += [*self.finished_sum(total, not is_whole), *self.prefetched()]
         body = ["{", *indent(lines), "}"]
         return body if isinstance(left, int) else [f"if ({to_c(left)} > 0) {{", *indent(lines), "}"]
 

@@ -70,7 +70,7 @@ class WeightsOfWindows(VectorStatements):
 
     def weight_of(self, row: int, column: int, ahead: Value) -> str:
         """The vector of a weight, so many neighbours `ahead`."""
-        view = self.weights_view()
+        view = self.loops.view(1)
         steps = [multiply(column, view.stride(self.form.columns.tap))]
         steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
         steps += [multiply(ahead, view.stride(self.paired))] if self.paired else []
@@ -79,15 +79,9 @@ class WeightsOfWindows(VectorStatements):
 
     def weights_place(self, *steps: Value) -> str:
         """Where the weights of a window lie, so far ahead."""
-        view = self.weights_view()
+        view = self.loops.view(1)
         around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
         return f"{view.buffer} + {to_c(add(view.offset, *around, *steps))}"
-
-    def weights_view(self) -> View:
-        """Where all weights lie."""
-        view = self.loops.reads[1]
-        assert isinstance(view, View)
-        return view
 
     @property
     def points_at_weights(self) -> bool:
@@ -96,7 +90,7 @@ class WeightsOfWindows(VectorStatements):
         GCC 12 would else keep their scalars in registers, and spread them by shuffles, which wait for the unit of multiply-adds;
         a load spreads them for nothing.
         """
-        return not self.keeps_weights and self.weights_view().dtype == "float32"
+        return not self.keeps_weights and self.loops.view(1).dtype == "float32"
 
     def pointed_weights(self) -> Lines:
         """Declare `first_weight`."""

@@ -99,6 +99,12 @@ class VectorStatements:
         reads = sorted({node.read for node in subexpressions(scalar) if isinstance(node, Load) and node not in known})
         return [line for read in reads for line in self.load_lines(read, part)]
 
+    def finished_sum(self, total: str, part: bool) -> Lines:
+        """Stores a vector of sums, finished."""
+        finish = self.loops.reduction.finish
+        lines = [f"const tw_vec state_sum = {total};", *self.loads(finish, part)]
+        return [*lines, *self.define("result", self.value(finish)), self.store("result", part)]
+
     def load_lines(self, read: int, part: bool) -> Lines:
         """Declare the vector of one read."""
         operand = self.loops.reads[read]
