@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from tilewright.kernels.contract import (
@@ -113,22 +114,29 @@ def interleaved_product_kernel(
 ) -> MicroKernel:
     """Declare the kernel with a tile of rows x (vectors * dialect.lanes) elements.
 
-    `peak_share` is measured, as in `MicroKernel.peak_share`.
+    `peak_share` is measured, as in `MicroKernel.peak_share`. Its text has code for the shapes that are wanted only: a call with
+    another one traps.
     """
 
+    tile_of = partial(GroupTile, arithmetic, dialect.lanes)
+
     def emit(name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
-        return KernelSource(SourceKind.C, interleaved_product_text(dialect, arithmetic, rows, vectors, name, variants, epilogue))
+        shapes = wanted_shapes(rows, vectors, variants, name)
+        strided = [tile_of(name, m, v, is_edge=True, is_strided=True, epilogue=epilogue) for m, v in shapes]
+        tiles = [tile_of(name, m, v, edge, epilogue=epilogue) for m, v in shapes for edge in (False, True)]
+        texts = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary(), *(tile.text() for tile in (*strided, *tiles)))
+        return KernelSource(SourceKind.C, "\n".join([dialect.prelude, VARIANT, *texts, _dispatch(name, tiles)]))
 
     def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
         last = n % dialect.lanes
-        tile = GroupTile(arithmetic, dialect.lanes, name, m, -(-n // dialect.lanes), is_edge=bool(last))
+        tile = tile_of(name, m, -(-n // dialect.lanes), is_edge=bool(last))
         return tile.function, (str(last),) if last else ()
 
     def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
         vectors = -(-n // dialect.lanes)
         tiles = (
-            GroupTile(arithmetic, dialect.lanes, name, m, vectors, is_edge=True, is_strided=True, epilogue=epilogue),
-            GroupTile(arithmetic, dialect.lanes, name, m, vectors, is_edge=bool(n % dialect.lanes), epilogue=epilogue),
+            tile_of(name, m, vectors, is_edge=True, is_strided=True, epilogue=epilogue),
+            tile_of(name, m, vectors, is_edge=bool(n % dialect.lanes), epilogue=epilogue),
         )
         texts = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary(), *(tile.text() for tile in tiles))
         return KernelSource(SourceKind.C, unit_text(dialect, texts), joins=True)
@@ -155,28 +163,6 @@ def interleaved_product_kernel(
         of_shape=of_shape,
         emit_shape=emit_shape,
     )
-
-
-def interleaved_product_text(
-    dialect: VectorDialect,
-    arithmetic: Arithmetic,
-    rows: int,
-    vectors: int,
-    name: str,
-    variants: Variants,
-    epilogue: Epilogue | None = None,
-) -> str:
-    """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
-
-    A call with another shape traps.
-    """
-    shapes = wanted_shapes(rows, vectors, variants, name)
-    lanes = dialect.lanes
-    strided = [GroupTile(arithmetic, lanes, name, m, v, is_edge=True, is_strided=True, epilogue=epilogue) for m, v in shapes]
-    tiles = [GroupTile(arithmetic, lanes, name, m, v, edge, epilogue=epilogue) for m, v in shapes for edge in (False, True)]
-    functions = (tile.text() for tile in (*strided, *tiles))
-    vocabulary = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary())
-    return "\n".join([dialect.prelude, VARIANT, *vocabulary, *functions, _dispatch(name, tiles, arithmetic, epilogue)])
 
 
 def _vocabulary(arithmetic: Arithmetic, name: str) -> tuple[str, ...]:
@@ -364,8 +350,9 @@ def given(epilogue: Epilogue | None) -> tuple[str, ...]:
     return (*PRODUCT, *(epilogue.arguments() if epilogue is not None else ()))
 
 
-def _dispatch(name: str, tiles: list[GroupTile], arithmetic: Arithmetic, epilogue: Epilogue | None) -> str:
+def _dispatch(name: str, tiles: list[GroupTile]) -> str:
     """The function of the ABI."""
+    epilogue, element_types = tiles[0].epilogue, tiles[0].arithmetic.element_types
     arguments = ", ".join(given(epilogue))
     cases = ((one.rows, one.vectors, one.is_edge, f"{one.function}({arguments}{', last' * one.is_edge})") for one in tiles)
-    return dispatch_text(matrix_abi(name, epilogue, element_types=arithmetic.element_types), cases)
+    return dispatch_text(matrix_abi(name, epilogue, element_types=element_types), cases)

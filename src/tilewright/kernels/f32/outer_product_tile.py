@@ -12,8 +12,8 @@ multiply-add for every step, but for the sign of zeros, and for products of 0 wi
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from tilewright.kernels.contract import Epilogue, Matrix
 from tilewright.kernels.tile_ending import TileEnding
@@ -42,32 +42,20 @@ RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
 
+@dataclass(frozen=True, slots=True)
 class Tile:
     """The statements of one shape."""
 
-    def __init__(
-        self,
-        rows: int,
-        vectors: int,
-        edge: bool,
-        prefetch: tuple[str, ...] = (),
-        unroll: int = UNROLL,
-        wide: bool = False,
-        epilogue: Epilogue | None = None,
-        lanes: int = 1,
-        prefetching: bool = False,
-        reduction_loops: int = 1,
-    ) -> None:
-        self.rows = rows
-        self.vectors = vectors
-        self.edge = edge
-        self.prefetch = prefetch
-        self.unroll = unroll
-        self.wide = wide
-        self.epilogue = epilogue
-        self.lanes = lanes
-        self.prefetching = prefetching
-        self.reduction_loops = reduction_loops
+    rows: int
+    vectors: int
+    edge: bool
+    prefetch: tuple[str, ...] = ()
+    unroll: int = UNROLL
+    wide: bool = False
+    epilogue: Epilogue | None = None
+    lanes: int = 1
+    prefetching: bool = False
+    reduction_loops: int = 1
 
     @property
     def suffix(self) -> str:
@@ -206,13 +194,14 @@ class Tile:
         return f"tw_load_part({address}, last)" if self._in_part(vector) else f"tw_load({address})"
 
 
+@dataclass(frozen=True, slots=True)
 class KnownLeftTile(Tile):
     """A tile that has as many rows, and takes as many steps, as the matrix."""
 
-    def __init__(self, matrix: Matrix, *arguments: Any) -> None:
-        super().__init__(*arguments)
-        assert self.rows == len(matrix), f"{self.rows} rows for a matrix of {len(matrix)}"
-        self.matrix = matrix
+    matrix: Matrix = ()
+
+    def __post_init__(self) -> None:
+        assert self.rows == len(self.matrix), f"{self.rows} rows for a matrix of {len(self.matrix)}"
 
     def declarations(self) -> Iterator[str]:
         """What is prefetched before the first step: no sum begins at 0."""
