@@ -13,7 +13,7 @@ import numpy as np
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
 from tilewright.graph.builders import arange, elementwise, norms, reshape, slicing
 from tilewright.graph.builders import einsum as einsum_operator
-from tilewright.graph.builders.reshape import POSITIONS, Position, read_at
+from tilewright.graph.builders.reshape import POSITIONS
 from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, nesting, rewrite
@@ -152,16 +152,12 @@ class Builder:
         if tuple(shape) == x.shape:
             return x
         target, places = reshape.places(x.shape, tuple(shape))
-        if any(isinstance(place, Position) for place in places):
-            return read_at(self.record, x, target, places, "reshape")
-        return self.record(reshape.reshape, x, target, kind="reshape")
+        return reshape.read_at(self.record, x, target, places, "reshape")
 
     def slice(self, x: Tensor, key: tuple[Any, ...]) -> Tensor:
         """Basic slicing, as `x[key]` in NumPy; run-time extents may stand in the key."""
         shape, places = slicing.places(x, key)
-        if any(isinstance(place, Position) for place in places):
-            return read_at(self.record, x, shape, places, "slice")
-        return self.record(slicing.slicing, x, key, kind="slice")
+        return reshape.read_at(self.record, x, shape, places, "slice")
 
     def graph(self, outputs: Sequence[str]) -> Graph:
         """The finished graph."""

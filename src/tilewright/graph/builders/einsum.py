@@ -237,13 +237,18 @@ def integer_matmul(
     (Tensor(name='c', shape=(2, 4), dtype='int32'), 3)
     """
     operator, output = matmul(left, right, name=name, result=result)
+    pairs = zip((left, right), operator.reads, (left_zero, right_zero), strict=True)
+    zeros = [None if zero is None else _zero_read(operator, tensor, read, zero) for tensor, read, zero in pairs]
+    return with_zero_points(operator, zeros, dtype), replace(output, dtype=dtype)
+
+
+def with_zero_points(operator: Operator, zeros: Sequence[Access | None], accumulator: str) -> Operator:
+    """A sum of products of integers, of which each is less the element of another read, if there is one."""
     reads, factors = list(operator.reads), list[Scalar]()
-    for place, (tensor, zero) in enumerate(((left, left_zero), (right, right_zero))):
+    for place, zero in enumerate(zeros):
         factors.append(Load(place) if zero is None else apply("subtract", Load(place), Load(len(reads))))
-        if zero is not None:
-            reads.append(_zero_read(operator, tensor, operator.reads[place], zero))
-    body = apply("multiply", *factors)
-    return replace(operator, reads=tuple(reads), body=body, accumulator=dtype), replace(output, dtype=dtype)
+        reads += [] if zero is None else [zero]
+    return replace(operator, reads=tuple(reads), body=apply("multiply", *factors), accumulator=accumulator)
 
 
 def numpy_reference(left: Any, right: Any, left_zero: Any = 0, right_zero: Any = 0) -> Any:

@@ -51,7 +51,7 @@ def read_at(record: Callable[..., Tensor], x: Tensor, shape: Sequence[Extent], p
     """The elements of `x` at one place per dimension, for every point of a result of this shape; `record` is a builder's."""
     computed = {d: place for d, place in enumerate(places) if isinstance(place, Position)}
     found = {d: record(positions, shape, place, kind="positions") for d, place in computed.items()}
-    return record(_copy, x, tuple(shape), tuple(places), found, kind=kind)
+    return record(_copy, x, tuple(shape), tuple(places), found, "copy" if found else kind, kind=kind)
 
 
 def positions(shape: Sequence[Extent], place: Position, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -69,14 +69,21 @@ def positions(shape: Sequence[Extent], place: Position, *, name: str, result: st
 
 
 def _copy(
-    x: Tensor, shape: tuple[Extent, ...], places: tuple[Place, ...], found: dict[int, Tensor], *, name: str, result: str
+    x: Tensor,
+    shape: tuple[Extent, ...],
+    places: tuple[Place, ...],
+    found: dict[int, Tensor],
+    kind: str,
+    *,
+    name: str,
+    result: str,
 ) -> tuple[Operator, Tensor]:
     reads = [
         Access(found[d].name, tuple(axis(f"d{n}") for n in p.dimensions)) for d, p in enumerate(places) if isinstance(p, Position)
     ]
     indices = tuple(place if isinstance(place, Index) else constant(0) for place in places)
     reads.append(Access(x.name, indices, lookups=tuple((d, number) for number, d in enumerate(found))))
-    return map_of("copy", shape, reads, Load(len(reads) - 1), x.dtype, name, result)
+    return map_of(kind, shape, reads, Load(len(reads) - 1), x.dtype, name, result)
 
 
 def linear(dimensions: Sequence[tuple[int, Extent]]) -> Place:
@@ -118,26 +125,14 @@ def as_position(place: Place) -> Position:
     return Position(value, tuple(sorted(int(name[1:]) for name in place.axes())))
 
 
-def reshape(x: Tensor, shape: Sequence[Extent], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The elements of `x` in row-major order in a new shape; one extent may be -1 and is then computed.
-
-    Raises `ShapeError` if the number of elements differs, and `Undecided` where it does for some values of dimensions, or where
-    no index map with integer factors says where elements lie (`places` does).
-
-    >>> operator, _ = reshape(Tensor("x", (6, 4)), (2, 3, 4), name="reshape", result="y")
-    >>> [str(index) for index in operator.reads[0].indices]
-    ['3*d0 + d1', 'd2']
-    """
-    target, found = places(x.shape, tuple(shape))
-    indices = tuple(place for place in found if isinstance(place, Index))
-    if len(indices) < len(found):
-        raise Undecided(f"no index map reshapes {shape_text(x.shape)} into {shape_text(target)}", where="reshape")
-    return copy_of("reshape", x, target, indices, name, result)
-
-
 def places(source: Shape, shape: Shape) -> tuple[Shape, list[Place]]:
-    """The target without -1, and where every dimension of the source is read, by the dimensions of the target.
+    """The target without -1, and where every dimension of the source is read, by the dimensions of the target: the elements in
+    row-major order.
 
+    Raises `ShapeError` if the number of elements differs, and `Undecided` where it does for some values of dimensions.
+
+    >>> [str(place) for place in places((6, 4), (2, 3, 4))[1]]
+    ['3*d0 + d1', 'd2']
     >>> s, t = SymbolicExtent("s", 1, 9, 9), SymbolicExtent("t", 1, 9, 9)
     >>> target, (first, second) = places((s, 4), (-1,))
     >>> shape_text(target), str(first), str(second)

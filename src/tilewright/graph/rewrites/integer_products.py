@@ -24,6 +24,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.graph.builders.einsum import with_zero_points
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
@@ -201,13 +202,8 @@ def _largest(dtype: str, zero: Access | None, zeros: Array | None) -> int:
 
 def _product(operator: Operator, found: Collection[Dequantised], sums: Tensor) -> Operator:
     """The product of numbers less their zero points, in int32."""
-    reads = [operand.number for operand in found]
-    factors: list[Scalar] = []
-    for place, operand in enumerate(found):
-        factors.append(Load(place) if operand.zero is None else apply("subtract", Load(place), Load(len(reads))))
-        reads += [] if operand.zero is None else [operand.zero]
-    write = replace(operator.write, tensor=sums.name)
-    return replace(operator, reads=tuple(reads), write=write, body=apply("multiply", *factors), accumulator="int32")
+    numbers, write = tuple(operand.number for operand in found), replace(operator.write, tensor=sums.name)
+    return with_zero_points(replace(operator, reads=numbers, write=write), [operand.zero for operand in found], "int32")
 
 
 def _renamed(operator: Operator, operands: Sequence[str], sums: Tensor) -> Operator:

@@ -25,10 +25,11 @@ from tilewright.errors import ShapeError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import RunTimePads, pad_lengths
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTimeWindow, Window, inside, position
+from tilewright.graph.builders.einsum import with_zero_points
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, constant, of_extent
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
@@ -179,13 +180,9 @@ def integer_convolution(
     image, weights = operator.reads
     if image.guard is not None:
         image = replace(image, guard=Guard(image.guard.constraints, outside))
-    reads, factors = [image, weights], list[Scalar]()
     zeros = (_zero_read(x_zero, 1, x, image), _zero_read(w_zero, w.shape[0], w, weights))
-    for place, zero in enumerate(zeros):
-        factors.append(Load(place) if zero is None else apply("subtract", Load(place), Load(len(reads))))
-        reads += [] if zero is None else [zero]
-    body = apply("multiply", *factors)
-    return replace(operator, reads=tuple(reads), body=body, accumulator=dtype), replace(output, dtype=dtype)
+    operator = with_zero_points(replace(operator, reads=(image, weights)), zeros, dtype)
+    return operator, replace(output, dtype=dtype)
 
 
 def _zero_read(zero: Tensor | None, filters: object, tensor: Tensor, read: Access) -> Access | None:
