@@ -69,14 +69,7 @@ def positions(shape: Sequence[Extent], place: Position, *, name: str, result: st
 
 
 def _copy(
-    x: Tensor,
-    shape: tuple[Extent, ...],
-    places: tuple[Place, ...],
-    found: dict[int, Tensor],
-    kind: str,
-    *,
-    name: str,
-    result: str,
+    x: Tensor, shape: Shape, places: tuple[Place, ...], found: dict[int, Tensor], kind: str, *, name: str, result: str
 ) -> tuple[Operator, Tensor]:
     reads = [
         Access(found[d].name, tuple(axis(f"d{n}") for n in p.dimensions)) for d, p in enumerate(places) if isinstance(p, Position)

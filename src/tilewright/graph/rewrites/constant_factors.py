@@ -18,6 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
@@ -311,9 +312,8 @@ class _Multiplying:
         tensor = self.tensors[constant]
         name = unused(f"{constant}_inverse", self.tensors)
         self.tensors[name], self.inverses[constant] = replace(tensor, name=name, magnitudes=None, entries=None), name
-        axes = tuple(Axis(f"d{number}", extent) for number, extent in enumerate(tensor.shape))
-        indices = tuple(axis_index(axis.name) for axis in axes)
-        return Operator(name, "inverse", axes, (Access(constant, indices),), Access(name, indices), apply("reciprocal", Load(0)))
+        read, body = Access(constant, points(len(tensor.shape))), apply("reciprocal", Load(0))
+        return map_of("inverse", tensor.shape, [read], body, tensor.dtype, name, name)[0]
 
 
 def _multiplying(scalar: Scalar, exact: frozenset[Scalar], products: dict[Scalar, Scalar]) -> Scalar:
