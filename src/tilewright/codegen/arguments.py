@@ -125,14 +125,15 @@ def stored_arguments(model_plan: ModelPlan) -> dict[str, Stored]:
     """Where the elements of every argument lie, by name."""
     unit, merged = unit_stride_dims(model_plan), _merged(model_plan)
     tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
-    return {name: _stored(tensors[name], unit.get(name), merged.get(name)) for name in argument_names(model_plan)}
+    return {name: stored_argument(tensors[name], unit.get(name), merged.get(name)) for name in argument_names(model_plan)}
 
 
 def _merged(model_plan: ModelPlan) -> dict[str, MergedArgument]:
     return {argument.declared.name: argument for argument in model_plan.merged}
 
 
-def _stored(tensor: Tensor, unit: int | None, merged: MergedArgument | None) -> Stored:
+def stored_argument(tensor: Tensor, unit: int | None, merged: MergedArgument | None = None) -> Stored:
+    """An argument in its place, with the dimension of unit stride."""
     """Elements of dimensions that are one are as far apart as those of the last of them."""
     dims = range(len(tensor.shape)) if merged is None else merged.last_dims()
     strides: list[Value] = [1 if dim == unit else names.stride(tensor.name, dim) for dim in dims]

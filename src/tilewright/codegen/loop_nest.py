@@ -5,8 +5,8 @@ All coordinates are explicit here: a `View` says where the elements of a box lie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tilewright.codegen.expressions import Value, add, ceil_divide, minimum, multiply
@@ -289,6 +289,11 @@ class RunningStates:
     factor: View
     """Receives what older weights, and sums of them, are to be multiplied by: the factor of the last state."""
 
+    def with_views(self, change: Callable[[View], View]) -> RunningStates:
+        """The same at other places."""
+        states = tuple((name, change(place), factor) for name, place, factor in self.states)
+        return RunningStates(states, change(self.factor))
+
 
 @dataclass(frozen=True, slots=True)
 class VectorLoops:
@@ -328,6 +333,12 @@ class VectorLoops:
         operand = self.reads[read]
         assert isinstance(operand, View)
         return operand
+
+    def with_views(self, change: Callable[[View], View]) -> VectorLoops:
+        """The same of other views, which are changed in the order of reads, result, running states and reciprocals."""
+        reads = tuple(change(read) if isinstance(read, View) else read for read in self.reads)
+        write, running = change(self.write), self.running and self.running.with_views(change)
+        return replace(self, reads=reads, write=write, running=running, inverse=self.inverse and change(self.inverse))
 
     def functions(self) -> tuple[str, ...]:
         """The scalar functions that are called, those that combine states included."""
@@ -463,6 +474,19 @@ class LoopNest:
     def nodes(self) -> Iterator[Node]:
         """Everything that a call does, in order."""
         yield from walk((*self.setup, *(node for axis in self.parallel for node in axis.prologue), *self.body))
+
+    def mapped(self, change: Callable[[Node], Iterable[Node]]) -> LoopNest:
+        """The nest with other nodes in the place of each."""
+        parallel = tuple(replace(axis, prologue=mapped(axis.prologue, change)) for axis in self.parallel)
+        return replace(self, setup=mapped(self.setup, change), parallel=parallel, body=mapped(self.body, change))
+
+
+def mapped(nodes: Iterable[Node], change: Callable[[Node], Iterable[Node]]) -> tuple[Node, ...]:
+    """Other nodes in the place of each, at any depth; loops and conditions around them stay."""
+    found: list[Node] = []
+    for node in nodes:
+        found += [replace(node, body=mapped(node.body, change))] if isinstance(node, BlockLoop | If) else change(node)
+    return tuple(found)
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:

@@ -17,7 +17,7 @@ from itertools import accumulate, islice
 from pprint import pformat
 
 from tilewright.codegen import names
-from tilewright.codegen.arguments import argument_names, signature_of, stored_arguments
+from tilewright.codegen.arguments import argument_names, signature_of, stored_argument, stored_arguments
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
@@ -29,7 +29,6 @@ from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
 from tilewright.codegen.lower.storage import Stored, strides_of
-from tilewright.codegen.names import identifier, stride
 from tilewright.codegen.operator_nests import shared, with_shared_nests
 from tilewright.codegen.run_time_extents import extents_in, hints, value_of_formula
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
@@ -317,14 +316,9 @@ def linked_kernels(plan: Plan) -> LinkedKernels:
     if all(part.calls.inlined for part in used) or any(tensor.dtype not in C_TYPES for tensor in plan.chain.tensors):
         return LinkedKernels((), machine.architecture, features)
     tensors = [plan.chain.tensor(name) for name in (*plan.chain.inputs, plan.chain.output)]
-    nests = lower(plan, kernels, dialect.lanes, {tensor.name: _stored(tensor) for tensor in tensors}, ())
+    nests = lower(
+        plan, kernels, dialect.lanes, {tensor.name: stored_argument(tensor, len(tensor.shape) - 1) for tensor in tensors}, ()
+    )
     calls = [call for nest in nests for call in kernel_calls(nest)]
     file = File("", (), dialect, kernels, (), (), 0)
     return LinkedKernels(kernel_functions(file, calls).linked, machine.architecture, features)
-
-
-def _stored(tensor: Tensor) -> Stored:
-    """With rows of any length."""
-    last = len(tensor.shape) - 1
-    strides = tuple(1 if dimension == last else stride(tensor.name, dimension) for dimension in range(last + 1))
-    return Stored(identifier(tensor.name), strides, (0,) * len(strides), dtype=tensor.dtype)

@@ -33,8 +33,7 @@ def gather_lines(read: int, operand: Gather, lanes: str, position: Position, pla
     `place` is where the element of `lane` lies, if something else than the indices says so.
     """
     if place is None:
-        dims = zip(operand.indices, operand.dim_strides, strict=True)
-        place = add(operand.offset, *(multiply(f"({index_text(index, position)})", stride) for index, stride in dims))
+        place = place_of(operand, position, {})
     element = f"tw_read{suffix(operand.dtype)}({operand.buffer} + {to_c(place)})"
     if operand.guard is not None:
         inside = " && ".join(f"({index_text(constraint, position)}) >= 0" for constraint in operand.guard.constraints)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tilewright.codegen.expressions import Value, ceil_divide, less, multiply
-from tilewright.codegen.loop_nest import BlockLoop, If, LoopNest, Node, Range, VectorLoops
+from tilewright.codegen.loop_nest import If, LoopNest, Node, Range, VectorLoops
 from tilewright.plan.execution import Execution, Sums
 from tilewright.plan.regions.channel_sums import channel_sum
 from tilewright.plan.regions.packed_sums import packed_sum
@@ -17,23 +17,14 @@ from tilewright.plan.regions.sliding_sums import sliding_sum
 
 def with_vector_details(nest: LoopNest, lanes: int, execution: Execution) -> LoopNest:
     """The same nest with its long sums in blocks, its vector loops unrolled and turned; `lanes` is the vector length."""
-    parallel = tuple(replace(axis, prologue=_cut(axis.prologue, lanes, execution)) for axis in nest.parallel)
-    return replace(nest, setup=_cut(nest.setup, lanes, execution), parallel=parallel, body=_cut(nest.body, lanes, execution))
-
-
-def _cut(body: tuple[Node, ...], lanes: int, execution: Execution) -> tuple[Node, ...]:
-    return tuple(found for node in body for found in _nodes(node, lanes, execution))
+    return nest.mapped(lambda node: _nodes(node, lanes, execution))
 
 
 def _nodes(node: Node, lanes: int, execution: Execution) -> tuple[Node, ...]:
-    match node:
-        case BlockLoop() | If():
-            return (replace(node, body=_cut(node.body, lanes, execution)),)
-        case VectorLoops():
-            loops = _with_sliding_sum(replace(node, vectors=execution.vectors), lanes)
-            return _by_length(loops, lanes, execution.sums) if _adds_floats(node) else (loops,)
-        case _:
-            return (node,)
+    if not isinstance(node, VectorLoops):
+        return (node,)
+    loops = _with_sliding_sum(replace(node, vectors=execution.vectors), lanes)
+    return _by_length(loops, lanes, execution.sums) if _adds_floats(node) else (loops,)
 
 
 def _with_sliding_sum(loops: VectorLoops, lanes: int) -> VectorLoops:

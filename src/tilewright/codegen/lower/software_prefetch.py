@@ -17,6 +17,7 @@ from tilewright.codegen.loop_nest import (
     Range,
     SoftwarePrefetch,
     View,
+    mapped,
 )
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
 from tilewright.graph.types import Access, Operator, element_bytes
@@ -28,18 +29,11 @@ from tilewright.plan.layout import LINE_BYTES
 def with_software_prefetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
     """The nest whose micro tiles ask for the next blocks of the inputs that the plan names; `scope` is that of one block."""
     tiles = sum(_tiles(node, state) for node in nest.body)
-    software_prefetches = tuple(
-        _software_prefetch(state, tensor, nest.parallel, scope, tiles) for tensor in state.plan.prefetched_inputs if tiles
-    )
-    return (
-        replace(
-            nest,
-            software_prefetches=software_prefetches,
-            body=_counting(nest.body, state.plan.prefetching_operators, len(software_prefetches)),
-        )
-        if software_prefetches
-        else nest
-    )
+    if not tiles or not state.plan.prefetched_inputs:
+        return nest
+    fetches = tuple(_software_prefetch(state, name, nest.parallel, scope, tiles) for name in state.plan.prefetched_inputs)
+    body = mapped(nest.body, lambda node: (_with_count(node, state.plan.prefetching_operators, len(fetches)),))
+    return replace(nest, software_prefetches=fetches, body=body)
 
 
 def _software_prefetch(
@@ -123,19 +117,11 @@ def _tiles_of(kernel: MicroKernel, rows: int, columns: int) -> int:
     return panels * -(-rows // kernel.rows) + (-(-rows // kernel.rows_for(rest)) if rest else 0)
 
 
-def _counting(body: tuple[Node, ...], operators: tuple[str, ...], software_prefetches: int) -> tuple[Node, ...]:
-    """The same nodes, whose kernel calls for these operators know of so many fetches."""
-    return tuple(_with_count(node, operators, software_prefetches) for node in body)
-
-
 def _with_count(node: Node, operators: tuple[str, ...], software_prefetches: int) -> Node:
-    match node:
-        case BlockLoop() | If():
-            return replace(node, body=_counting(node.body, operators, software_prefetches))
-        case KernelCall(shapes=shapes, operator=operator) if shapes is not None and operator in operators:
-            return replace(node, software_prefetches=software_prefetches)
-        case _:
-            return node
+    """The same node; a kernel call for one of these operators knows of so many fetches."""
+    if isinstance(node, KernelCall) and node.shapes is not None and node.operator in operators:
+        return replace(node, software_prefetches=software_prefetches)
+    return node
 
 
 def _number(value: Value) -> int:
