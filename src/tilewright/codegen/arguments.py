@@ -133,8 +133,7 @@ def _merged(model_plan: ModelPlan) -> dict[str, MergedArgument]:
 
 
 def stored_argument(tensor: Tensor, unit: int | None, merged: MergedArgument | None = None) -> Stored:
-    """An argument in its place, with the dimension of unit stride."""
-    """Elements of dimensions that are one are as far apart as those of the last of them."""
+    """Where an argument lies; elements of dimensions that are one are as far apart as those of the last of them."""
     dims = range(len(tensor.shape)) if merged is None else merged.last_dims()
     strides: list[Value] = [1 if dim == unit else names.stride(tensor.name, dim) for dim in dims]
     return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)

@@ -22,8 +22,8 @@ from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.library import emit_files, packed_bytes, way_of_packing
-from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, kernel_calls
-from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
+from tilewright.codegen.emit_c.nest import kernel_calls
+from tilewright.codegen.expressions import Value, multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
@@ -86,11 +86,8 @@ class Program:
     """Of every nest: a plan that splits a reduction has two."""
     workspace: Workspace
     """Tensors between chains, what parts leave to their combination, and shared operands."""
-    constants: tuple[tuple[PackedConstant, int], ...] = ()
-    """With their offsets in floats. Constants that several chains pack alike lie there once."""
-    constant_elements: int = 0
-    shares_nests: bool = True
-    """Whether the loops of operators are functions; else every chain has copies, with all numbers as literals."""
+    constants: tuple[PackedConstant, ...] = ()
+    """Those that several chains pack alike are there once."""
 
     def listing(self) -> str:
         """The loop nests, for people."""
@@ -115,9 +112,9 @@ def lower_program(model_plan: ModelPlan) -> Program:
     ]
     nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
     workspace = arranged(tuple(allocations(model_plan, zip(nests, plans, strict=True))), hints(graph))
-    constants, constant_elements = _constant_places(nests)
+    constants = tuple(dict.fromkeys(constant for nest in nests for constant in nest.constants))
     signature = replace(signature, packed=tuple(_packed_slots(signature, constants)))
-    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants, constant_elements)
+    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants)
 
 
 def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
@@ -155,24 +152,19 @@ def _lookups_before(model_plan: ModelPlan) -> Iterator[int]:
     return islice(accumulate(counts, initial=0), len(model_plan.plans))
 
 
-def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
-    """What the C files of a program are made of.
-
-    `tags` are for traces, which find all packed constants one after the other: bytes added to the addresses of tensors between
-    chains and, by "nest.buffer", of packed constants.
-    """
+def c_file(program: Program) -> File:
+    """What the C files of a program are made of."""
     machine = program.model_plan.machine
     name = program.model_plan.graph.name
     pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(argument_names(program.model_plan))}
     for tensor, offset in program.workspace.places:
-        place = add(multiply(offset, FLOAT_BYTES), (tags or {}).get(tensor, 0))
-        pointers[tensor] = f"workspace + {to_c(place)}"
+        pointers[tensor] = f"workspace + {to_c(multiply(offset, FLOAT_BYTES))}"
+    constants = {constant: f"(void *)context->constants[{number}]" for number, constant in enumerate(program.constants)}
     chains = zip(program.nests, program.plans, strict=True)
-    places = {constant: (number, offset) for number, (constant, offset) in enumerate(program.constants)}
     nests = tuple(
         (
-            with_shared_nests(nest, plan.execution.nests) if program.shares_nests else nest,
-            (*_arguments(program, nest, plan, pointers), *_constant_arguments(nest, places, tags)),
+            with_shared_nests(nest, plan.execution.nests),
+            tuple(_arguments(program, nest, plan, pointers, constants)),
         )
         for nest, plan in chains
     )
@@ -185,7 +177,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
         nests=nests,
         workspace_elements=program.workspace.elements,
         ends=tuple(_ends(program)),
-        prepared=tuple(replace(_prepared(c), calls=shared(c.copies, Nests())) for c, _ in program.constants),
+        prepared=tuple(replace(_prepared(c), calls=shared(c.copies, Nests())) for c in program.constants),
         bounds={names.extent(name): bounds for name, bounds in _bounds(program)},
     )
 
@@ -202,9 +194,9 @@ def _numbers(model_plan: ModelPlan) -> dict[int, int]:
     return {id(plan): number for number, plan in enumerate(model_plan.plans)}
 
 
-def _packed_slots(signature: Signature, constants: Iterable[tuple[PackedConstant, int]]) -> Iterator[PackedSlot]:
+def _packed_slots(signature: Signature, constants: Iterable[PackedConstant]) -> Iterator[PackedSlot]:
     numbers = {slot.name: number for number, slot in enumerate(signature.constants)}
-    for constant, _ in constants:
+    for constant in constants:
         yield PackedSlot(numbers[constant.tensor], packed_bytes(constant), way_of_packing(_prepared(constant)))
 
 
@@ -221,35 +213,16 @@ def _of_chain(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
     return {tensor: stored[tensor] for tensor in (*plan.chain.inputs, plan.chain.output) if tensor in stored}
 
 
-def _constant_places(nests: tuple[LoopNest, ...]) -> tuple[tuple[tuple[PackedConstant, int], ...], int]:
-    """Packed constants one after the other, each on a cache line of its own, and the floats that they take."""
-    places: list[tuple[PackedConstant, int]] = []
-    offset = 0
-    for constant in dict.fromkeys(constant for nest in nests for constant in nest.constants):
-        places.append((constant, offset))
-        size = round_up(constant.buffer.floats, ALIGNMENT_FLOATS)
-        assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
-        offset += size
-    return tuple(places), offset
-
-
-def _arguments(program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
-    """All that a nest reads or writes outside its scratch and the packed constants."""
+def _arguments(
+    program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[str, str], constants: Mapping[PackedConstant, str]
+) -> Iterator[Argument]:
+    """All that a nest reads or writes outside its scratch."""
     yield from _chain_arguments(plan, pointers)
     number = _numbers(program.model_plan)[id(plan)] if nest.shared else 0
     for buffer in nest.shared:
         yield Argument(buffer.name, pointers[shared_name(number, buffer)], is_written=True, dtype=buffer.dtype)
-
-
-def _constant_arguments(
-    nest: LoopNest, places: Mapping[PackedConstant, tuple[int, int]], tags: Mapping[str, int] | None
-) -> Iterator[Argument]:
     for constant in nest.constants:
-        number, offset = places[constant]
-        name = constant.buffer.name
-        place = offset * FLOAT_BYTES + (tags or {}).get(f"{nest.name}.{name}", 0)
-        pointer = f"(void *)context->constants[{number}]" if tags is None else f"(char *)context->constants + {to_c(place)}"
-        yield Argument(name, pointer, is_written=False, dtype=constant.buffer.dtype)
+        yield Argument(constant.buffer.name, constants[constant], is_written=False, dtype=constant.buffer.dtype)
 
 
 def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
@@ -316,9 +289,8 @@ def linked_kernels(plan: Plan) -> LinkedKernels:
     if all(part.calls.inlined for part in used) or any(tensor.dtype not in C_TYPES for tensor in plan.chain.tensors):
         return LinkedKernels((), machine.architecture, features)
     tensors = [plan.chain.tensor(name) for name in (*plan.chain.inputs, plan.chain.output)]
-    nests = lower(
-        plan, kernels, dialect.lanes, {tensor.name: stored_argument(tensor, len(tensor.shape) - 1) for tensor in tensors}, ()
-    )
+    stored = {tensor.name: stored_argument(tensor, len(tensor.shape) - 1) for tensor in tensors}
+    nests = lower(plan, kernels, dialect.lanes, stored)
     calls = [call for nest in nests for call in kernel_calls(nest)]
     file = File("", (), dialect, kernels, (), (), 0)
     return LinkedKernels(kernel_functions(file, calls).linked, machine.architecture, features)

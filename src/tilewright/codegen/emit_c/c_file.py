@@ -102,8 +102,6 @@ class File:
     ends: tuple[int | None, ...] = ()
     """For every nest the number of the chain that it finishes, None if others follow."""
     prepared: tuple[Prepared, ...] = ()
-    buffer_tags: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    """Bytes added to the address of a scratch buffer, by (nest, buffer): traces mark buffers in the upper bits."""
     bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     """The smallest and the largest value of every run-time extent."""
     links_kernels: bool = True

@@ -90,7 +90,7 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    task, run = _task_lines(file, nest), _run_lines(nest)
+    task, run = _task_lines(nest), _run_lines(nest)
     mentioned = words([*task, *run])
     definitions = (*file.definitions, ("lookups_before", str(nest.lookups_before)))
     sizes = [(name, value) for name, value in definitions if name in mentioned]
@@ -154,7 +154,7 @@ def _has_non_temporal_stores(nest: LoopNest) -> bool:
     return any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
 
 
-def _task_lines(file: File, nest: LoopNest) -> list[str]:
+def _task_lines(nest: LoopNest) -> list[str]:
     """All that a thread does, behind its pointers and sizes."""
     last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
     last += [
@@ -164,7 +164,7 @@ def _task_lines(file: File, nest: LoopNest) -> list[str]:
     ]
     last += software_prefetch.declaration(nest.software_prefetches)
     fence = ["tw_fence();"] if _has_non_temporal_stores(nest) else []
-    return [*_buffers(file, nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
+    return [*_buffers(nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
 
 
 def _run_lines(nest: LoopNest) -> list[str]:
@@ -184,12 +184,11 @@ def _blocks(nest: LoopNest) -> list[str]:
     return [f"{head} {{", *indent(_block(nest)), "}"]
 
 
-def _buffers(file: File, nest: LoopNest) -> list[str]:
+def _buffers(nest: LoopNest) -> list[str]:
     lines: list[str] = []
     offsets, _ = _offsets(nest.buffers)
     for buffer, offset in zip(nest.buffers, offsets, strict=True):
-        place = to_c(add(multiply(offset, FLOAT_BYTES), file.buffer_tags.get((nest.name, buffer.name), 0)))
-        c_type = C_TYPES[buffer.dtype]
+        place, c_type = to_c(multiply(offset, FLOAT_BYTES)), C_TYPES[buffer.dtype]
         lines.append(f"{c_type} *const {buffer.name} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
     return lines
 
