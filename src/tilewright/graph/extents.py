@@ -169,7 +169,7 @@ def times(*extents: Extent) -> Extent:
     for extent in extents:
         terms: Counter[Factors] = Counter()
         for (left, left_factors), (right, right_factors) in product(_terms(result), _terms(extent)):
-            terms[_sorted((*left_factors, *right_factors))] += left * right
+            terms[tuple(sorted((*left_factors, *right_factors), key=lambda factor: factor.name))] += left * right
         result = _sum(terms)
     return result
 
@@ -325,10 +325,6 @@ def _sum(terms: Mapping[Factors, int]) -> Extent:
 def _order(factors: Factors) -> tuple[int, tuple[str, ...]]:
     """Products of more factors first: the leading term of a division."""
     return -len(factors), tuple(factor.name for factor in factors)
-
-
-def _sorted(factors: Factors) -> Factors:
-    return tuple(sorted(factors, key=lambda factor: factor.name))
 
 
 def _scaled_range(coefficient: int, factors: Factors) -> tuple[int, int]:

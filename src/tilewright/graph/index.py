@@ -240,11 +240,7 @@ def _lifted(dividend: Index, divisor: int, extents: Mapping[str, int]) -> tuple[
 
 def _build(sums: Mapping[Atom, int], offset: int) -> Index:
     terms = [(atom, coefficient) for atom, coefficient in sums.items() if coefficient]
-    return Index(tuple(sorted(terms, key=_text_of_atom) if len(terms) > 1 else terms), offset)
-
-
-def _text_of_atom(term: tuple[Atom, int]) -> str:
-    return str(term[0])
+    return Index(tuple(sorted(terms, key=lambda term: str(term[0])) if len(terms) > 1 else terms), offset)
 
 
 def _split(dividend: Index, divisor: int) -> tuple[Index, Index]:

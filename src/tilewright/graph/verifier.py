@@ -130,12 +130,8 @@ def _lookup_problems(access: Access, operator: Operator, tensors: Mapping[str, T
     for _, number in access.lookups:
         if access is operator.write or not 0 <= number < len(operator.reads):
             yield f"a lookup in {access.tensor!r} by read {number}"
-        elif operator.reads[number].lookups or not _is_integer(tensors[operator.reads[number].tensor].dtype):
+        elif operator.reads[number].lookups or not tensors[operator.reads[number].tensor].dtype.startswith(("int", "uint")):
             yield f"a lookup in {access.tensor!r} by read {number}, which is no plain read of integers"
-
-
-def _is_integer(dtype: str) -> bool:
-    return dtype.startswith(("int", "uint"))
 
 
 def _bound_problems(access: Access, tensor: Tensor, operator: Operator) -> Iterator[str]:

@@ -69,7 +69,7 @@ def _lines(epilogue: TileEpilogue) -> tuple[str, list[str]]:
     if not epilogue.element_type:
         return "tw_int", [f"return {whole};"]
     numbers = f"const tw_vec whole = __builtin_convertvector({whole}, tw_vec);"
-    return "tw_vec", [numbers, f"return {vector_text(epilogue.body, _leaf_behind_whole)};"]
+    return "tw_vec", [numbers, f"return {vector_text(epilogue.body, _leaf, {Load(0): 'whole'})};"]
 
 
 def _operands(call: KernelCall) -> tuple[Along, ...]:
@@ -82,10 +82,6 @@ def _operands(call: KernelCall) -> tuple[Along, ...]:
 
 def _whole_leaf(read: int) -> str:
     return f"(tw_naturals){'sum' if read == 0 else f'x_{read - 1}'}"
-
-
-def _leaf_behind_whole(scalar: Scalar) -> str:
-    return "whole" if scalar == Load(0) else _leaf(scalar)
 
 
 def _leaf(scalar: Scalar) -> str:

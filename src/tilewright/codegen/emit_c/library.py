@@ -34,12 +34,9 @@ def linked_preparation(file: File) -> tuple[list[str], list[OperatorNest]]:
     """`preparation` of a program that links shared loops, and those that it calls."""
     nodes = walk(node for prepared in file.prepared for node in prepared.calls)
     nests = unambiguous(node.nest for node in nodes if isinstance(node, NestCall))
-    called = replace(file, prepared=tuple(_with_calls(prepared) for prepared in file.prepared))
+    prepared = (replace(one, constant=replace(one.constant, copies=one.calls)) for one in file.prepared)
+    called = replace(file, prepared=tuple(prepared))
     return [*map(nest_declaration, nests), *preparation(called)], nests
-
-
-def _with_calls(prepared: Prepared) -> Prepared:
-    return replace(prepared, constant=replace(prepared.constant, copies=prepared.calls))
 
 
 def preparation(file: File) -> list[str]:

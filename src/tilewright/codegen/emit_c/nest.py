@@ -149,11 +149,6 @@ def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     return [node for node in nest.nodes() if isinstance(node, KernelCall)]
 
 
-def _has_non_temporal_stores(nest: LoopNest) -> bool:
-    """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
-    return any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
-
-
 def _task_lines(nest: LoopNest) -> list[str]:
     """All that a thread does, behind its pointers and sizes."""
     last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
@@ -163,7 +158,8 @@ def _task_lines(nest: LoopNest) -> list[str]:
         if _refetches(nest, axis, inner)
     ]
     last += software_prefetch.declaration(nest.software_prefetches)
-    fence = ["tw_fence();"] if _has_non_temporal_stores(nest) else []
+    streams = any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
+    fence = ["tw_fence();"] if streams else []
     return [*_buffers(nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
 
 

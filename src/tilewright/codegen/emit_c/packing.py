@@ -14,7 +14,7 @@ from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Copy
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.element_access import C_TYPES, whole_numbers
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
 WORD_BYTES = 4
 """Of a lane: groups of so many bytes are put together in vectors."""
@@ -81,32 +81,18 @@ static __attribute__((unused)) void @ROWS@(@TYPE@ *target, long target_row, cons
 """
 
 
-def panels_name(copy: Copy) -> str:
-    """The function that fills the panels of a copy."""
-    return f"tw_pack_panels_{copy.target.dtype}_{copy.interleave}"
-
-
-def rows_name(copy: Copy) -> str:
-    """The function that copies rows."""
-    return f"tw_pack_rows_{copy.target.dtype}_{copy.interleave}"
-
-
 @cache
 def typed_packing(dtype: str, interleave: int) -> Helper:
     """The functions that copy operands of a type, in groups of so many steps."""
     has_words = interleave > 1 and interleave * element_bytes(dtype) == WORD_BYTES
-
     lane, pair = LANES.get(element_bytes(dtype), ("", ""))
-
-    def named(text: str) -> str:
-        text = text.replace("@WORDS@", WORDS if has_words else "").replace("@TYPE@", C_TYPES[dtype])
-        text = text.replace("@LANE@", lane).replace("@PAIR@", pair)
-        text = text.replace("@PANELS@", f"tw_pack_panels_{dtype}_{interleave}").replace("@H@", str(interleave))
-        return text.replace("@ROWS@", f"tw_pack_rows_{dtype}_{interleave}")
-
-    name = f"tw_pack_{dtype}_{interleave}"
+    functions = {"PANELS": f"tw_pack_panels_{dtype}_{interleave}", "ROWS": f"tw_pack_rows_{dtype}_{interleave}"}
+    types = {"TYPE": C_TYPES[dtype], "LANE": lane, "PAIR": pair, "H": interleave}
+    text = filled(
+        (WORDS_OF_ROWS if has_words else "") + PANELS + ROWS, {"WORDS": WORDS if has_words else "", **types, **functions}
+    )
     needed = (whole_numbers(lane), whole_numbers(pair)) if has_words else ()
-    return Helper(name, named((WORDS_OF_ROWS if has_words else "") + PANELS + ROWS), needed)
+    return Helper(f"tw_pack_{dtype}_{interleave}", text, needed)
 
 
 PACKING = Helper(
@@ -213,7 +199,7 @@ def _is_plain(copy: Copy) -> bool:
 
 def copy_lines(copy: Copy) -> list[str]:
     """The statements of a copy: loops over its outer axes around a call. Elements keep their type."""
-    panels, rows = ("tw_pack_panels", "tw_pack_rows") if _is_plain(copy) else (panels_name(copy), rows_name(copy))
+    of = "" if _is_plain(copy) else f"_{copy.target.dtype}_{copy.interleave}"
     moved = [
         (multiply(names.axis_offset(axis), copy.source.stride(axis)), multiply(names.axis_offset(axis), stride))
         for axis, _, stride in copy.outer
@@ -223,9 +209,9 @@ def copy_lines(copy: Copy) -> list[str]:
     row, column = copy.source.stride(copy.depth_axis), copy.source.stride(copy.column_axis)
     shape = f"{to_c(row)}, {to_c(column)}, {to_c(copy.depth)}, {to_c(copy.columns)}"
     if copy.panel_columns:
-        lines = [f"{panels}({target}, {to_c(copy.panel_stride)}, {copy.panel_columns}, {source}, {shape});"]
+        lines = [f"tw_pack_panels{of}({target}, {to_c(copy.panel_stride)}, {copy.panel_columns}, {source}, {shape});"]
     else:
-        lines = [f"{rows}({target}, {to_c(copy.target_row)}, {source}, {shape});"]
+        lines = [f"tw_pack_rows{of}({target}, {to_c(copy.target_row)}, {source}, {shape});"]
     for axis, size, _ in reversed(copy.outer):
         index = names.axis_offset(axis)
         lines = [f"for (long {index} = 0; {index} < {to_c(size)}; {index}++) {{", *(f"  {line}" for line in lines), "}"]

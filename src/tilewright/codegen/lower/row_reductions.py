@@ -137,7 +137,8 @@ def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, functi
     body = apply(function, Load(0), Load(1))
     mapping = Operator(f"{operator.name}_{function}", "correct", written, accesses, operator.write, body)
     views = (target, _row_view(state, rows, by, scope))
-    return VectorLoops(mapping, scope.box(written), views, target, _lanes_axis(operator.write, written))
+    lanes = operator.write.innermost() or (written[-1].name if written else None)  # arguments have unit stride there
+    return VectorLoops(mapping, scope.box(written), views, target, lanes)
 
 
 def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
@@ -196,11 +197,6 @@ def _weights_of(operator: Operator) -> SoftmaxWeights:
 
 def _reduced(operator: Operator) -> tuple[str, ...]:
     return tuple(axis.name for axis in operator.reduction_axes())
-
-
-def _lanes_axis(write: Access, axes: tuple[Axis, ...]) -> str | None:
-    """The last dimension that is an axis: arguments that are written have unit stride there."""
-    return write.innermost() or (axes[-1].name if axes else None)
 
 
 def lower_addition(state: Lowering) -> LoopNest:

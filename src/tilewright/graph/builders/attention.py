@@ -142,7 +142,7 @@ def attend(
     wide = "float32" if is_short_float(q.dtype) else None
     products = builder.einsum(shape.subscripts("mk", "lk", "ml"), shape.grouped(builder, q), k, dtype=wide)
     scores = builder.map("multiply", products, _usual_scale(builder, q, products.dtype) if scale is None else scale)
-    capped = _capped(builder, scores, softcap) if softcap else scores
+    capped = builder.map("multiply", builder.map("tanh", builder.map("divide", scores, softcap)), softcap) if softcap else scores
     conditions = _positions(builder, shape, taken)
     biased = capped
     if mask is not None:
@@ -208,8 +208,3 @@ def _usual_scale(builder: Builder, q: Tensor, dtype: str) -> Operand:
         return 1.0 / math.sqrt(width or 1)
     number = builder.record(arange.extent, width, kind="extent")
     return builder.map("divide", 1.0, builder.map("sqrt", builder.cast(number, dtype)))
-
-
-def _capped(builder: Builder, scores: Tensor, softcap: float) -> Tensor:
-    """`c * tanh(scores / c)`."""
-    return builder.map("multiply", builder.map("tanh", builder.map("divide", scores, softcap)), softcap)

@@ -269,8 +269,4 @@ def _zero_read(operator: Operator, tensor: Tensor, read: Access, zero: Tensor) -
         raise ShapeError(
             text, where="integer matmul", why="it broadcasts to the operand, and is the same along the summed dimension"
         )
-    return Access(zero.name, tuple(_index_of_zero(extent, index) for extent, _, index in pairs))
-
-
-def _index_of_zero(extent: object, index: Index) -> Index:
-    return constant(0) if extent == 1 else index
+    return Access(zero.name, tuple(constant(0) if extent == 1 else index for extent, _, index in pairs))

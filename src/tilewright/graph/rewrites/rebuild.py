@@ -21,7 +21,8 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
     Operators that are equal to those that were there are these, so that it shows what is new.
     """
     originals = {operator.write.tensor: operator for operator in graph.operators}
-    kept = tuple(_itself(operator, originals.get(operator.write.tensor)) for operator in operators)
+    pairs = ((operator, originals.get(operator.write.tensor, operator)) for operator in operators)
+    kept = tuple(original if original == operator else operator for operator, original in pairs)
     used = {*graph.inputs, *graph.outputs}
     for operator in kept:
         used.update(access.tensor for access in (*operator.reads, operator.write))
@@ -31,10 +32,6 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
         tensors=tuple(tensor for tensor in graph.tensors if tensor.name in used),
         constants=tuple(pair for pair in graph.constants if pair[0] in used),
     )
-
-
-def _itself(operator: Operator, original: Operator | None) -> Operator:
-    return original if original is not None and original == operator else operator
 
 
 def with_used_reads(operator: Operator) -> Operator:

@@ -186,12 +186,9 @@ class Tile:
         index = ("0", "a_row", "2 * a_row", "a_row_3")[offset]
         return f"a_{row - offset}[{index}]"
 
-    def _in_part(self, vector: int) -> bool:
-        return self.edge and vector == self.vectors - 1
-
     def _load(self, pointer: str, vector: int) -> str:
         address = f"{pointer} + {vector} * TW_LANES"
-        return f"tw_load_part({address}, last)" if self._in_part(vector) else f"tw_load({address})"
+        return f"tw_load_part({address}, last)" if self.edge and vector == self.vectors - 1 else f"tw_load({address})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def has_double_form(function: str) -> bool:
 def scalar_functions(accumulator: str, functions: Iterable[str]) -> list[Helper]:
     """The arithmetic of scalar loops in this type, and these functions; what is not of integers is of doubles."""
     called = tuple(functions)
-    whole = [] if accumulator == "float64" else [_arithmetic(accumulator)]
+    whole = [] if accumulator == "float64" else [Helper(f"tw_add_{accumulator}", _typed(WHOLE + COMPARISONS, accumulator))]
     of_doubles = [DOUBLE_FUNCTIONS[name] for name in called if name in DOUBLE_FUNCTIONS]
     return [CONVERSIONS, REAL_ARITHMETIC, *whole, *of_doubles, *reports(called, OF_DOUBLES)]
 
@@ -119,10 +119,6 @@ def scalar_functions(accumulator: str, functions: Iterable[str]) -> list[Helper]
 def element_memory(dtypes: Iterable[str]) -> list[Helper]:
     """Loads and stores of single elements of these types."""
     return [_memory(dtype) for dtype in sorted(set(dtypes))]
-
-
-def _arithmetic(name: str) -> Helper:
-    return Helper(f"tw_add_{name}", _typed(WHOLE + COMPARISONS, name))
 
 
 def _memory(name: str) -> Helper:

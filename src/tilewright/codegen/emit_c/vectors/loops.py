@@ -194,17 +194,12 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *lookups(loops.reads),
         *gathers(kept_reads(loops).values(), lanes),
         *([windows(lanes)] if _loads_windows(loops) else []),
-        *short_windows(_types_of_windows(loops), lanes),
+        *short_windows((read.dtype for read in loops.reads if isinstance(read, Gather) and is_guarded_window(read)), lanes),
         *([compensated_sum("")] if loops.block_steps else []),
         *([sliding_helpers(lanes), *windows_of(loops.reads[0].dtype, lanes)] if streams(loops) else []),
         *packed_helpers(loops, lanes),
         *transposed_helpers(loops),
     ]
-
-
-def _types_of_windows(loops: VectorLoops) -> set[str]:
-    """The element types of what is read through guards."""
-    return {read.dtype for read in loops.reads if isinstance(read, Gather) and is_guarded_window(read)}
 
 
 def _loads_windows(loops: VectorLoops) -> bool:

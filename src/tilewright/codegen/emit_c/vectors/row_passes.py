@@ -88,10 +88,6 @@ class RowPasses(VectorStatements):
             return [*lines, f"{reduce}_rows({total});", *self.define(result, self.var(total))]
         return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
 
-    def takes_turns(self, state: StateVariable) -> bool:
-        """Whether several accumulators take turns along a row: where a step is no more than combining, its latency would show."""
-        return self.loops.vector_axis in self.reduced and state.contribution == Point()
-
     def shows_order(self, state: StateVariable) -> bool:
         """Whether results tell in which order points are combined: maxima of zeros do by the sign, unless they are subtracted."""
         reduction = self.loops.operator.reduction
@@ -102,7 +98,8 @@ class RowPasses(VectorStatements):
 
         As many take turns in a row that is alone as among others, so that its bits do not depend on its neighbours.
         """
-        in_turns = self.takes_turns(state) and (not self.rows or self.shows_order(state))
+        is_able = self.loops.vector_axis in self.reduced and state.contribution == Point()
+        in_turns = is_able and (not self.rows or self.shows_order(state))
         more_totals = [f"{total}_{i}" for i in range(1, self.loops.vectors.accumulators)] if in_turns else []
         accumulators = (total, *more_totals)
         lines = [line for name in accumulators for line in self.define(name, _identity(state), "")]

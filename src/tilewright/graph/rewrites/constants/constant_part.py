@@ -123,11 +123,7 @@ def unread(tensor: Tensor) -> Constant:
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:
     fixed = all(isinstance(axis.extent, int) for axis in operator.axes)
     reads = operator.is_map() if not operator.reads else all(access.tensor in known for access in operator.reads)
-    return fixed and reads and not _has_parameters(operator)
-
-
-def _has_parameters(operator: Operator) -> bool:
-    return any(isinstance(node, Parameter) for node in operator.scalars())
+    return fixed and reads and not any(isinstance(node, Parameter) for node in operator.scalars())
 
 
 COSTLY = frozenset(name for name, function in FUNCTIONS.items() if function.is_real) - {"divide", "reciprocal", "sqrt"} | {"pow"}
@@ -151,7 +147,9 @@ class StoredParts:
     def keep_apart(self, producer: Operator, reader: Operator) -> bool:
         """Whether a map is not to be computed inside of a reader."""
         is_end = producer.write.tensor in self._constants and reader.write.tensor not in self._constants
-        return is_end and (_is_costly(producer) or not (_has_positions(producer) or self._lengthens(producer)))
+        if not is_end or not COSTLY.isdisjoint(producer.functions()):
+            return is_end
+        return not (any(isinstance(node, AxisValue) for node in producer.scalars()) or self._lengthens(producer))
 
     def _lengthens(self, operator: Operator) -> bool:
         """Whether an operator writes more bytes than it reads."""
@@ -163,14 +161,6 @@ class StoredParts:
         points = prod(largest_extent(axis.extent) for axis in operator.axes if axis.name in access.axes())
         elements = prod(map(largest_extent, tensor.shape))
         return (elements if access.lookups else min(points, elements)) * np.dtype(tensor.dtype).itemsize
-
-
-def _is_costly(operator: Operator) -> bool:
-    return not COSTLY.isdisjoint(operator.functions())
-
-
-def _has_positions(operator: Operator) -> bool:
-    return any(isinstance(node, AxisValue) for node in operator.scalars())
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,12 +201,9 @@ class Literals(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose maps read no constant of one element."""
-        numbers = {name: Literal(_value(constant)) for name, constant in graph.constants if constant.array.size == 1}
+        single = ((name, constant.array) for name, constant in graph.constants if constant.array.size == 1)
+        numbers = {name: Literal(float(array.reshape(())[()])) for name, array in single}
         return with_operators(graph, [_with_literals(operator, numbers) for operator in graph.operators]) if numbers else graph
-
-
-def _value(constant: Constant) -> float:
-    return float(constant.array.reshape(())[()])
 
 
 def _with_literals(operator: Operator, numbers: Mapping[str, Literal]) -> Operator:

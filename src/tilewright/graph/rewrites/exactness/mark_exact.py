@@ -152,11 +152,8 @@ def _kept(operator: Operator, tensors: Types) -> Operator:
     if not is_float(operator.accumulator) or operator.is_product_sum() or is_known(operator):
         return operator
     parts = exact_parts_of(operator, tensors)
-    return with_scalars(operator, lambda scalar: _rounded(scalar, parts)) if any(map(_rounds, parts)) else operator
-
-
-def _rounds(part: Scalar) -> bool:
-    return isinstance(part, Apply) and part.function in ("add", "subtract", "divide")
+    rounds = any(isinstance(part, Apply) and part.function in ("add", "subtract", "divide") for part in parts)
+    return with_scalars(operator, lambda scalar: _rounded(scalar, parts)) if rounds else operator
 
 
 def _rounded(scalar: Scalar, parts: frozenset[Scalar]) -> Scalar:

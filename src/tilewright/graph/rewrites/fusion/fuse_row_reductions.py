@@ -52,7 +52,7 @@ class FuseRowReductions(Rewrite):
             return graph
         flow = _Flow(graph)
         for operator in graph.operators:
-            if flow.can_begin(operator):
+            if flow.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator):
                 flow.fuse(operator, matches_only=self.matches_only, exact=self.exact)
         return with_operators(graph, flow.operators.values()) if flow.fused else graph
 
@@ -85,10 +85,6 @@ class _Flow:
         for operator in graph.operators:
             for tensor in {access.tensor for access in operator.reads}:
                 self.readers.setdefault(tensor, []).append(operator.write.tensor)
-
-    def can_begin(self, operator: Operator) -> bool:
-        """Whether an operator that is still there reduces rows."""
-        return self.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator)
 
     def fuse(self, operator: Operator, *, matches_only: bool, exact: bool) -> None:
         """Fuse the formula that an operator's reduction belongs to, if there is such a formula."""
