@@ -154,7 +154,7 @@ def _evaluate_operator(
         return output
     operator = _with_known_guards(operator, symbols)
     for box in _boxes(operator, extents):
-        loads = _loads(operator, given, box)
+        loads = _loads(operator, values, box)
         loads = [load if load.dtype == np.bool_ else load.astype(dtype, copy=False) for load in loads]
         if operator.is_product_sum():
             block = _product_sum(operator, loads, box, every.sum_error)
