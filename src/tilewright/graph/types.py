@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 
@@ -161,6 +161,10 @@ class Operator:
         accesses = (*self.reads, self.write)
         object.__setattr__(self, "axis_names", frozenset(axis.name for axis in self.axes))
         object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(access.is_affine() for access in accesses))
+
+    def with_accesses(self, change: Callable[[Access], Access]) -> Operator:
+        """The same operator, with other reads, and another write."""
+        return replace(self, reads=tuple(map(change, self.reads)), write=change(self.write))
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""

@@ -151,11 +151,11 @@ def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -
     return map_of("concat", shape, reads, _first_within(f"d{chosen}", ends), parts[0].dtype, name, result)
 
 
-def _first_within(axis: str, ends: Sequence[int]) -> Scalar:
-    """The read of the first part that ends behind the position along an axis."""
-    body: Scalar = Load(len(ends) - 1)
+def _first_within(axis: str, ends: Sequence[Extent], first: int = 0) -> Scalar:
+    """The read of the first part that ends behind the position along an axis; `first` is the number of the first part's."""
+    body: Scalar = Load(first + len(ends) - 1)
     for number in reversed(range(len(ends) - 1)):
-        body = apply("where", apply("less", AxisValue(axis), Literal(float(ends[number]))), Load(number), body)
+        body = apply("where", apply("less", AxisValue(axis), scalar_of(ends[number])), Load(first + number), body)
     return body
 
 
@@ -212,8 +212,4 @@ def _joined(
     found = tuple(constant(0) if d == axis else index for d, index in enumerate(axis_indices))
     reads = [Access(position.name, (axis_indices[axis],)) for position in positions]
     reads += [Access(part.name, found, lookups=((axis, number),)) for number, part in enumerate(parts)]
-    body: Scalar = Load(len(reads) - 1)
-    for number in reversed(range(len(parts) - 1)):
-        within = apply("less", AxisValue(f"d{axis}"), scalar_of(ends[number]))
-        body = apply("where", within, Load(len(parts) + number), body)
-    return map_of("concat", shape, reads, body, parts[0].dtype, name, result)
+    return map_of("concat", shape, reads, _first_within(f"d{axis}", ends, len(parts)), parts[0].dtype, name, result)

@@ -85,7 +85,7 @@ def rename_tensors(graph: Graph, names: Mapping[str, str]) -> Graph:
         return replace(old, tensor=names.get(old.tensor, old.tensor))
 
     def operator(old: Operator) -> Operator:
-        return replace(old, reads=tuple(map(access, old.reads)), write=access(old.write))
+        return old.with_accesses(access)
 
     return replace(
         graph,

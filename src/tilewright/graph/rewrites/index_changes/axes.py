@@ -84,11 +84,10 @@ def with_digits(operator: Operator, name: str, divisor: int) -> Operator:
     extents = {axis.name: axis.extent for axis in axes if isinstance(axis.extent, int)}
     values = {name: axis_index(name) * divisor + axis_index(inner)}
 
-    def changed(index: Index) -> Index:
-        return index.substitute(values, extents)
+    def changed(access: Access) -> Access:
+        return access.mapped(lambda index: index.substitute(values, extents))
 
-    reads = tuple(access.mapped(changed) for access in operator.reads)
-    return replace(operator, axes=tuple(axes), reads=reads, write=operator.write.mapped(changed))
+    return replace(operator, axes=tuple(axes)).with_accesses(changed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,17 +113,14 @@ def _without_single_columns(operator: Operator) -> Operator:
     if any(access.lookups for access in operator.reads) or _computes_with(operator, last):
         return operator
     axes = tuple(axis for axis in operator.axes if axis.name != last)
-    reads = tuple(_at_zero(access, last) for access in operator.reads)
-    return _without_single_columns(replace(operator, axes=axes, reads=reads, write=_at_zero(operator.write, last)))
+    at_zero = {last: constant(0)}
+    moved = operator.with_accesses(lambda access: access.mapped(lambda index: index.substitute(at_zero)))
+    return _without_single_columns(replace(moved, axes=axes))
 
 
 def _computes_with(operator: Operator, axis: str) -> bool:
     """Whether the body has the position along an axis as a number."""
     return any(isinstance(node, AxisValue) and node.axis == axis for node in subexpressions(operator.body))
-
-
-def _at_zero(access: Access, axis: str) -> Access:
-    return access.mapped(lambda index: index.substitute({axis: constant(0)}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,10 +230,7 @@ def _with_blocks(graph: Graph, changed: Mapping[str, Operator], found: Mapping[s
     """The graph with these operators, by their results, and dimensions of blocks in these tensors."""
 
     def moved(operator: Operator) -> Operator:
-        reads = tuple(_in_two_dimensions(access, found.get(access.tensor), operator) for access in operator.reads)
-        return replace(
-            operator, reads=reads, write=_in_two_dimensions(operator.write, found.get(operator.write.tensor), operator)
-        )
+        return operator.with_accesses(lambda access: _in_two_dimensions(access, found.get(access.tensor), operator))
 
     operators = [moved(changed.get(operator.write.tensor, operator)) for operator in graph.operators]
     tensors = tuple(_tensor(tensor, found.get(tensor.name)) for tensor in graph.tensors)

@@ -88,7 +88,7 @@ class Work:
         users = {position for name in old for position in self.users.get(name, ())}
         for position in users:
             operator = self.operators[position]
-            self.operators[position] = replace(operator, reads=tuple(map(changed, operator.reads)), write=changed(operator.write))
+            self.operators[position] = operator.with_accesses(changed)
         for name, tensor in old.items():
             magnitudes = tensor.magnitudes and tensor.magnitudes.joined(_runs(tensor, joints))
             self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints), magnitudes=magnitudes)
@@ -270,8 +270,7 @@ def with_one_axis(operator: Operator, pair: Pair) -> Operator:
         return Index(kept, index.constant) + Index(((outer.name, factor),) if factor else ())
 
     axes = tuple(fused if axis is outer else axis for axis in operator.axes if axis is not inner)
-    reads = tuple(access.mapped(changed) for access in operator.reads)
-    return replace(operator, axes=axes, reads=reads, write=operator.write.mapped(changed))
+    return replace(operator, axes=axes).with_accesses(lambda access: access.mapped(changed))
 
 
 def with_merged_arguments(graph: Graph) -> tuple[Graph, dict[str, tuple[int, ...]]]:

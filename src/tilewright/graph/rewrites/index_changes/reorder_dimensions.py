@@ -37,12 +37,7 @@ def with_orders(graph: Graph, orders: Mapping[str, Order]) -> Graph:
     """
     if not orders:
         return graph
-    operators = tuple(
-        replace(
-            operator, reads=tuple(_reordered(read, orders) for read in operator.reads), write=_reordered(operator.write, orders)
-        )
-        for operator in graph.operators
-    )
+    operators = tuple(operator.with_accesses(lambda access: _reordered(access, orders)) for operator in graph.operators)
     return replace(graph, tensors=tuple(_tensor(tensor, orders) for tensor in graph.tensors), operators=operators)
 
 
