@@ -31,7 +31,7 @@ from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
 from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
 from tilewright.kernels.saturation import Saturation
-from tilewright.kernels.tile_ending import TileEnding, dispatch_text, wanted_shapes
+from tilewright.kernels.tile_ending import TileEnding, dispatch_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 LANE_BYTES = 4
@@ -142,18 +142,15 @@ def interleaved_product_kernel(
         return KernelSource(SourceKind.C, unit_text(dialect, texts), joins=True)
 
     columns = vectors * dialect.lanes
-    return MicroKernel(
-        name=f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}",
-        operation="matmul",
-        rows=rows,
-        columns=columns,
-        depth=arithmetic.interleave,
+    name = f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}"
+    return matmul_kernel(
+        dialect,
+        name,
+        (rows, columns, arithmetic.interleave),
+        emit,
         element_types=arithmetic.element_types,
-        architecture=dialect.architecture,
         features=dialect.features | arithmetic.features,
-        vector_bits=dialect.vector_bits,
         peak_share=peak_share,
-        emit=emit,
         emit_with=emit,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         chain_cycles=arithmetic.chain_cycles,

@@ -7,12 +7,14 @@ How a micro tile ends, in C: operands of its epilogue, the function of every sum
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import Along, Epilogue
+from tilewright.kernels.contract import FLOAT32, Along, Epilogue, KernelSource, MicroKernel
+from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import reading, suffix, writing
 from tilewright.kernels.helpers import texts
 
@@ -65,6 +67,18 @@ def wanted_shapes(rows: int, vectors: int, variants: frozenset[tuple[int, int]] 
             hint="ask for (rows, vectors) with at most as many vectors, and as many accumulators in all",
         )
     return sorted(wanted, reverse=True)
+
+
+def matmul_kernel(
+    dialect: VectorDialect, name: str, tile: tuple[int, int, int], emit: Callable[..., KernelSource], **details: Any
+) -> MicroKernel:
+    """Declare a product of matrices in the vectors of a dialect, with a tile of (rows, columns, steps).
+
+    `details` are further fields of `MicroKernel`, and those that differ from a product of float32 by the dialect's instructions.
+    """
+    of_dialect: dict[str, Any] = {"architecture": dialect.architecture, "vector_bits": dialect.vector_bits}
+    of_dialect |= {"element_types": FLOAT32, "features": dialect.features}
+    return MicroKernel(name, "matmul", *tile, emit=emit, **of_dialect | details)
 
 
 LINE_BYTES, LANE_BYTES = 64, 4

@@ -30,7 +30,7 @@ from itertools import product
 
 from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.tile_ending import wanted_shapes
+from tilewright.kernels.tile_ending import matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT
 
 GROUP = 4
@@ -50,20 +50,8 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKer
     def emit(name: str, variants: Variants) -> KernelSource:
         return KernelSource(SourceKind.C, dot_product_text(dialect, name, variants))
 
-    return MicroKernel(
-        name=f"matmul_{dialect.name}_f32_{dialect.lanes}x1_dot",
-        operation="matmul",
-        rows=dialect.lanes,
-        columns=1,
-        depth=dialect.lanes,
-        element_types=("float32", "float32", "float32"),
-        architecture=dialect.architecture,
-        features=dialect.features,
-        vector_bits=dialect.vector_bits,
-        peak_share=peak_share,
-        emit=emit,
-        lanes_along=DEPTH,
-    )
+    name = f"matmul_{dialect.name}_f32_{dialect.lanes}x1_dot"
+    return matmul_kernel(dialect, name, (dialect.lanes, 1, dialect.lanes), emit, peak_share=peak_share, lanes_along=DEPTH)
 
 
 def dot_product_text(dialect: VectorDialect, name: str, variants: Variants) -> str:
@@ -213,20 +201,14 @@ def inner_product_kernel(dialect: VectorDialect, rows: int, *, peak_share: float
     def emit(name: str, variants: Variants) -> KernelSource:
         return KernelSource(SourceKind.C, inner_product_text(dialect, rows, name, variants, prefetch))
 
-    return MicroKernel(
-        name="_".join(
-            [f"matmul_{dialect.name}_f32_{rows}x{dialect.lanes}_inner", *(["prefetch", *prefetch] if prefetch else [])]
-        ),
-        operation="matmul",
-        rows=rows,
-        columns=dialect.lanes,
-        depth=dialect.lanes,
-        element_types=("float32", "float32", "float32"),
-        architecture=dialect.architecture,
-        features=dialect.features,
-        vector_bits=dialect.vector_bits,
+    ahead = ["prefetch", *prefetch] if prefetch else []
+    name = "_".join([f"matmul_{dialect.name}_f32_{rows}x{dialect.lanes}_inner", *ahead])
+    return matmul_kernel(
+        dialect,
+        name,
+        (rows, dialect.lanes, dialect.lanes),
+        emit,
         peak_share=peak_share,
-        emit=emit,
         prefetch=prefetch,
         lanes_along=DEPTH,
         right_by_columns=True,

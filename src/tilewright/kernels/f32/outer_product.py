@@ -33,7 +33,7 @@ from tilewright.kernels.contract import (
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, KnownLeftTile, Tile
-from tilewright.kernels.tile_ending import dispatch_text, wanted_shapes
+from tilewright.kernels.tile_ending import dispatch_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 Form: TypeAlias = Callable[..., Tile]
@@ -73,18 +73,13 @@ def outer_product_kernel(
     columns = vectors * dialect.lanes
     tile_name = f"matmul_{dialect.name}_f32_{rows}x{columns}"
     ahead, nest = ["prefetch", *prefetch] if prefetch else [], [f"nest{reduction_loops}"] if reduction_loops > 1 else []
-    return MicroKernel(
-        name="_".join([tile_name, *ahead, *nest]),
-        operation="matmul",
-        rows=rows,
-        columns=columns,
-        depth=unroll,
-        element_types=("float32", "float32", "float32"),
-        architecture=dialect.architecture,
-        features=dialect.features,
-        vector_bits=dialect.vector_bits,
+    name = "_".join([tile_name, *ahead, *nest])
+    return matmul_kernel(
+        dialect,
+        name,
+        (rows, columns, unroll),
+        texts.emit,
         peak_share=peak_share,
-        emit=texts.emit,
         emit_with=texts.emit,
         emit_prefetching=texts.emit_prefetching if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
