@@ -28,7 +28,7 @@ from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constant_factors import FoldAffineIntoWeights, Reciprocals
 from tilewright.graph.rewrites.constants.constant_part import ConstantVectors, FoldConstants, Literals, split
-from tilewright.graph.rewrites.element_types import ElementTypes
+from tilewright.graph.rewrites.element_types import ElementTypes, SeparateOutputs, ShortProducts
 from tilewright.graph.rewrites.exactness.mark_exact import (
     KeepRoundings,
     MarkExact,
@@ -48,8 +48,6 @@ from tilewright.graph.rewrites.integer_products import IntegerProducts, WholeSum
 from tilewright.graph.rewrites.masks import HoistMasks, PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.redundancy import CanonicalBodies, CommonSubexpressions, DeadCode
-from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
-from tilewright.graph.rewrites.short_products import ShortProducts
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import check_sizes, verify

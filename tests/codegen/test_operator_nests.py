@@ -19,7 +19,7 @@ from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c import library
-from tilewright.codegen.emit_c.operator_nests import nest_name, nest_text
+from tilewright.codegen.emit_c.c_file import nest_name, nest_text
 from tilewright.codegen.loop_nest import NestCall, OperatorNest, VectorLoops
 from tilewright.codegen.operator_nests import with_shared_nests
 from tilewright.codegen.program import Program, emit_program, lower_program

@@ -1,20 +1,95 @@
-"""Loading of an artifact for a graph: the backend of its machine, and the constants that the artifact asks for."""
+"""Artifacts become what runs, on the backend of their machine, with the constants that they ask for.
+
+Artifacts that report NaN and infinities come with a way to compute the same results where they have reported some.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
+from typing import TypeAlias
 
-from tilewright.backends.checked import Checked, Loaded
+from tilewright.backends.backend import Array, Runnable
 from tilewright.backends.registry import for_machine
-from tilewright.codegen.artifact import Artifact
-from tilewright.errors import TilewrightError
+from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.errors import NotFiniteError, TilewrightError
 from tilewright.graph.constant_recipe import extreme_constants
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.runtime import workers
 from tilewright.runtime.constants import release_pages, residents
+from tilewright.runtime.pool import MemoryStats
+
+Loaded: TypeAlias = tuple[Runnable, tuple[Array, ...]]
+"""Something to call, and the constants that its calls pass behind the inputs."""
+
+
+@dataclass(slots=True, eq=False)
+class Checked:
+    """A `Runnable` whose calls that report NaN or infinities are computed again, by a kernel that is loaded when first needed.
+
+    Legal because inputs never share memory with outputs while a kernel runs (`Executable.run` copies), so that they are as they
+    were. Calls are safe from several threads at once.
+    """
+
+    fast: Runnable
+    strict: Callable[[], Loaded]
+    """Loads a kernel of the same graph that reports nothing."""
+    input_count: int
+    """Of the graph; behind them calls pass constants, which each kernel has its own of."""
+    _loaded: Loaded | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def signature(self) -> Signature:
+        """As `Runnable`."""
+        return self.fast.signature
+
+    @property
+    def source(self) -> str:
+        """The text of the kernel that runs first."""
+        return self.fast.source
+
+    def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
+        """As `Runnable`."""
+        return self.fast.new_outputs(inputs)
+
+    def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
+        """As `Runnable`."""
+        try:
+            self.fast.run(inputs, outputs)
+        except NotFiniteError:
+            strict, constants = self._strict()
+            strict.run((*inputs[: self.input_count], *constants), outputs)
+
+    def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
+        """As `Runnable`; raises `NotFiniteError` where a call would be computed again, which nobody wants to measure."""
+        self.fast.run_repeatedly(count, inputs, outputs)
+
+    def profile(self, inputs: Sequence[object], outputs: Sequence[Array]) -> tuple[tuple[str, float], ...]:
+        """As `Runnable`: of the kernel that computes the results."""
+        try:
+            return self.fast.profile(inputs, outputs)
+        except NotFiniteError:
+            strict, constants = self._strict()
+            return strict.profile((*inputs[: self.input_count], *constants), outputs)
+
+    def save(self, path: str | Path) -> None:
+        """As `Runnable`: the kernel that runs first, which tells `not_finite` of its context."""
+        self.fast.save(path)
+
+    def memory_stats(self) -> MemoryStats:
+        """As `Runnable`."""
+        return self.fast.memory_stats()
+
+    def _strict(self) -> Loaded:
+        with self._lock:
+            if self._loaded is None:
+                self._loaded = self.strict()
+            return self._loaded
 
 
 def check_runs_here(artifact: Artifact, machine: Machine) -> None:

@@ -1,6 +1,6 @@
 """What every graph must be: well formed, and no larger than what is planned.
 
-Checks that a graph is well formed. Every stage hands on a verified graph; what fails here is a bug of Tilewright.
+Every stage hands on a verified graph; what fails here is a bug of Tilewright.
 
 Sizes that can be planned: arrays that fit an address space, and index spaces whose points are counted exactly.
 """

@@ -2,8 +2,6 @@
 
 Validation of micro kernel declarations; each refusal says which field, why, and what to write instead.
 
-The registry of micro kernels and vector dialects.
-
 Every module of this package and its folders is looked at once: one that defines `KERNELS` (a tuple of `MicroKernel`) or
 `DIALECT` (a `VectorDialect`) is thereby registered. Kernels from elsewhere are added with `register`.
 """

@@ -1,8 +1,6 @@
 """Text of C: comments, functions, the words of lines, and loops in blocks.
 
-Pieces of C text: comments, functions, identifiers.
-
-C text of long sums: the innermost loop runs in blocks, and full accumulators are emptied into a total.
+Long sums: the innermost loop runs in blocks, and full accumulators are emptied into a total.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
-"""The files of C of a program.
-
-C text of constant packing, once for all calls: a function for every way of packing, and one that chooses by number.
-
-The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
+"""The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
 
 Every file holds the prelude that its routines need, and the loops that tile for them; micro kernels are linked, but for short
 tiles (`kernel_functions.py`), and so are the shared loops of large programs. The driver passes every chain its pointers and
-sizes. No text imports a symbol from outside the library.
+sizes. Constants are packed once for all calls: by a function for every way of packing, and one that chooses by number. No text
+imports a symbol from outside the library.
 """
 
 from __future__ import annotations
@@ -15,11 +12,20 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.codegen.emit_c.c_file import File, Prepared, Routine, shared, with_prelude
+from tilewright.codegen.emit_c.c_file import (
+    File,
+    Prepared,
+    Routine,
+    linked_nest,
+    nest_declaration,
+    nest_text,
+    shared,
+    unambiguous,
+    with_prelude,
+)
 from tilewright.codegen.emit_c.c_text import COMMENT, comment, function, without_names, words
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.nest import defined, nest_helpers, node_helpers, node_lines, routine_of
-from tilewright.codegen.emit_c.operator_nests import linked_nest, nest_declaration, nest_text, unambiguous
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, NestCall, OperatorNest, PackedConstant, walk

@@ -1,8 +1,6 @@
-"""Emission of a loop nest as a routine of C.
+"""C text of one loop nest: the function of a thread, and the one that has all blocks run.
 
-C functions that values call (`codegen/expressions.py`): quotients of negative numbers, and data as integers.
-
-C text of one loop nest: the function of a thread, and the one that has all blocks run.
+Values call two kinds of C functions (`codegen/expressions.py`): quotients of negative numbers, and data as integers.
 """
 
 from __future__ import annotations
@@ -11,9 +9,17 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
-from tilewright.codegen.emit_c.c_file import RUN_ARGUMENTS, Argument, File, Routine
+from tilewright.codegen.emit_c.c_file import (
+    RUN_ARGUMENTS,
+    Argument,
+    File,
+    Routine,
+    loop_helpers,
+    nest_name,
+    vector_loops_helpers,
+    vector_loops_lines,
+)
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
-from tilewright.codegen.emit_c.operator_nests import loop_helpers, nest_name, vector_loops_helpers, vector_loops_lines
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
 from tilewright.codegen.expressions import (

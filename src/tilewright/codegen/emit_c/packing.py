@@ -1,8 +1,6 @@
 """Packed operands: the functions of C that copy them, and their calls.
 
-C text of packing for elements of any type, and for panels that hold neighbouring steps of the depth side by side.
-
-C text of packing: the functions that copy operands of float32, and the calls of all.
+Elements are of any type, and panels may hold neighbouring steps of the depth side by side.
 """
 
 from __future__ import annotations

@@ -24,8 +24,7 @@ from tilewright.codegen.loop_nest import (
     View,
 )
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
-from tilewright.codegen.lower.epilogue import with_epilogue, written
-from tilewright.codegen.lower.known_operands import known_left
+from tilewright.codegen.lower.epilogue import known_left, with_epilogue, written
 from tilewright.codegen.lower.partial_results import extent_value
 from tilewright.codegen.lower.storage import Stored, dense_strides, strided
 from tilewright.errors import InternalError, PlanningError

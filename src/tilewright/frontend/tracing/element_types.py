@@ -12,7 +12,7 @@ from tilewright.frontend.tracing.location import unsupported, user_location
 from tilewright.frontend.tracing.maps import apply_map, record_map
 from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.builders import arange as arange_operator
+from tilewright.graph.builders import elementwise
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Extent, SymbolicExtent
 
@@ -33,7 +33,7 @@ def astype(x: Any, dtype: Any) -> Any:
 def _number_of_steps(first: float, last: float, by: float) -> Extent:
     """The length of a range, as NumPy counts it. Raises `ShapeError` where there is none."""
     try:
-        return arange_operator.range_length(first, last, by)
+        return elementwise.range_length(first, last, by)
     except (ZeroDivisionError, OverflowError, ValueError) as problem:
         raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
 
@@ -55,10 +55,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     if any(isinstance(bound, SymbolicExtent) for bound in (first, last, by)):
         if isinstance(by, SymbolicExtent) or any(isinstance(bound, float) for bound in (first, last, by)) or by == 0:
             raise unsupported("arange to or from an extent by other steps than whole ones", (), hint="multiply the positions")
-        number, kind = arange_operator.range_length(first, last, by), np.dtype(dtype or np.int64).name
+        number, kind = elementwise.range_length(first, last, by), np.dtype(dtype or np.int64).name
     else:
         number, kind = _number_of_steps(first, last, by), np.arange(first, first, by, dtype=dtype).dtype.name
-    return Traced(recorder, recorder.record(arange_operator.arange, number, first, by, kind, kind="arange"))
+    return Traced(recorder, recorder.record(elementwise.arange, number, first, by, kind, kind="arange"))
 
 
 def extent(value: Any) -> Any:
@@ -66,7 +66,7 @@ def extent(value: Any) -> Any:
     recorder = current_recorder()
     if recorder is None or not isinstance(value, SymbolicExtent):
         return value
-    return Traced(recorder, recorder.record(arange_operator.extent, whole(value), kind="extent"))
+    return Traced(recorder, recorder.record(elementwise.extent, whole(value), kind="extent"))
 
 
 def _bound(value: Any) -> Any:

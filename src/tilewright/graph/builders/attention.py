@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders import arange, norms
+from tilewright.graph.builders import elementwise, norms
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.extents import dimensions_of
 from tilewright.graph.numpy_types import is_short_float
@@ -185,7 +185,7 @@ def _lengths(builder: Builder, shape: AttentionShape, lengths: Tensor) -> Tensor
 
 
 def _range(builder: Builder, count: Extent) -> Tensor:
-    return builder.record(arange.arange, count, 0, 1, "int64", kind="arange")
+    return builder.record(elementwise.arange, count, 0, 1, "int64", kind="arange")
 
 
 def _past(builder: Builder, shape: AttentionShape, lengths: Tensor | None) -> Operand:
@@ -198,7 +198,7 @@ def _past(builder: Builder, shape: AttentionShape, lengths: Tensor | None) -> Op
 
 
 def _number(builder: Builder, value: Extent) -> Operand:
-    return builder.record(arange.extent, value, kind="extent") if isinstance(value, SymbolicExtent) else value
+    return builder.record(elementwise.extent, value, kind="extent") if isinstance(value, SymbolicExtent) else value
 
 
 def _usual_scale(builder: Builder, q: Tensor, dtype: str) -> Operand:
@@ -206,5 +206,5 @@ def _usual_scale(builder: Builder, q: Tensor, dtype: str) -> Operand:
     width = q.shape[-1]
     if isinstance(width, int):
         return 1.0 / math.sqrt(width or 1)
-    number = builder.record(arange.extent, width, kind="extent")
+    number = builder.record(elementwise.extent, width, kind="extent")
     return builder.map("divide", 1.0, builder.map("sqrt", builder.cast(number, dtype)))

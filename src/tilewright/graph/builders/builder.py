@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
-from tilewright.graph.builders import arange, elementwise, norms, reshape, slicing
 from tilewright.graph.builders import einsum as einsum_operator
+from tilewright.graph.builders import elementwise, norms, reshape, slicing
 from tilewright.graph.builders.reshape import POSITIONS
 from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
@@ -77,7 +77,7 @@ class Builder:
 
     def run_time_constant(self, values: np.ndarray, dtype: str, name: str = "extents") -> Tensor:
         """An array of integers and run-time extents, as data that kernels compute and as a value that is known here."""
-        tensor = self.record(arange.extents, values, dtype, kind=identifier(name))
+        tensor = self.record(elementwise.extents, values, dtype, kind=identifier(name))
         self.known[tensor.name] = values
         return tensor
 

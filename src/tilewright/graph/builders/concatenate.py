@@ -1,16 +1,13 @@
 """Padding and concatenation: tensors that are larger than those they read.
 
-Padding by a constant: a dimension continued, or cut, at its ends.
-
-No index map says where elements lie behind a begin that is known at run time only, so that they are looked up; outside of the
-dimension that is its first or its last element, and what is found there is not used.
-
-Concatenation as one map: every operand is read where its part of the result lies, behind a guard. Generated code walks the
-parts one after the other.
-
-Where parts have extents that are known at run time, as a cache and its new rows, the begin of a part is no constant, so that
-every part is looked up at the position behind its begin; outside of a part that is its first or its last position, and what is
+Padding continues a dimension by a constant, or cuts it, at its ends. No index map says where elements lie behind a begin that is
+known at run time only, so that they are looked up; outside of the dimension that is its first or its last element, and what is
 found there is not used.
+
+Concatenation is one map: every operand is read where its part of the result lies, behind a guard. Generated code walks the
+parts one after the other. Where parts have extents that are known at run time, as a cache and its new rows, the begin of a part
+is no constant, so that every part is looked up at the position behind its begin; outside of a part that is its first or its last
+position, and what is found there is not used.
 """
 
 from __future__ import annotations
@@ -20,9 +17,8 @@ from functools import reduce
 from itertools import accumulate
 
 from tilewright.errors import DTypeError, ShapeError, Undecided, UnsupportedOperation
-from tilewright.graph.builders.arange import held_positions
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import map_of, points
+from tilewright.graph.builders.elementwise import held_positions, map_of, points
 from tilewright.graph.dimensions import cuts_above
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, plus

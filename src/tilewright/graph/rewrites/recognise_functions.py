@@ -15,7 +15,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
-from tilewright.graph.special_functions import CUBIC, SQRT_2_OVER_PI
+from tilewright.graph.scalar_functions import CUBIC, SQRT_2_OVER_PI
 from tilewright.graph.types import Graph, Operator
 
 

@@ -1,8 +1,7 @@
 """Operators that are computed twice, or for nobody.
 
-Removes operators, tensors and constants on which no output depends.
-
-Computes once what is written twice: operators that do the same to the same tensors.
+Operators, tensors and constants on which no output depends go. What is written twice, operators that do the same to the same
+tensors, is computed once.
 
 Canonical bodies: one spelling for all bodies of equal meaning, so that equal formulas are equal chains.
 """

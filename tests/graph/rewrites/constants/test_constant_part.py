@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tilewright import compiler
-from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import arange
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.constants.constant_part import FoldConstants, evaluated, split

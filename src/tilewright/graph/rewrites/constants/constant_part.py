@@ -1,7 +1,5 @@
 """The part of a graph that depends on constants alone, and constants of few elements.
 
-The part of a graph that depends on constants alone.
-
 Constant part of a graph: what depends on constants alone, as a graph that is evaluated once, when a kernel is loaded.
 
 Maps of constants that are stored: who reads their results in every call does not compute them again.

@@ -1,7 +1,5 @@
 """Axes of operators that are split, dropped, or shared by two products.
 
-Axes of operators that are split, and those that are dropped.
-
 Splits axes that maps read by quotient and remainder: t[p] = x[p // W, p % W] is t[h * W + w] = x[h, w], row by row.
 
 Products of a single column lose its axis, so that rows lie side by side in the result: lanes then run along them.

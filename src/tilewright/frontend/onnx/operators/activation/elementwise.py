@@ -16,8 +16,8 @@ from tilewright.frontend.onnx.operators.math.element_function import RealFunctio
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, Scalar, apply, times
+from tilewright.graph.scalar_functions import gelu, gelu_tanh, sigmoid
 from tilewright.graph.shapes import Shape, shape_text
-from tilewright.graph.special_functions import gelu, gelu_tanh, sigmoid
 from tilewright.graph.types import Tensor
 
 _X, _ZERO, _ONE, _TWO = Load(0), Literal(0.0), Literal(1.0), Literal(2.0)

@@ -32,8 +32,8 @@ from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.frontend.onnx.operators.tensor.concat import Concat
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.scalar_functions import sigmoid
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.special_functions import sigmoid
 from tilewright.graph.types import Tensor
 
 

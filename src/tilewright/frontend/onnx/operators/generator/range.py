@@ -11,8 +11,8 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.sizes import check_size
-from tilewright.graph.builders.arange import arange, range_length
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import arange, range_length
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor, planned_extent
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.operands import in_operand_type
-from tilewright.graph import special_functions
+from tilewright.graph import scalar_functions
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
@@ -232,11 +232,11 @@ define("Atan", RealFunction, "atan", np.arctan, since=7)
 define("Atanh", RealFunction, "atanh", np.arctanh, since=9)
 define("Cos", RealFunction, "cos", np.cos, since=7)
 define("Cosh", RealFunction, "cosh", np.cosh, since=9)
-define("Erf", RealFunction, "erf", special_functions.erf, since=9)
+define("Erf", RealFunction, "erf", scalar_functions.erf, since=9)
 define("Exp", RealFunction, "exp", np.exp)
 define("Log", RealFunction, "log", np.log)
 define("Reciprocal", RealFunction, "reciprocal", lambda x: 1 / x)
-define("Sigmoid", RealFunction, "sigmoid", special_functions.sigmoid)
+define("Sigmoid", RealFunction, "sigmoid", scalar_functions.sigmoid)
 define("Sin", RealFunction, "sin", np.sin, since=7)
 define("Sinh", RealFunction, "sinh", np.sinh, since=9)
 define("Sqrt", RealFunction, "sqrt", np.sqrt)

@@ -17,7 +17,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.frontend.onnx.operators.ml.scores import DOMAIN, classified, coefficient_rows, labels_of, matrix, transformed
-from tilewright.graph.special_functions import sigmoid
+from tilewright.graph.scalar_functions import sigmoid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
