@@ -8,6 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from tilewright.codegen import names
+from tilewright.codegen.emit_c.c_text import loop
 from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Copy
 from tilewright.graph.types import element_bytes
@@ -211,6 +212,5 @@ def copy_lines(copy: Copy) -> list[str]:
     else:
         lines = [f"tw_pack_rows{of}({target}, {to_c(copy.target_row)}, {source}, {shape});"]
     for axis, size, _ in reversed(copy.outer):
-        index = names.axis_offset(axis)
-        lines = [f"for (long {index} = 0; {index} < {to_c(size)}; {index}++) {{", *(f"  {line}" for line in lines), "}"]
+        lines = loop(axis, "0", to_c(size), lines)
     return lines

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,7 +30,6 @@ from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Axis, Extent, Graph, Operator, Tensor
 
 
-@dataclass(frozen=True, slots=True)
 class FoldAffineIntoWeights(Rewrite):
     """A map that alone reads a product is left with an addition; factors that are numbers stay, since they cost nothing there.
 
@@ -39,7 +37,7 @@ class FoldAffineIntoWeights(Rewrite):
     out, what they add up may cancel, and (y - 1000) * (y - 1000) would lose all its digits near 1000.
     """
 
-    licence: ClassVar[Licence] = Licence.RANGE
+    licence = Licence.RANGE
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose products have their factors in their weights."""
@@ -255,14 +253,13 @@ LEAST, MOST = 1e-30, 1e30
 """Divisors of which float32 holds the reciprocal as a normal number: products with it leave the range where quotients do."""
 
 
-@dataclass(frozen=True, slots=True)
 class Reciprocals(Rewrite):
     """Maps in float32 that divide by a number, or by elements of a constant, whose reciprocals are made when kernels are loaded.
 
     Single numbers (scales of quantised tensors) keep their divisions, since nothing is gained for them.
     """
 
-    licence: ClassVar[Licence] = Licence.RANGE
+    licence = Licence.RANGE
 
     def run(self, graph: Graph) -> Graph:
         """The graph with products in the place of such divisions."""

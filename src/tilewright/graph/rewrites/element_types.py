@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.exactness import scalar_element_type
@@ -22,7 +21,6 @@ from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 
-@dataclass(frozen=True, slots=True)
 class SeparateOutputs(Rewrite):
     """An output that is an input, a constant, or an output already is a copy, under another name, in the same place."""
 
@@ -142,7 +140,6 @@ class _Conversion:
 SHORT = "bfloat16"
 
 
-@dataclass(frozen=True, slots=True)
 class ShortProducts(Rewrite):
     """Both operands of a float32 product with a constant operand are rounded to bfloat16 (`docs/correctness.md`).
 
@@ -150,7 +147,7 @@ class ShortProducts(Rewrite):
     rounded at every call. So do windows and all other reads that are not affine, and what is summed in another type.
     """
 
-    licence: ClassVar[Licence] = Licence.ROUNDING
+    licence = Licence.ROUNDING
 
     def run(self, graph: Graph) -> Graph:
         """The graph with such operands."""

@@ -7,9 +7,8 @@ of a contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) =
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isinf
-from typing import ClassVar
 
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
@@ -20,14 +19,13 @@ from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
 from tilewright.graph.types import Access, Graph, Operator
 
 
-@dataclass(frozen=True, slots=True)
 class FoldScales(Rewrite):
     """A map that only multiplies is left without a reader. Results are those of exact arithmetic, rounded elsewhere.
 
     Only tensors in float32 that nobody else reads change their values: what is never read at all is removed before.
     """
 
-    licence: ClassVar[Licence] = Licence.ROUNDING
+    licence = Licence.ROUNDING
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""

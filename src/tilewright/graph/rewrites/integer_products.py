@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
-from typing import ClassVar
 
 import numpy as np
 
@@ -50,7 +49,6 @@ class Dequantised:
     """Of |number - zero|."""
 
 
-@dataclass(frozen=True, slots=True)
 class IntegerProducts(Rewrite):
     """Legal where no sum can leave int32 (for filters of one channel: what float32 holds of whole numbers), where scales are
     constants, finite and normal, and where both operands are bytes whose scales and zero points do not change along the sum. Sums
@@ -58,7 +56,7 @@ class IntegerProducts(Rewrite):
     becomes padding with the zero point, which has to be a constant.
     """
 
-    licence: ClassVar[Licence] = Licence.QUANTISED
+    licence = Licence.QUANTISED
 
     def run(self, graph: Graph) -> Graph:
         """The graph with products of bytes, each with a map that scales behind it."""
@@ -225,7 +223,6 @@ LARGEST_CENTRED = 255
 """Of the magnitude of a byte less another one of its type."""
 
 
-@dataclass(frozen=True, slots=True)
 class WholeSums(Rewrite):
     """Legal where the sums are whole numbers that float32 holds, up to 2^24, in any order of their terms: sums of products of
     bytes less zero points of their types, of 258 taps at most. Such a number is the same in int32 and back in float32.

@@ -12,7 +12,7 @@ Mask hoisting: what a mask of positions lets through leaves the mask, so that bl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -29,7 +29,6 @@ from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
 
-@dataclass(frozen=True, slots=True)
 class PositionsForMasks(Rewrite):
     """A map that reads a constant of truth values, or of 0 and -inf, computes it from the positions along one or two axes."""
 
@@ -115,7 +114,6 @@ def _all(conditions: Iterator[Scalar]) -> Scalar | None:
     return None if first is None else reduce(lambda left, right: apply("logical_and", left, right), conditions, first)
 
 
-@dataclass(frozen=True, slots=True)
 class HoistMasks(Rewrite):
     """`where(row >= column, a * x + b, -inf)` becomes a map `a * x + b`, which can end a product in registers, and the mask.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -40,14 +39,13 @@ COMPOSITIONS = (
 NAMED = frozenset(("sigmoid", *(composition.function for composition in COMPOSITIONS)))
 
 
-@dataclass(frozen=True, slots=True)
 class RecogniseFunctions(Rewrite):
     """Sums and products that make up a function become that function, in whatever order and brackets they were written.
 
     Results are those of exact arithmetic: named functions are at least as accurate as what they stand for.
     """
 
-    licence: ClassVar[Licence] = Licence.ROUNDING
+    licence = Licence.ROUNDING
 
     def run(self, graph: Graph) -> Graph:
         """The graph with named functions in the place of their compositions."""

@@ -9,7 +9,7 @@ Canonical bodies: one spelling for all bodies of equal meaning, so that equal fo
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from tilewright.graph.scalar import Apply, Literal, Scalar, apply
 from tilewright.graph.types import Graph, Operator, Tensor
 
 
-@dataclass(frozen=True, slots=True)
 class DeadCode(Rewrite):
     """Walks back from the outputs; inputs stay, used or not."""
 
@@ -34,7 +33,6 @@ class DeadCode(Rewrite):
         return with_operators(graph, reversed(kept))
 
 
-@dataclass(frozen=True, slots=True)
 class CommonSubexpressions(Rewrite):
     """The first of equal operators stays; who reads another one's result reads the first one's. Outputs keep their names."""
 
@@ -72,7 +70,6 @@ def _key(operator: Operator, result: Tensor) -> Hashable:
 MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
 
 
-@dataclass(frozen=True, slots=True)
 class CanonicalBodies(Rewrite):
     """In float32 operators: literals are rounded to what is computed with, `a > b` is `b < a`, a literal is the second factor."""
 

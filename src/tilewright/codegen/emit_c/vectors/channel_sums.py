@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.c_text import Lines, indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.sliding_weights import IMAGES, first_window, limit_value, strides_of
-from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES, suffix
@@ -127,12 +127,8 @@ class _Emitter(VectorStatements):
         rows, strides = self.form.rows, strides_of(self.loops)
         at = add("image", multiply("column", strides[self.form.columns.output]))
         if rows is None:
-            return [
-                "{",
-                *indent([f"const {self.pixel} *const seen = {to_c(at)};", "const float *const taps = weights;"]),
-                *indent(self.row(wide, part, checked=checked)),
-                "}",
-            ]
+            pointers = [f"const {self.pixel} *const seen = {to_c(at)};", "const float *const taps = weights;"]
+            return ["{", *indent([*pointers, *self.row(wide, part, checked=checked)]), "}"]
         view = self.loops.view(1)
         position = add(
             multiply(add(self.ranges[rows.output].start, self.offset(rows.output)), rows.stride), multiply("tap", rows.dilation)

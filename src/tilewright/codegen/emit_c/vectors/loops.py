@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.c_text import Lines, braced, indent
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.channel_sums import emit_channel_sum, sums_channels
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, span_inside, windows
@@ -26,7 +26,7 @@ from tilewright.codegen.emit_c.vectors.packed_sums import emit_packed_sum, packe
 from tilewright.codegen.emit_c.vectors.row_expressions import long_functions
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams, windows_of
-from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
@@ -122,12 +122,9 @@ class _Tile(VectorStatements):
         """All tiles of the box."""
         row, start = names.axis_offset(self.of), self._start()
         size = to_c(self.ranges[self.of].size)
-        return [
-            f"for (long {start} = 0; {start} < {size}; {start} += TW_LANES) {{",
-            f"  const long {row}_stop = tw_min({start} + TW_LANES, {size});",
-            *indent(self.over(self.loops.vector_axis, self.tile)),
-            "}",
-        ]
+        stop = f"const long {row}_stop = tw_min({start} + TW_LANES, {size});"
+        lines = [stop, *self.over(self.loops.vector_axis, self.tile)]
+        return braced(f"for (long {start} = 0; {start} < {size}; {start} += TW_LANES)", lines)
 
     def tile(self, part: bool) -> Lines:
         """One tile: its transposed reads, then row by row, or some rows together where functions take many steps."""
@@ -138,11 +135,6 @@ class _Tile(VectorStatements):
             several = replace(self, rows=self.of).points(part)
             lines += [f"for (; {row} + TW_ROWS <= {row}_stop; {row} += TW_ROWS) {{", *indent(several), "}"]
         return [*lines, f"for (; {row} < {row}_stop; {row}++) {{", *indent(self.points(part)), "}"]
-
-    def points(self, part: bool) -> Lines:
-        """One vector of a row, or of some rows."""
-        body = self.loops.operator.body
-        return [*self.loads(body, part), *self.compute("result", body), self.store(self.var("result"), part)]
 
     def load_lines(self, read: int, part: bool) -> Lines:
         """Declare the vector of one read: of a tile, or loaded as it lies."""
@@ -251,7 +243,7 @@ class _Emitter(RowPasses):
     def over_windows(self, vector: str | None) -> Lines:
         """The loop over the vectors of a map, behind what is found once about windows of which some lanes are not real."""
         if vector is None:
-            return self.over(vector, self.map_body)
+            return self.over(vector, self.points)
         guarded = {
             read: operand
             for read, operand in enumerate(self.loops.reads)
@@ -266,9 +258,4 @@ class _Emitter(RowPasses):
         is_long = isinstance(self.ranges[vector].size, int) and int(size) >= MOST_LANES
         is_in_place = any(read.buffer == self.loops.write.buffer for read in self.loops.reads)
         inside = replace(self, spans=frozenset(guarded))
-        return self.over(vector, inside.map_body, before=before, repeats=bool(guarded) and is_long and not is_in_place)
-
-    def map_body(self, part: bool) -> Lines:
-        """One vector of a map."""
-        body = self.loops.operator.body
-        return [*self.loads(body, part), *self.compute("result", body), self.store(self.var("result"), part)]
+        return self.over(vector, inside.points, before=before, repeats=bool(guarded) and is_long and not is_in_place)

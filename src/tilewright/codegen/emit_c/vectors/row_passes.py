@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import BLOCK, emptied_at_end, in_blocks, indent
+from tilewright.codegen.emit_c.c_text import BLOCK, Lines, emptied_at_end, in_blocks, indent, loop
 from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text, summed_product
 from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
-from tilewright.codegen.emit_c.vectors.statements import Known, Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.statements import Known, VectorStatements
 from tilewright.codegen.expressions import add, multiply, to_c
 from tilewright.codegen.loop_nest import RunningStates, View
 from tilewright.graph.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
@@ -141,8 +140,7 @@ class RowPasses(VectorStatements):
             axis, unit, body = self.loops.vector_axis, " * TW_LANES", self.over(self.loops.vector_axis, step, several, BLOCK)
         else:
             axis, unit = next(axis for axis in reversed(self.reduced) if self.ranges[axis].size != 1), ""
-            index = names.axis_offset(axis)
-            body = [f"for (long {index} = from; {index} < until; {index}++) {{", *indent(step(part)), "}"]
+            body = loop(axis, *BLOCK, step(part))
         assert axis is not None
         size, enough = to_c(self.ranges[axis].size), f"{steps}{unit}"
         blocks = in_blocks(size, f"{steps * len(accumulators)}{unit}", enough, body, emptying)

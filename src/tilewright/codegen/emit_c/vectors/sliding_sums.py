@@ -19,11 +19,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.c_text import Lines, indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
 from tilewright.codegen.emit_c.vectors.sliding_weights import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
-from tilewright.codegen.emit_c.vectors.statements import Lines
 from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index

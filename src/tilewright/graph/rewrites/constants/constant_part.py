@@ -18,7 +18,7 @@ Micro tiles and vector loops load operands whose columns are a last dimension. W
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import inf, prod
 from typing import Any, TypeAlias
@@ -161,7 +161,6 @@ class StoredParts:
         return (elements if access.lookups else min(points, elements)) * np.dtype(tensor.dtype).itemsize
 
 
-@dataclass(frozen=True, slots=True)
 class FoldConstants(Rewrite):
     """Operators of constants alone become constants, as long as all that they read and write is small.
 
@@ -190,7 +189,6 @@ def _elements(tensor: Tensor) -> float:
     return prod(extent if isinstance(extent, int) else inf for extent in tensor.shape)
 
 
-@dataclass(frozen=True, slots=True)
 class Literals(Rewrite):
     """A number that a map reads everywhere the same is part of its formula, whoever wrote it as an array.
 
@@ -213,7 +211,6 @@ def _with_literals(operator: Operator, numbers: Mapping[str, Literal]) -> Operat
     return with_used_reads(replace(operator, body=rewrite(operator.body, values.get)))
 
 
-@dataclass(frozen=True, slots=True)
 class ConstantVectors(Rewrite):
     """Legal for constants that maps alone read, at position 0 of every dimension that is lost: one element is all that there is.
 

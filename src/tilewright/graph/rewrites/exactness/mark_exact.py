@@ -134,7 +134,6 @@ def _parts(operator: Operator, is_exact: bool, is_cast: bool, continuous: Parts)
 PRODUCTS = ("multiply", "square")
 
 
-@dataclass(frozen=True, slots=True)
 class KeepRoundings(Rewrite):
     """Products and divisors in parts that must be exact are `ROUNDED`; how softmax and norms divide belongs to them.
 
@@ -181,7 +180,6 @@ def rounded_alone(scalar: Scalar) -> Scalar:
     return scalar if all(isinstance(leaf, AxisValue | Literal | Parameter) for leaf in leaves) else apply(ROUNDED, scalar)
 
 
-@dataclass(frozen=True, slots=True)
 class WholeRows(Rewrite):
     """Takes the rescaling rules away where the result, or that of an operator that sums it, must be exact."""
 

@@ -6,7 +6,7 @@ sum goes into what the sum finishes with.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,7 +35,6 @@ MOST_STEPS = 2
 """Functions of a byte that every window that sees it computes again: less a zero point, times a scale."""
 
 
-@dataclass(frozen=True, slots=True)
 class StartWeightedSums(Rewrite):
     """A map of bytes to floats that a weighted sum over windows alone reads becomes the body of that sum.
 
@@ -132,7 +131,6 @@ def _of_bytes(body: Scalar, every: Array) -> Array:
     return every
 
 
-@dataclass(frozen=True, slots=True)
 class FinishWeightedSums(Rewrite):
     """A map that alone reads weighted sums (a bias, an activation, a shortcut), each once, becomes a part of their finish.
 

@@ -28,7 +28,6 @@ from tilewright.graph.scalar import AxisValue, subexpressions
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Tensor
 
 
-@dataclass(frozen=True, slots=True)
 class SplitAxes(Rewrite):
     """An axis of a map becomes two wherever fewer divisions are left then.
 
@@ -88,7 +87,6 @@ def with_digits(operator: Operator, name: str, divisor: int) -> Operator:
     return replace(operator, axes=tuple(axes)).with_accesses(changed)
 
 
-@dataclass(frozen=True, slots=True)
 class SingleColumns(Rewrite):
     """Legal for axes whose extent is known to be 1: their only position is 0. Tensors keep their shapes."""
 
