@@ -36,10 +36,8 @@ from tilewright.graph.rewrites.exactness.mark_exact import (
     check_licence,
     with_inherited_marks,
 )
-from tilewright.graph.rewrites.fold_scales import FoldScales
-from tilewright.graph.rewrites.fusion.fuse_maps import FuseMaps, InlineConditions
-from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
-from tilewright.graph.rewrites.fusion.weighted_sums import FinishWeightedSums, StartWeightedSums
+from tilewright.graph.rewrites.fusion.fuse_maps import FinishWeightedSums, FuseMaps, InlineConditions, StartWeightedSums
+from tilewright.graph.rewrites.fusion.fuse_row_reductions import FoldScales, FuseRowReductions
 from tilewright.graph.rewrites.index_changes.axes import ShareBlocks, SingleColumns, SplitAxes
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors, with_merged_arguments
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps, FoldWrites

@@ -31,7 +31,7 @@ from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
 from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
 from tilewright.kernels.saturation import Saturation
-from tilewright.kernels.tile_ending import TileEnding, dispatch_text, matmul_kernel, wanted_shapes
+from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 LANE_BYTES = 4
@@ -200,19 +200,12 @@ class GroupTile:
         kind = "static __attribute__((noinline))" if self.is_strided else "TW_VARIANT"
         more = self.epilogue.parameters() if self.epilogue is not None else ()
         last = "".join(f", {parameter}" for parameter in (*more, *(["long last"] if self.is_edge else [])))
-        return "\n".join(
-            [
-                f"{kind} void {self.function}(long k, const {left} *a, long a_row, long a_column,",
-                f"    const {right} *b, long b_row, {result} *c, long c_row, long accumulate{last}) {{",
-                *([] if self.is_strided else self.without_strides()),
-                *(["  const long a_row_3 = 3 * a_row;"] if self.rows >= ROWS_PER_POINTER else []),
-                *self.declarations(),
-                *(self.strided_loop() if self.is_strided else self.contiguous_loop()),
-                *self.finish(),
-                "}",
-                "",
-            ]
-        )
+        start = f"void {self.function}(long k, const {left} *a, long a_row, long a_column,"
+        head = f"{kind} {start}\n    const {right} *b, long b_row, {result} *c, long c_row, long accumulate{last})"
+        before = [] if self.is_strided else list(self.without_strides())
+        before += ["  const long a_row_3 = 3 * a_row;"] if self.rows >= ROWS_PER_POINTER else []
+        loop = self.strided_loop() if self.is_strided else self.contiguous_loop()
+        return function_text(head, (*before, *self.declarations(), *loop, *self.finish()))
 
     def without_strides(self) -> Iterator[str]:
         """Leave rows of A that are not contiguous to the form for them."""

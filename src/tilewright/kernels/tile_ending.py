@@ -39,14 +39,21 @@ def dispatch_text(signature: str, cases: Iterable[Case], lanes: int | str = "TW_
     }
     <BLANKLINE>
     """
-    lines = [
-        f"{signature} {{",
-        f"  const long vectors = (n + {lanes} - 1) / {lanes}, last = n - (vectors - 1) * {lanes};",
-        f"  switch ((m * 256 + vectors) * 2 + (last < {lanes})) {{",
-    ]
-    for rows, vectors, is_edge, call in cases:
-        lines += [f"  case ({rows} * 256 + {vectors}) * 2 + {int(is_edge)}:", f"    {call};", "    return;"]
-    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
+    vectors = f"const long vectors = (n + {lanes} - 1) / {lanes}, last = n - (vectors - 1) * {lanes};"
+    calls = ((f"({rows} * 256 + {vectors}) * 2 + {int(is_edge)}", call) for rows, vectors, is_edge, call in cases)
+    return switch_text(signature, [vectors], f"(m * 256 + vectors) * 2 + (last < {lanes})", calls)
+
+
+def switch_text(signature: str, before: Iterable[str], number: str, calls: Iterable[tuple[str, str]]) -> str:
+    """A function that calls what its arguments say by a number, as (number, call), and traps for others."""
+    cases = (line for case, call in calls for line in (f"  case {case}:", f"    {call};", "    return;"))
+    lines = (*(f"  {line}" for line in before), f"  switch ({number}) {{", *cases, "  default:", "    __builtin_trap();", "  }")
+    return function_text(signature, lines)
+
+
+def function_text(head: str, lines: Iterable[str]) -> str:
+    """A definition, with an empty line behind it."""
+    return "\n".join([f"{head} {{", *lines, "}", ""])
 
 
 def wanted_shapes(rows: int, vectors: int, variants: frozenset[tuple[int, int]] | None, name: str) -> list[tuple[int, int]]:

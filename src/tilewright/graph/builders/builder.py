@@ -1,4 +1,7 @@
-"""The graph under construction: unique names, operators and constants in the order in which they are asked for."""
+"""The graph under construction: unique names, operators and constants in the order in which they are asked for.
+
+Maps show lower bounds on the elements of the tensors that they make: what a rectifier makes is not negative.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -16,7 +20,7 @@ from tilewright.graph.builders import elementwise, norms, reshape, slicing
 from tilewright.graph.builders.reshape import POSITIONS
 from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, nesting, rewrite
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Scalar, nesting, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
 MOST_NESTED = 128
@@ -219,3 +223,37 @@ def _check_positions(operator: Operator) -> None:
                 f"{operator.kind} along an axis of {operator.axis(node.axis).extent}",
                 why=f"it computes with positions, of which kernels know whole numbers up to {LARGEST_WHOLE}",
             )
+
+
+def least_value(builder: Builder, tensor: Tensor) -> float:
+    """A number that no element of a tensor is below; minus infinity where nothing is known. Elements may be NaN all the same.
+
+    >>> builder = Builder("f")
+    >>> x = builder.input("x", (2, 3), "float32")
+    >>> least_value(builder, builder.map("clip", x, 1.0, 6.0)), least_value(builder, builder.map("minimum", x, 6.0))
+    (1.0, -inf)
+    """
+    if tensor.name in builder.constants:
+        return _least_constant(builder.known[tensor.name])
+    producer = next((operator for operator in reversed(builder.operators) if operator.write.tensor == tensor.name), None)
+    return -inf if producer is None or not producer.is_map() else _least(builder, producer, producer.body)
+
+
+def _least_constant(values: np.ndarray) -> float:
+    found = float(values.min()) if values.size and values.dtype.kind in "iuf" else -inf
+    return found if found == found else -inf
+
+
+def _least(builder: Builder, operator: Operator, body: Scalar) -> float:
+    """Of an expression in a map: of maxima and minima of numbers and constant tensors."""
+    match body:
+        case Literal(value):
+            return value if value == value else -inf
+        case Load(read):
+            values = builder.known.get(operator.reads[read].tensor)
+            return -inf if values is None or operator.reads[read].guard else _least_constant(values)
+        case Apply("maximum", (first, second)):
+            return max(_least(builder, operator, first), _least(builder, operator, second))
+        case Apply("minimum", (first, second)):
+            return min(_least(builder, operator, first), _least(builder, operator, second))
+    return -inf

@@ -30,7 +30,7 @@ from itertools import product
 
 from tilewright.kernels.contract import DEPTH, KernelSource, MicroKernel, SourceKind, Variants, matrix_abi
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.tile_ending import matmul_kernel, wanted_shapes
+from tilewright.kernels.tile_ending import function_text, matmul_kernel, switch_text, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT
 
 GROUP = 4
@@ -66,18 +66,13 @@ def dot_product_text(dialect: VectorDialect, name: str, variants: Variants) -> s
 
 
 def _dot_function(name: str, dots: Dots) -> str:
+    start = f"void {name}_{dots.suffix}(long k, const float *a, long a_row, const float *b,"
     more = ", long a_column, long b_row" if dots.strided else ""
-    return "\n".join(
-        [
-            f"static __attribute__((noinline)) void {name}_{dots.suffix}(long k, const float *a, long a_row, const float *b,",
-            f"    float *c, long c_row, long accumulate{more}) {{",
-            *(line for first in range(0, dots.lanes, GROUP) for line in dots.group(first)),
-            *fold([f"sum_{first}" for first in range(0, dots.lanes, GROUP)], dots.lanes, dots.lanes // GROUP),
-            *dots.finish(),
-            "}",
-            "",
-        ]
-    )
+    head = f"static __attribute__((noinline)) {start}\n    float *c, long c_row, long accumulate{more})"
+    firsts = range(0, dots.lanes, GROUP)
+    sums = (line for first in firsts for line in dots.group(first))
+    folded = fold([f"sum_{first}" for first in firsts], dots.lanes, dots.lanes // GROUP)
+    return function_text(head, (*sums, *folded, *dots.finish()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,13 +164,12 @@ def _in_pairs(terms: list[str]) -> str:
 
 def _dot_dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, and by whether rows of A and the column of B are contiguous."""
-    lines = [matrix_abi(name) + " {", "  (void)n;", "  switch (m * 2 + (a_column != 1 || b_row != 1)) {"]
-    for m in rows:
-        for strided in (False, True):
-            more = ", a_column, b_row" if strided else ""
-            call = f"{name}_{m}x1{'_strided' * strided}(k, a, a_row, b, c, c_row, accumulate{more})"
-            lines += [f"  case {m} * 2 + {int(strided)}:", f"    {call};", "    return;"]
-    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
+    calls = []
+    for m, strided in product(rows, (False, True)):
+        more = ", a_column, b_row" if strided else ""
+        call = f"{name}_{m}x1{'_strided' * strided}(k, a, a_row, b, c, c_row, accumulate{more})"
+        calls.append((f"{m} * 2 + {int(strided)}", call))
+    return switch_text(matrix_abi(name), ["(void)n;"], "m * 2 + (a_column != 1 || b_row != 1)", calls)
 
 
 LONG_GROUP, SHORT_GROUP = 4, 8
@@ -229,16 +223,9 @@ def inner_product_text(dialect: VectorDialect, rows: int, name: str, variants: V
 def _function(name: str, tile: Columns) -> str:
     """One number of rows. `columns` is their number in an edge. What gathers is never inlined: it needs registers."""
     kind = "static __attribute__((noinline))" if tile.strided else "TW_VARIANT"
+    start = f"void {name}_{tile.suffix}(long k, const float *a, long a_row, const float *b, long b_row,"
     more = ", long columns" * tile.edge + ", long a_column" * tile.strided
-    return "\n".join(
-        [
-            f"{kind} void {name}_{tile.suffix}(long k, const float *a, long a_row, const float *b, long b_row,",
-            f"    float *c, long c_row, long accumulate{more}) {{",
-            *tile.statements(),
-            "}",
-            "",
-        ]
-    )
+    return function_text(f"{kind} {start}\n    float *c, long c_row, long accumulate{more})", tile.statements())
 
 
 @dataclass(frozen=True, slots=True)
@@ -335,13 +322,10 @@ def _load(pointer: str, count: str) -> str:
 
 def _dispatch(name: str, rows: list[int]) -> str:
     """The function of the ABI: choose by m, by whether there are all columns, and by whether rows of A are contiguous."""
-    lines = [matrix_abi(name) + " {", "  switch (m * 4 + (n < TW_LANES) * 2 + (a_column != 1)) {"]
+    calls = []
     for m, edge, strided in product(rows, (False, True), (False, True)):
         more = ", n" * edge + ", a_column" * strided
         suffix = f"{m}x1" + "_edge" * edge + "_strided" * strided
-        lines += [
-            f"  case {m} * 4 + {2 * edge + strided}:",
-            f"    {name}_{suffix}(k, a, a_row, b, b_row, c, c_row, accumulate{more});",
-        ]
-        lines += ["    return;"]
-    return "\n".join([*lines, "  default:", "    __builtin_trap();", "  }", "}", ""])
+        call = f"{name}_{suffix}(k, a, a_row, b, b_row, c, c_row, accumulate{more})"
+        calls.append((f"{m} * 4 + {2 * edge + strided}", call))
+    return switch_text(matrix_abi(name), [], "m * 4 + (n < TW_LANES) * 2 + (a_column != 1)", calls)

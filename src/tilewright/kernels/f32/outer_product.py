@@ -33,7 +33,7 @@ from tilewright.kernels.contract import (
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, KnownLeftTile, Tile
-from tilewright.kernels.tile_ending import dispatch_text, matmul_kernel, wanted_shapes
+from tilewright.kernels.tile_ending import dispatch_text, function_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 Form: TypeAlias = Callable[..., Tile]
@@ -165,17 +165,9 @@ def _variant(name: str, tile: Tile) -> str:
         *(PREFETCH_PARAMETERS if tile.prefetching else ()),
     )
     last = "".join(f", {parameter}" for parameter in (*more, *(["long last"] if tile.edge else [])))
-    return "\n".join(
-        [
-            f"TW_VARIANT void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
-            f"    const float *b, long b_row, float *c, long c_row, long accumulate{last}) {{",
-            *tile.declarations(),
-            *tile.loop(),
-            *tile.finish(),
-            "}",
-            "",
-        ]
-    )
+    start = f"void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,"
+    head = f"TW_VARIANT {start}\n    const float *b, long b_row, float *c, long c_row, long accumulate{last})"
+    return function_text(head, (*tile.declarations(), *tile.loop(), *tile.finish()))
 
 
 def _outer_arguments(reduction_loops: int) -> list[str]:

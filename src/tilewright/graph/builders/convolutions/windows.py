@@ -14,7 +14,7 @@ as many as over a fixed image of the same extents, and see the same elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from enum import Enum
 from math import prod
 from typing import TypeAlias
@@ -78,22 +78,37 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class RunTimeWindow:
-    """The windows along spatial dimensions known at run time."""
+class Taps:
+    """What every window is made of, along each spatial dimension."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    outputs: tuple[Extent, ...]
-    begins: tuple[int, ...]
-    """How far the first one stands out before the first element: nothing where padding was copied."""
-    ends: tuple[Extent | None, ...]
-    """Of the image, where windows may stand out behind; None where they all lie inside."""
 
     @property
     def rank(self) -> int:
         """How many spatial dimensions there are."""
         return len(self.kernel)
+
+    def spans(self) -> tuple[int, ...]:
+        """Elements from the first to the last of a window."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+
+    def window(self, outputs: Sequence[Extent]) -> RunTimeWindow:
+        """So many of them, from the first element on."""
+        begins, ends = (0,) * self.rank, (None,) * self.rank
+        return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs), begins, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeWindow(Taps):
+    """The windows along spatial dimensions known at run time."""
+
+    outputs: tuple[Extent, ...]
+    begins: tuple[int, ...]
+    """How far the first one stands out before the first element: nothing where padding was copied."""
+    ends: tuple[Extent | None, ...]
+    """Of the image, where windows may stand out behind; None where they all lie inside."""
 
     def is_pointwise(self) -> bool:
         """Whether every window is the element of the same position."""
@@ -174,7 +189,7 @@ def windowed(
     """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on (the last)."""
     first = len(x.shape) - window.rank if first is None else first
     for d in range(window.rank):
-        window_along = type(window)(*(getattr(window, field)[d : d + 1] for field in type(window).__slots__))
+        window_along = type(window)(*(getattr(window, field.name)[d : d + 1] for field in fields(window)))
         if not window_along.is_pointwise():
             dimension = first + d
             x = builder.record(window_reduction, x, dimension, window_along, reduction, otherwise, kind="window")
@@ -207,24 +222,6 @@ class PaddedWindow:
         """`x` with `value` around these dimensions."""
         sides = dict(zip(dimensions, zip(self.begins, self.ends, strict=True), strict=True))
         return pad_lengths(builder, x, tuple(sides.get(d, (0, 0)) for d in range(len(x.shape))), value)
-
-
-@dataclass(frozen=True, slots=True)
-class Taps:
-    """What every window is made of, along each spatial dimension."""
-
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-
-    def spans(self) -> tuple[int, ...]:
-        """Elements from the first to the last of a window."""
-        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
-
-    def window(self, outputs: Sequence[Extent]) -> RunTimeWindow:
-        """So many of them, from the first element on."""
-        rank = len(self.kernel)
-        return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs), (0,) * rank, (None,) * rank)
 
 
 class Same(Enum):

@@ -15,7 +15,7 @@ from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.fusion.weighted_sums import is_weighted_sum
+from tilewright.graph.rewrites.fusion.fuse_maps import is_weighted_sum
 from tilewright.graph.rewrites.rebuild import read_once, with_operators
 from tilewright.graph.types import Access, Extent, Graph, Operator, planned_extent
 from tilewright.graph.verifier import covers
