@@ -24,7 +24,7 @@ from tilewright.codegen.loop_nest import NestCall, OperatorNest, VectorLoops
 from tilewright.codegen.operator_nests import with_shared_nests
 from tilewright.codegen.program import Program, emit_program, lower_program
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.execution import Nests

@@ -17,7 +17,15 @@ from itertools import accumulate, islice
 from pprint import pformat
 
 from tilewright.codegen import names
-from tilewright.codegen.arguments import argument_names, signature_of, stored_argument, stored_arguments
+from tilewright.codegen.arguments import (
+    argument_names,
+    extents_in,
+    hints,
+    signature_of,
+    stored_argument,
+    stored_arguments,
+    value_of_formula,
+)
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
@@ -26,11 +34,9 @@ from tilewright.codegen.emit_c.nest import kernel_calls
 from tilewright.codegen.expressions import Value, multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.lower.chain import lower
-from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
-from tilewright.codegen.lower.storage import Stored, strides_of
+from tilewright.codegen.lower.storage import Stored, extent_value, partial_buffers, strides_of
 from tilewright.codegen.operator_nests import shared, with_shared_nests
-from tilewright.codegen.run_time_extents import extents_in, hints, value_of_formula
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Tensor

@@ -115,9 +115,10 @@ class TileEnding:
     def columns(self) -> Iterator[str]:
         """Operands that are the same for all rows."""
         for number, along in self.operands():
+            vector = "tw_int" if along.is_whole else "tw_vec"
             if not along.rows:
                 for j in range(self.vectors if along.columns else 1):
-                    yield f"  const {_vector(along)} x_{number}_{j} = {self._operand(along, f'e{number}', j)};"
+                    yield f"  const {vector} x_{number}_{j} = {self._operand(along, f'e{number}', j)};"
 
     def fetched(self, rows: int) -> Iterator[str]:
         """What only this tile reads of the operands, the line that a row ends in included."""
@@ -184,7 +185,3 @@ class TileEnding:
         """Whether rows of the tile are whole lines, to be stored past the caches."""
         is_wanted = self.epilogue is not None and self.epilogue.non_temporal
         return is_wanted and not self.has_part and self.vectors * self.lanes * LANE_BYTES % LINE_BYTES == 0
-
-
-def _vector(along: Along) -> str:
-    return "tw_int" if along.is_whole else "tw_vec"

@@ -21,15 +21,14 @@ from tilewright.codegen.emit_c.vectors.guarded_windows import windows
 from tilewright.codegen.program import c_file, lower_program
 from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
-from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, writing
 from tilewright.kernels.functions.compensated_sums import TYPES, compensated_sum
-from tilewright.kernels.functions.lane_functions import lane_functions
-from tilewright.kernels.functions.scalar_functions import element_memory, scalar_functions
+from tilewright.kernels.functions.scalar_functions import element_memory, lane_functions, scalar_functions
 from tilewright.kernels.helpers import Helper, closure
 from tilewright.machine import Machine
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewright.codegen.emit_c.c_file import File
-from tilewright.codegen.emit_c.epilogues import kernel_epilogue
+from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue
 from tilewright.codegen.emit_c.tile_loops import (
     DECLARATIONS,
     by_kernel,

@@ -111,7 +111,7 @@ def lookups(reads: Iterable[View | Gather]) -> list[Helper]:
     """The functions that find the positions which these reads look up."""
     operands = tuple(reads)
     found = {operands[lookup.read].dtype for operand in operands if isinstance(operand, Gather) for lookup in operand.lookups}
-    return [_lookup(dtype) for dtype in sorted(found)]
+    return [Helper(f"tw_place_{kind}", filled(PLACE, {"NAME": kind, "TYPE": C_TYPES[kind]}), (REPORT,)) for kind in sorted(found)]
 
 
 def gathers(operands: Iterable[Gather], lanes: int) -> list[Helper]:
@@ -124,10 +124,6 @@ def _gather(dtype: str, lanes: int) -> Helper:
     elements = ", ".join(f"tw_read{suffix(dtype)}(p + places[{lane}])" for lane in range(lanes))
     text = GATHER.format(of=suffix(dtype), type=C_TYPES[dtype], elements=elements)
     return Helper(name, text, tuple(reading([dtype])))
-
-
-def _lookup(dtype: str) -> Helper:
-    return Helper(f"tw_place_{dtype}", filled(PLACE, {"NAME": dtype, "TYPE": C_TYPES[dtype]}), (REPORT,))
 
 
 def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: Pointer, position: Position) -> dict[int, str]:

@@ -20,7 +20,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.codegen.emit_c.c_text import function, indent
-from tilewright.codegen.emit_c.epilogues import kernel_epilogue, kernel_name
+from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.expressions import Value, pointer, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range

@@ -19,7 +19,6 @@ from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, 
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
 from tilewright.codegen.lower.iteration_domains import pieces, plain_part, restricted, scope_of
-from tilewright.codegen.lower.partial_results import extent_value, sums_weights
 from tilewright.codegen.lower.required_regions import RequiredRegions
 from tilewright.codegen.lower.row_reductions import (
     correct_sums,
@@ -30,7 +29,7 @@ from tilewright.codegen.lower.row_reductions import (
     lower_whole_rows,
 )
 from tilewright.codegen.lower.software_prefetch import with_software_prefetches
-from tilewright.codegen.lower.storage import Stored
+from tilewright.codegen.lower.storage import Stored, extent_value, sums_weights
 from tilewright.errors import PlanningError
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.scalar import Load

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, minimum, multiply, round_up, subtract
 from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
-from tilewright.codegen.lower.partial_results import extent_value, stored_part
 from tilewright.codegen.lower.required_regions import RequiredRegions
-from tilewright.codegen.lower.storage import Stored, elements, spread_strides, strided, view
+from tilewright.codegen.lower.storage import Stored, elements, extent_value, spread_strides, stored_part, strided, view
 from tilewright.graph.index import Index, with_natural_dividends
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
@@ -209,7 +208,8 @@ class Lowering:
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:
         blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
         group = next(group for group in in_place_groups(self.chain) if tensor in group)
-        dimensions = zip(self._write_indices(tensor), self.chain.tensor(tensor).shape, strict=True)
+        write = next(operator.write for operator in self.chain.operators if operator.write.tensor == tensor)
+        dimensions = zip(write.indices, self.chain.tensor(tensor).shape, strict=True)
         held = [self._region(group, index) or self._held(index, extent, blocks, scope) for index, extent in dimensions]
         sizes = tuple(size for _, size in held)
         strides = spread_strides(sizes, self.plan.execution.set_period_bytes, self.lanes)
@@ -219,9 +219,6 @@ class Lowering:
         dtype = held_type(self.chain, tensor)
         buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group), dtype)
         return Stored(buffer, strides, tuple(start for start, _ in held), dtype=dtype)
-
-    def _write_indices(self, tensor: str) -> tuple[Index, ...]:
-        return next(operator.write.indices for operator in self.chain.operators if operator.write.tensor == tensor)
 
     def _region(self, group: tuple[str, ...], index: Index) -> tuple[Value, Value] | None:
         """(start, capacity) of the region that a buffer holds of a dimension, if all that write to it compute required regions of

@@ -25,8 +25,7 @@ from tilewright.codegen.loop_nest import (
 )
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
 from tilewright.codegen.lower.epilogue import known_left, with_epilogue, written
-from tilewright.codegen.lower.partial_results import extent_value
-from tilewright.codegen.lower.storage import Stored, dense_strides, strided
+from tilewright.codegen.lower.storage import Stored, dense_strides, extent_value, strided
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply

@@ -39,8 +39,18 @@ from tilewright.codegen.loop_nest import (
     View,
 )
 from tilewright.codegen.lower.context import Lowering, Scope, whole_range
-from tilewright.codegen.lower.partial_results import extent_value, part_axis, part_count, row_shape, split_rows, stored_part
-from tilewright.codegen.lower.storage import Stored, dense_strides, elements, strided
+from tilewright.codegen.lower.storage import (
+    Stored,
+    dense_strides,
+    elements,
+    extent_value,
+    part_axis,
+    part_count,
+    row_shape,
+    split_rows,
+    stored_part,
+    strided,
+)
 from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite

@@ -41,7 +41,7 @@ class FoldAffineIntoWeights(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose products have their factors in their weights."""
-        folding = _Folding(graph, moderate_constants(graph))
+        folding = _Folding(graph)
         for operator in graph.operators:
             folding.add(operator)
         if not folding.is_changed:
@@ -49,19 +49,14 @@ class FoldAffineIntoWeights(Rewrite):
         return with_operators(replace(graph, tensors=tuple(folding.tensors.values())), folding.operators.values())
 
 
-@dataclass(slots=True)
 class _Folding:
-    graph: Graph
-    constants: set[str]
-    """Tensors that do not change between calls."""
-    operators: dict[str, Operator] = field(default_factory=dict)
-    tensors: dict[str, Tensor] = field(default_factory=dict)
-    alone: set[str] = field(default_factory=set)
-    is_changed: bool = False
-
-    def __post_init__(self) -> None:
-        self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
-        self.alone = read_once(self.graph)
+    def __init__(self, graph: Graph) -> None:
+        self.constants = moderate_constants(graph)
+        """Tensors that do not change between calls."""
+        self.operators: dict[str, Operator] = {}
+        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.alone = read_once(graph)
+        self.is_changed = False
 
     def add(self, operator: Operator) -> None:
         """Take over the next operator, with its factors in the weights of a product if that can be."""
@@ -281,7 +276,8 @@ class _Multiplying:
         if not is_able or "divide" not in operator.functions() or operator.write.tensor in self.constants:
             yield operator
             return
-        divisors = dict.fromkeys(self.divisors(operator))
+        exact = exact_parts_of(operator, self.tensors)
+        divisors = dict.fromkeys(self.divisors(operator, exact))
         reads = list(operator.reads)
         products: dict[Scalar, Scalar] = {}
         for divisor in divisors:
@@ -290,12 +286,10 @@ class _Multiplying:
                 yield self.inverse(constant)
             products[divisor] = Load(len(reads))
             reads.append(replace(operator.reads[divisor.read], tensor=self.inverses[constant]))
-        exact = exact_parts_of(operator, self.tensors)
         yield with_used_reads(replace(operator, reads=tuple(reads), body=_multiplying(operator.body, exact, products)))
 
-    def divisors(self, operator: Operator) -> Iterator[Load]:
+    def divisors(self, operator: Operator, exact: frozenset[Scalar]) -> Iterator[Load]:
         """The reads of constants that last bits allow to be reciprocals."""
-        exact = exact_parts_of(operator, self.tensors)
         for part in subexpressions(operator.body):
             match part:
                 case Apply("divide", (_, Load(number) as divisor)) if part not in exact and number not in operator.looked_up():

@@ -33,8 +33,7 @@ from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.kernels.element_access import C_TYPES, reading, suffix, writing
 from tilewright.kernels.functions.compensated_sums import compensated_sum
-from tilewright.kernels.functions.lane_functions import lane_functions
-from tilewright.kernels.functions.scalar_functions import OF_VECTORS, reports
+from tilewright.kernels.functions.scalar_functions import OF_VECTORS, lane_functions, reports
 from tilewright.kernels.helpers import Helper
 
 EVERY_OTHER = 2

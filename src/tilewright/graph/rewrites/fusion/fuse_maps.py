@@ -8,7 +8,7 @@ they are loaded. A map behind such a sum goes into what the sum finishes with.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,8 +23,10 @@ from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Scalar, sub
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
+MOST_NODES = 96
+"""In a fused body, and in one that is computed again: operands that stand several times in a formula double it."""
 
-@dataclass(frozen=True, slots=True)
+
 class FuseMaps(Rewrite):
     """A map whose result another map alone reads, once and at every point, is computed inside of that one.
 
@@ -32,9 +34,6 @@ class FuseMaps(Rewrite):
     do maps of constants that are better stored. The steps in which a formula was written leave no trace: equal formulas are equal
     operators.
     """
-
-    most_nodes: int = 96
-    """In a fused body: operands that stand several times in a formula double it."""
 
     def run(self, graph: Graph) -> Graph:
         """The graph with maps fused, until none is left that may be: what two maps have read may then be read by one."""
@@ -66,7 +65,7 @@ class FuseMaps(Rewrite):
         """The map with a producer's body inside, unless that becomes too long or changes values; the producer is dropped."""
         fused = inlined_as_read(operator, {producer.write.tensor: producer}, tensors)
         is_read = any(access.tensor == producer.write.tensor for access in fused.reads)
-        if is_read or len(subexpressions(fused.body)) > self.most_nodes:
+        if is_read or len(subexpressions(fused.body)) > MOST_NODES:
             return operator
         del operators[producer.write.tensor]
         return fused
@@ -81,7 +80,6 @@ def _has_same_points(operator: Operator, access: Access, producer: Operator) -> 
     return producer.is_map() and is_plain and wide <= access.axes()
 
 
-@dataclass(frozen=True, slots=True)
 class InlineConditions(Rewrite):
     """A map that writes truth values or integers, or that reads nothing (positions), is computed again inside each of its
     readers. It stays an operator where it is an output, where a reader would compute something else from it than from what is
@@ -89,9 +87,6 @@ class InlineConditions(Rewrite):
 
     A condition is cheaper to compute than to store and load, but for those of constants that are better stored.
     """
-
-    most_nodes: int = 96
-    """In a body that is computed again."""
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which the readers of conditions compute these themselves."""
@@ -103,7 +98,7 @@ class InlineConditions(Rewrite):
             near = {access.tensor: conditions[access.tensor] for access in operator.reads if access.tensor in conditions}
             near = {name: producer for name, producer in near.items() if not stored.keep_apart(producer, operator)}
             whole = operator if operator.is_product_sum() else inlined_as_read(operator, near, tensors)
-            if _is_condition(whole, tensors) and len(subexpressions(whole.body)) <= self.most_nodes:
+            if _is_condition(whole, tensors) and len(subexpressions(whole.body)) <= MOST_NODES:
                 conditions[whole.write.tensor] = whole
             operators.append(whole)
         read = {access.tensor for operator in operators for access in operator.reads} | set(graph.outputs)
@@ -187,7 +182,7 @@ def _is_of_bytes(producer: Operator, tensors: dict[str, Tensor]) -> bool:
     has_leaves = all(isinstance(node, Apply | Literal) or node == Load(0) for node in nodes)
     has_types = (tensors[read.tensor].dtype in BYTES, tensors[producer.write.tensor].dtype) == (True, "float32")
     is_short = sum(isinstance(node, Apply) for node in nodes) <= MOST_STEPS and _loads(producer.body) == 1
-    return has_leaves and has_types and is_short and producer.accumulator == "float32" and _is_plain(read)
+    return has_leaves and has_types and is_short and producer.accumulator == "float32" and read.is_affine()
 
 
 def _loads(body: Scalar) -> int:
@@ -195,10 +190,6 @@ def _loads(body: Scalar) -> int:
     if isinstance(body, Apply):
         return sum(map(_loads, body.operands))
     return int(isinstance(body, Load))
-
-
-def _is_plain(read: Access) -> bool:
-    return read.guard is None and not read.lookups and read.is_affine()
 
 
 def byte_of(body: Scalar, value: float, dtype: str) -> float | None:

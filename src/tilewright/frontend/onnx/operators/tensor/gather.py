@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather, gather_elements, gather_nd
+from tilewright.graph.builders.reshape import gather, gather_elements, gather_nd
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Extent, Tensor
