@@ -3,10 +3,10 @@
 A change of shape in row-major order is an index change whose maps divide where dimensions merge; a permutation of dimensions is
 one with an axis per dimension. Dimensions known at run time merge and split where the numbers of elements are equal for all
 values: that is proved by the normal form of extents. Maps by integers stay index maps; divisions by run-time extents are computed
-positions, which an index map, whose factors are integers, cannot say. Merging (s, t) into one dimension reads at p // t and p % t,
-splitting it at i * t + j, the last row lies at s - 1. Such positions are computed as integers of 64 bits, stored, and looked up;
-those that are affine stay in the index map. That they lie inside of their dimension is for whoever asks to prove; generated code
-checks lookups once more.
+positions, which an index map, whose factors are integers, cannot say. Merging (s, t) into one dimension reads at p // t and
+p % t, splitting it at i * t + j, the last row lies at s - 1. Such positions are computed as integers of 64 bits,
+stored, and looked up; those that are affine stay in the index map. That they lie inside of their dimension is for whoever asks to
+prove; generated code checks lookups once more.
 
     gather(x, ids, axis)[.., i.., ..]          = x[.., ids[i..], ..]
     gather_elements(x, ids, axis)[.., i, ..]   = x[.., ids[.., i, ..], ..]
