@@ -26,7 +26,7 @@ from benchmarks.studies.tuned.measuring import undisturbed
 from benchmarks.studies.tuned.variants import table as variants_of
 from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.integer_matmul import integer_matmul
+from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.types import Graph
 from tilewright.plan.types import ModelPlan
 from tilewright.report.layout import columns

@@ -26,43 +26,29 @@ from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.licences import Licence
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.canonical_bodies import CanonicalBodies
-from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
-from tilewright.graph.rewrites.constants.constant_part import split
-from tilewright.graph.rewrites.constants.constant_vectors import ConstantVectors
-from tilewright.graph.rewrites.constants.fold_affine_into_weights import FoldAffineIntoWeights
-from tilewright.graph.rewrites.constants.small_constants import FoldConstants, Literals
-from tilewright.graph.rewrites.dead_code import DeadCode
-from tilewright.graph.rewrites.element_types import ElementTypes
-from tilewright.graph.rewrites.exactness.keep_roundings import KeepRoundings
-from tilewright.graph.rewrites.exactness.mark_exact import MarkExact, check_licence, with_inherited_marks
-from tilewright.graph.rewrites.exactness.reciprocals import Reciprocals
-from tilewright.graph.rewrites.exactness.whole_rows import WholeRows
-from tilewright.graph.rewrites.fold_scales import FoldScales
-from tilewright.graph.rewrites.fusion.fuse_maps import FuseMaps
-from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
-from tilewright.graph.rewrites.fusion.inline_conditions import InlineConditions
-from tilewright.graph.rewrites.fusion.weighted_sums import FinishWeightedSums, StartWeightedSums
-from tilewright.graph.rewrites.hoist_masks import HoistMasks
-from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors
-from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
-from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
-from tilewright.graph.rewrites.index_changes.integers_in_order import IntegersInOrder
-from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
-from tilewright.graph.rewrites.index_changes.reorder_dimensions import with_orders
-from tilewright.graph.rewrites.index_changes.share_blocks import ShareBlocks
-from tilewright.graph.rewrites.index_changes.single_columns import SingleColumns
-from tilewright.graph.rewrites.index_changes.split_axes import SplitAxes
-from tilewright.graph.rewrites.integer_products import IntegerProducts
-from tilewright.graph.rewrites.positions_for_masks import PositionsForMasks
+from tilewright.graph.rewrites.constant_factors import FoldAffineIntoWeights, Reciprocals
+from tilewright.graph.rewrites.constants.constant_part import ConstantVectors, FoldConstants, Literals, split
+from tilewright.graph.rewrites.element_types import ElementTypes, SeparateOutputs, ShortProducts
+from tilewright.graph.rewrites.exactness.mark_exact import (
+    KeepRoundings,
+    MarkExact,
+    WholeRows,
+    check_licence,
+    with_inherited_marks,
+)
+from tilewright.graph.rewrites.fusion.fuse_maps import FinishWeightedSums, FuseMaps, InlineConditions, StartWeightedSums
+from tilewright.graph.rewrites.fusion.fuse_row_reductions import FoldScales, FuseRowReductions
+from tilewright.graph.rewrites.index_changes.axes import ShareBlocks, SingleColumns, SplitAxes
+from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors, with_merged_arguments
+from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps, FoldWrites
+from tilewright.graph.rewrites.index_changes.reorder_dimensions import IntegersInOrder, with_orders
+from tilewright.graph.rewrites.integer_products import IntegerProducts, WholeSums
+from tilewright.graph.rewrites.masks import HoistMasks, PositionsForMasks
 from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
-from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
-from tilewright.graph.rewrites.short_products import ShortProducts
-from tilewright.graph.rewrites.whole_sums import WholeSums
+from tilewright.graph.rewrites.redundancy import CanonicalBodies, CommonSubexpressions, DeadCode
 from tilewright.graph.short_names import file_name
-from tilewright.graph.sizes import check_sizes
 from tilewright.graph.types import Graph
-from tilewright.graph.verifier import verify
+from tilewright.graph.verifier import check_sizes, verify
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.machine.description import CPU

@@ -15,7 +15,7 @@ import tilewright.onnx as ort
 from tests.support.onnx_models import info, model
 from tilewright.cli.main import main
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.rewrites.short_products import ShortProducts
+from tilewright.graph.rewrites.element_types import ShortProducts
 from tilewright.machine import Machine
 
 pytestmark = pytest.mark.unverified

@@ -11,11 +11,10 @@ import pytest
 from tests.support.random.types import random_graph
 from tests.support.typed import FLOATS, INTEGERS, TYPES, Graphs, assert_same, meanings, run, sample
 from tilewright import compiler
-from tilewright.graph.builders.elementwise import body_of, elementwise
-from tilewright.graph.builders.matmul import matmul
-from tilewright.graph.builders.reduce import reduce
-from tilewright.graph.builders.softmax import softmax
-from tilewright.graph.builders.transpose import transpose
+from tilewright.graph.builders.einsum import matmul
+from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
+from tilewright.graph.builders.norms import softmax
+from tilewright.graph.builders.reshape import transpose
 from tilewright.graph.index import axis, constant, floordiv
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Constant, Graph, Guard, Operator, Tensor

@@ -11,7 +11,7 @@ from tests.support.random.exact.judging import by_reference, compiled, interpret
 from tests.support.random.exact.meaning import DTYPES, FUNCTIONS, HALVES, INTEGERS, ONNX_NUMBERS, TYPES, can_cast, cast
 from tests.support.random.exact.program import Array, Program, Step
 from tests.support.sweeps import EQUAL
-from tilewright.graph.builders.arange import arange
+from tilewright.graph.builders.elementwise import arange
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 

@@ -11,7 +11,7 @@ import pytest
 from tilewright import compiler
 from tilewright.api.building import Compiled, Options
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.integer_matmul import integer_matmul
+from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine

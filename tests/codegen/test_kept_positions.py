@@ -10,7 +10,7 @@ import pytest
 from tilewright import compiler
 from tilewright.errors import PositionError
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather, gather_elements
+from tilewright.graph.builders.reshape import gather, gather_elements
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.runtime.executable import Executable

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.onnx_operators import operator
 from tilewright import compiler
-from tilewright.codegen.lower.guard_pieces import pieces
+from tilewright.codegen.lower.iteration_domains import pieces
 from tilewright.errors import PositionError
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import concatenate
+from tilewright.graph.builders.concatenate import concatenate, pad
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.pad import pad
 from tilewright.graph.index import axis, constant, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Load

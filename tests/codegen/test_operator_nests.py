@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -18,12 +19,12 @@ from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c import library
-from tilewright.codegen.emit_c.operator_nests import nest_name, nest_text
+from tilewright.codegen.emit_c.c_file import nest_name, nest_text
 from tilewright.codegen.loop_nest import NestCall, OperatorNest, VectorLoops
 from tilewright.codegen.operator_nests import with_shared_nests
 from tilewright.codegen.program import Program, emit_program, lower_program
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.execution import Nests
@@ -48,8 +49,9 @@ def nests_of(program: Program, nests: Nests | None = None) -> list[OperatorNest]
 def both_forms(model_plan: ModelPlan) -> tuple[Artifact, Artifact]:
     """With shared nests, and with loops of literals in every chain."""
     program = lower_program(model_plan)
-    shared, copied = emit_program(program), emit_program(replace(program, shares_nests=False))
-    return shared, copied
+    with mock.patch("tilewright.codegen.program.with_shared_nests", lambda nest, _: nest):
+        copied = emit_program(program)
+    return emit_program(program), copied
 
 
 def results(artifact: Artifact, model_plan: ModelPlan, inputs: list[np.ndarray]) -> Results:

@@ -12,7 +12,7 @@ from tests.support.chains import artifact_of, chain, hand_plan, random_inputs
 from tests.support.expected import EPS, softmax64
 from tests.support.operators import contraction, mapping, reduction, softmax
 from tilewright.errors import PlanningError
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
+from tilewright.graph.builders.norms import ROW_SOFTMAX
 from tilewright.graph.index import axis, constant, floordiv, mod
 from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, apply
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Reduction, StateVariable, Tensor

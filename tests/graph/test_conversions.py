@@ -9,9 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tilewright.graph.conversions import is_lossless, numbers_of
 from tilewright.graph.exactness import SHORT_TYPES
-from tilewright.graph.numpy_types import rounded_once
+from tilewright.graph.numpy_types import is_lossless, numbers_of, rounded_once
 
 INTEGERS = tuple(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 TYPES = ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64", *sorted(SHORT_TYPES))

@@ -124,23 +124,23 @@ def test_padding_strides_and_dilations_of_every_dimension() -> None:
         (3, 1, 2, 0, None, 5, 0, 2, 2),
     ]
     assert [window.seen for window in form.windows] == [13, 8]
-    assert (form.is_pointwise(), form.filter_layout()) == (False, "OIHW")
+    assert not form.is_pointwise()
 
 
 def test_other_layouts() -> None:
     operator = permuted(permuted(convolved((2, 9, 7, 5), (6, 3, 3, 3), 3), 0, (0, 2, 3, 1)), 1, (2, 3, 1, 0))
     write = Access("y", tuple(operator.write.indices[place] for place in (0, 2, 3, 1)))
     form = form_of(replace(operator, write=write))
-    assert (form.image_layout(), form.filter_layout(), form.result_layout()) == ("NHWC", "HWIO", "NHWC")
+    assert (form.image_layout(), form.result_layout()) == ("NHWC", "NHWC")
 
 
 def test_depthwise_filters_without_channels_and_with_reversed_taps() -> None:
     operator = convolved((1, 7, 9), (7, 1, 3), 7)
     form = form_of(operator)
-    assert (form.groups, form.channels, form.filter_layout()) == (7, None, "O1W")
+    assert (form.groups, form.channels) == (7, None)
     weights = operator.reads[1]
     reversed_taps = replace(weights, indices=(*weights.indices[:2], constant(2) - weights.indices[2]))
-    assert form_of(replace(operator, reads=(operator.reads[0], reversed_taps))).filter_layout() is None
+    assert form_of(replace(operator, reads=(operator.reads[0], reversed_taps))).taps == form.taps
 
 
 def test_a_slice_that_is_read_through_shifts_what_is_real() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.codegen import names
-from tilewright.codegen.run_time_extents import value_of_formula
+from tilewright.codegen.arguments import value_of_formula
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.dimensions import substituted
 from tilewright.graph.extents import (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.magnitudes import Magnitudes, magnitudes_of
+from tilewright.graph.constant_values import Magnitudes, magnitudes_of
 
 Array = np.ndarray[Any, Any]
 SHAPES = st.tuples(st.integers(1, 9), st.integers(1, 9)) | st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 3))

@@ -9,7 +9,7 @@ import pytest
 
 from tilewright.errors import InternalError, TilewrightError
 from tilewright.graph.builders.einsum import einsum
-from tilewright.graph.builders.softmax import ROW_SOFTMAX, softmax
+from tilewright.graph.builders.norms import ROW_SOFTMAX, softmax
 from tilewright.graph.index import axis, constant
 from tilewright.graph.printer import to_text
 from tilewright.graph.scalar import AxisValue, Load, Point, Previous, State, apply

@@ -7,7 +7,7 @@ from tilewright.kernels import KernelSource, SourceKind
 from tilewright.kernels.dialects.portable import DIALECT
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 from tilewright.kernels.other_types.bf16 import BF16
-from tilewright.kernels.other_types.u8s8 import U8S8
+from tilewright.kernels.other_types.integers import U8S8
 
 
 @pytest.mark.parametrize("arithmetic", [BF16, U8S8], ids=lambda arithmetic: arithmetic.prefix)

@@ -16,23 +16,28 @@ entered). Stack slots of gathers are left out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from tests.oracles.traced_helpers import traced
 from tilewright.codegen.artifact import Signature
-from tilewright.codegen.emit_c.epilogues import kernel_epilogue
+from tilewright.codegen.emit_c.c_file import DECLARATIONS, Argument, File
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
-from tilewright.codegen.emit_c.nest import kernel_calls
-from tilewright.codegen.emit_c.prelude import DECLARATIONS
+from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, kernel_calls
+from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
-from tilewright.codegen.loop_nest import FLOAT_BYTES
+from tilewright.codegen.expressions import round_up
+from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
+from tilewright.codegen.names import identifier
 from tilewright.codegen.program import Program, c_file
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import texts
+from tilewright.plan.types import Plan
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"
@@ -81,22 +86,58 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     first = len(slots) + 1
     tensor_tags = {tensor: tag(first + i) for i, tensor in enumerate(between)}
     buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
-    constant_tags = {f"{nest}.{buffer}": buffer_tags[nest, buffer] for nest, buffer in packed}
     apart = replace(program, nests=tuple(replace(nest, structure=None) for nest in program.nests))  # each has buffers of its own
-    file = replace(c_file(apart, {**tensor_tags, **constant_tags}), buffer_tags=buffer_tags)
+    file = _with_tags(c_file(apart), program, tensor_tags, buffer_tags)
     text = "\n".join(
         [
             _vocabulary(program.dialect.lanes, line_bytes),
             DECLARATIONS,
             *texts(traced(helpers(file))),
             *_kernels(program, every_step),
-            *chains_and_entry(file),
+            *(_with_buffer_tags(text, buffer_tags) for text in chains_and_entry(file)),
             ENTRY.format(entry_point=file.entry_point),
         ]
     )
     names = [f"{nest}.{buffer}" if len(program.nests) > 1 else buffer for nest, buffer in (*scratch, *packed)]
     buffers = (*(slot.name for slot in slots), *between, *names)
-    return Trace(text, program.signature, buffers, line_bytes, program.constant_elements * FLOAT_BYTES)
+    return Trace(text, program.signature, buffers, line_bytes, sum(map(_constant_bytes, program.constants)))
+
+
+def _with_tags(file: File, program: Program, tensors: Mapping[str, int], buffers: Mapping[tuple[str, str], int]) -> File:
+    """The file whose arguments are tagged: tensors between chains, and packed constants, which lie one after the other."""
+    ends = accumulate(map(_constant_bytes, program.constants), initial=0)
+    constants = dict(zip((constant.buffer.name for constant in program.constants), ends, strict=False))
+    chains = {id(plan): number for number, plan in enumerate(program.model_plan.plans)}
+
+    def tagged(nest: LoopNest, plan: Plan, argument: Argument) -> Argument:
+        pointer = argument.pointer
+        if pointer.startswith("workspace"):
+            own = (name for name in tensors if argument.name in (name, identifier(name), *name.split(f"{chains[id(plan)]}:")[1:]))
+            pointer = f"{pointer} + {tensors[next(own)]}"
+        elif "constants" in pointer:
+            place = constants[argument.name] + buffers[nest.name, argument.name]
+            pointer = f"(char *)context->constants + {place}"
+        return replace(argument, pointer=pointer)
+
+    pairs = zip(file.nests, program.plans, strict=True)
+    nests = ((nest, tuple(tagged(nest, plan, argument) for argument in arguments)) for (nest, arguments), plan in pairs)
+    return replace(file, nests=tuple(nests))
+
+
+def _constant_bytes(constant: PackedConstant) -> int:
+    """What it takes on cache lines of its own."""
+    size = round_up(constant.buffer.floats, ALIGNMENT_FLOATS)
+    assert isinstance(size, int)
+    return size * FLOAT_BYTES
+
+
+def _with_buffer_tags(text: str, tags: Mapping[tuple[str, str], int]) -> str:
+    """The text of a routine whose scratch buffers are tagged."""
+    nest = re.search(r"^static void (\w+)_task\(", text, re.MULTILINE)
+    for (of, buffer), tag in tags.items():
+        if nest is not None and of == nest[1]:
+            text = re.sub(rf"(\*const {buffer} = \([\w ]+ \*\)\(scratch \+ )", rf"\g<1>{tag} + ", text)
+    return text
 
 
 def _kernels(program: Program, every_step: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from tilewright.kernels.element_access import C_TYPES
-from tilewright.kernels.functions.lane_functions import LIGHT, OF_ONE, TWO_OPERANDS
+from tilewright.kernels.functions.scalar_functions import LIGHT, OF_ONE, TWO_OPERANDS
 from tilewright.kernels.helpers import Helper, filled
 
 TOUCH_BYTES = Helper(

@@ -6,8 +6,8 @@ import pytest
 from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.errors import ShapeError
-from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import arange
 from tilewright.graph.extents import SymbolicExtent, maximum, minimum, minus, plus, quotient, times
 from tilewright.machine.machine import Machine
 

@@ -8,7 +8,7 @@ from functools import reduce
 
 from tests.support.chains import chain
 from tests.support.operators import contraction, mapping, softmax
-from tilewright.graph.builders.softmax import ROW_SOFTMAX, SAFE_ROW_SOFTMAX
+from tilewright.graph.builders.norms import ROW_SOFTMAX, SAFE_ROW_SOFTMAX
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Extent
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
+from tilewright.graph.builders.norms import ROW_SOFTMAX
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Graph, Operator, Reduction, Tensor

@@ -47,7 +47,7 @@ class CForCpus:
     @contextmanager
     def compiling_ahead(self) -> Iterator[Callable[[Sequence[Plan]], None]]:
         """Micro kernels of chains are compiled while others are planned."""
-        from tilewright.codegen.linked_kernels import linked_kernels
+        from tilewright.codegen.program import linked_kernels
         from tilewright.runtime.ahead import compiling_ahead
 
         host = Machine.detect()

@@ -9,7 +9,7 @@ import click
 
 from tilewright.codegen.choices import CHOICES
 from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS
-from tilewright.graph.rewrites.short_products import ShortProducts
+from tilewright.graph.rewrites.element_types import ShortProducts
 from tilewright.plan.algorithms.definition import registered
 from tilewright.precision import Precision
 from tilewright.report.layout import columns

@@ -2,21 +2,26 @@
 
 Dimensions of a graph's input or output that no operator tells apart may be one dimension of the plan (`MergedArgument`). Callers
 have them as they were declared: the signature does, and asks that the elements of such dimensions lie in a row.
+
+Run-time extents are variables of generated code; those with a formula follow from dimensions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from typing import assert_never
 
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
-from tilewright.codegen.expressions import Value
+from tilewright.codegen.expressions import Operation, Value, add, choose, divide, less, multiply, subtract
 from tilewright.codegen.lower.storage import Stored
 from tilewright.errors import DTypeError
 from tilewright.graph.dimensions import dimension_of_multiple
-from tilewright.graph.extents import Extent, dimensions_of
-from tilewright.graph.types import Access, SymbolicExtent, Tensor
+from tilewright.graph.extents import Extent, Greatest, Least, Quotient, Sum, SymbolicExtent, dimensions_of, least_extent
+from tilewright.graph.scalar import Parameter
+from tilewright.graph.types import Access, Graph, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import MergedArgument, ModelPlan
@@ -125,15 +130,76 @@ def stored_arguments(model_plan: ModelPlan) -> dict[str, Stored]:
     """Where the elements of every argument lie, by name."""
     unit, merged = unit_stride_dims(model_plan), _merged(model_plan)
     tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
-    return {name: _stored(tensors[name], unit.get(name), merged.get(name)) for name in argument_names(model_plan)}
+    return {name: stored_argument(tensors[name], unit.get(name), merged.get(name)) for name in argument_names(model_plan)}
 
 
 def _merged(model_plan: ModelPlan) -> dict[str, MergedArgument]:
     return {argument.declared.name: argument for argument in model_plan.merged}
 
 
-def _stored(tensor: Tensor, unit: int | None, merged: MergedArgument | None) -> Stored:
-    """Elements of dimensions that are one are as far apart as those of the last of them."""
+def stored_argument(tensor: Tensor, unit: int | None, merged: MergedArgument | None = None) -> Stored:
+    """Where an argument lies; elements of dimensions that are one are as far apart as those of the last of them."""
     dims = range(len(tensor.shape)) if merged is None else merged.last_dims()
     strides: list[Value] = [1 if dim == unit else names.stride(tensor.name, dim) for dim in dims]
     return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)
+
+
+def extents_in(model_plan: ModelPlan) -> dict[str, SymbolicExtent]:
+    """The run-time extents that generated code may speak of, by name: of tensors, of axes, in bodies and in guards."""
+    graph = model_plan.graph
+    operators = [*graph.operators, *(operator for plan in model_plan.plans for operator in plan.chain.operators)]
+    tensors = [*graph.tensors, *(tensor for plan in model_plan.plans for tensor in plan.chain.tensors)]
+    found = [*(extent for tensor in tensors for extent in tensor.shape), *(e for operator in operators for e in _of(operator))]
+    return {extent.name: extent for extent in found if isinstance(extent, SymbolicExtent)}
+
+
+def hints(graph: Graph) -> dict[str, int]:
+    """The planned values of run-time extents, by the names of their variables."""
+    shapes = [extent for tensor in graph.tensors for extent in tensor.shape]
+    extents = [*shapes, *(extent for operator in graph.operators for extent in _of(operator))]
+    return {names.extent(extent.name): extent.hint for extent in extents if isinstance(extent, SymbolicExtent)}
+
+
+def _of(operator: Operator) -> Iterator[Extent]:
+    yield from (axis.extent for axis in operator.axes)
+    yield from (node.extent for node in operator.scalars() if isinstance(node, Parameter) and node.extent is not None)
+    yield from operator.guard_extents()
+
+
+def value_of_formula(extent: Extent, dimensions: Mapping[str, Value]) -> Value:
+    """The value of an extent, where dimensions have these values.
+
+    >>> from tilewright.codegen.expressions import to_c
+    >>> from tilewright.graph.extents import minimum, plus, quotient, times
+    >>> s = SymbolicExtent("s", 1, 9, 9)
+    >>> to_c(value_of_formula(plus(times(s, 8), 1), {"s": "n"})), to_c(value_of_formula(quotient(s, 2), {"s": "n"}))
+    ('n * 8 + 1', 'n / 2')
+    >>> to_c(value_of_formula(minimum(s, 4), {"s": "n"}))
+    '(4 < n ? 4 : n)'
+    """
+    if isinstance(extent, int):
+        return extent
+    match extent.formula:
+        case None:
+            return dimensions[extent.name]
+        case Sum(terms):
+            parts = [multiply(coefficient, *(value_of_formula(f, dimensions) for f in factors)) for coefficient, factors in terms]
+            return reduce(lambda total, part: add(total, part), parts)
+        case Quotient(dividend, divisor):
+            return _floor(dividend, value_of_formula(dividend, dimensions), value_of_formula(divisor, dimensions))
+        case Least(first, second):
+            this, that = value_of_formula(first, dimensions), value_of_formula(second, dimensions)
+            return choose(less(this, that), this, that)
+        case Greatest(first, second):
+            this, that = value_of_formula(first, dimensions), value_of_formula(second, dimensions)
+            return choose(less(this, that), that, this)
+        case _:
+            assert_never(extent.formula)
+
+
+def _floor(dividend: Extent, value: Value, divisor: Value) -> Value:
+    """C rounds towards zero: floor(x / m) = -((m - 1 - x) / m) for x < 0."""
+    if least_extent(dividend) >= 0:
+        return divide(value, divisor)
+    above = subtract(add(divisor, -1), value)
+    return choose(less(value, 0), Operation("-", (0, Operation("/", (above, divisor)))), divide(value, divisor))

@@ -5,15 +5,15 @@ All coordinates are explicit here: a `View` says where the elements of a box lie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from tilewright.codegen.expressions import Value, ceil_divide, minimum, multiply
+from tilewright.codegen.expressions import Value, add, ceil_divide, minimum, multiply
 from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
-from tilewright.graph.types import Guard, Operator, element_bytes
+from tilewright.graph.types import Guard, Operator, Reduction, element_bytes
 from tilewright.kernels.contract import Matrix
 from tilewright.plan.execution import PanelPrefetch, Vectors
 
@@ -58,6 +58,11 @@ class Range:
         capacity = tile if self.sizes is not None else minimum(tile, self.capacity)
         most = tile if self.most is None else min(tile, self.most)
         return Range(start, tile if fixed else size, capacity, sizes, most)
+
+    @property
+    def size_variable(self) -> str:
+        """The variable that holds the size; "" if none does."""
+        return self.size if isinstance(self.size, str) else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +136,14 @@ class BlockLoop:
     tile: int
     may_be_empty: bool
     body: tuple[Node, ...]
+
+    @classmethod
+    def over(
+        cls, axis: str, whole: Range, block: Range, tile: int, body: tuple[Node, ...], *, may_be_empty: bool = False
+    ) -> BlockLoop:
+        """The loop over a range that gives `block` to its axis."""
+        stop = add(whole.start, whole.size)
+        return cls(axis, str(block.start), block.size_variable, whole.start, stop, tile, may_be_empty, body)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,6 +270,11 @@ class KernelCall:
     """All of A, where its values are known and a tile takes all of it."""
 
     @property
+    def operands(self) -> tuple[TileOperand, ...]:
+        """What the epilogue reads."""
+        return self.epilogue.operands if self.epilogue is not None else ()
+
+    @property
     def prefetching(self) -> bool:
         """Whether tiles prefetch."""
         return self.panels is not None
@@ -270,6 +288,11 @@ class RunningStates:
     """(name, place, what the old value is multiplied by) of every state, in order."""
     factor: View
     """Receives what older weights, and sums of them, are to be multiplied by: the factor of the last state."""
+
+    def with_views(self, change: Callable[[View], View]) -> RunningStates:
+        """The same at other places."""
+        states = tuple((name, change(place), factor) for name, place, factor in self.states)
+        return RunningStates(states, change(self.factor))
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,6 +321,24 @@ class VectorLoops:
     """Vectors side by side of a sliding sum, whose rows stream past; 0 for all else."""
     sliding_lanes: int = 0
     """The length of vectors of sliding sums, channel sums and packed sums; 0 for all else."""
+
+    @property
+    def reduction(self) -> Reduction:
+        """That of an operator that has one."""
+        assert self.operator.reduction is not None
+        return self.operator.reduction
+
+    def view(self, read: int) -> View:
+        """A read that is no gather."""
+        operand = self.reads[read]
+        assert isinstance(operand, View)
+        return operand
+
+    def with_views(self, change: Callable[[View], View]) -> VectorLoops:
+        """The same of other views, which are changed in the order of reads, result, running states and reciprocals."""
+        reads = tuple(change(read) if isinstance(read, View) else read for read in self.reads)
+        write, running = change(self.write), self.running and self.running.with_views(change)
+        return replace(self, reads=reads, write=write, running=running, inverse=self.inverse and change(self.inverse))
 
     def functions(self) -> tuple[str, ...]:
         """The scalar functions that are called, those that combine states included."""
@@ -365,6 +406,14 @@ class ParallelAxis:
     descends: bool = False
     """Whether the last block of the axis comes first: where masks leave more to later blocks, long ones should not be last."""
 
+    @classmethod
+    def over(
+        cls, axis: str, whole: Range, block: Range, tile: int, prologue: tuple[Node, ...] = (), descends: bool = False
+    ) -> ParallelAxis:
+        """The axis whose range is distributed, and whose current block is `block`; "" stands for the start of a whole range."""
+        start = str(block.start) if block.start != 0 else ""
+        return cls(axis, start, block.size_variable, whole.size, tile, prologue, descends)
+
 
 @dataclass(frozen=True, slots=True)
 class SoftwarePrefetch:
@@ -425,6 +474,19 @@ class LoopNest:
     def nodes(self) -> Iterator[Node]:
         """Everything that a call does, in order."""
         yield from walk((*self.setup, *(node for axis in self.parallel for node in axis.prologue), *self.body))
+
+    def mapped(self, change: Callable[[Node], Iterable[Node]]) -> LoopNest:
+        """The nest with other nodes in the place of each."""
+        parallel = tuple(replace(axis, prologue=mapped(axis.prologue, change)) for axis in self.parallel)
+        return replace(self, setup=mapped(self.setup, change), parallel=parallel, body=mapped(self.body, change))
+
+
+def mapped(nodes: Iterable[Node], change: Callable[[Node], Iterable[Node]]) -> tuple[Node, ...]:
+    """Other nodes in the place of each, at any depth; loops and conditions around them stay."""
+    found: list[Node] = []
+    for node in nodes:
+        found += [replace(node, body=mapped(node.body, change))] if isinstance(node, BlockLoop | If) else change(node)
+    return tuple(found)
 
 
 def walk(nodes: Iterable[Node]) -> Iterator[Node]:

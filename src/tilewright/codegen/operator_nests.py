@@ -10,26 +10,24 @@ the caller, stay in their chain. So do loops that are faster there: reads at com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.vectors.transposed_maps import transposed_axis
+from tilewright.codegen.emit_c.vectors.loops import transposed_axis
 from tilewright.codegen.expressions import Value
 from tilewright.codegen.loop_nest import (
-    BlockLoop,
     Copy,
     Gather,
-    If,
     LoopNest,
     NestCall,
     Node,
     OperatorNest,
     PointerParameter,
     Range,
-    RunningStates,
     VectorLoops,
     View,
+    mapped,
 )
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Parameter
@@ -42,20 +40,16 @@ from tilewright.plan.execution import Nests
 
 def with_shared_nests(chain: LoopNest, nests: Nests) -> LoopNest:
     """The chain with calls in the place of all loops that can be shared."""
-
-    parallel = tuple(replace(axis, prologue=shared(axis.prologue, nests)) for axis in chain.parallel)
-    return replace(chain, setup=shared(chain.setup, nests), parallel=parallel, body=shared(chain.body, nests))
+    return chain.mapped(lambda node: (_shared(node, nests),))
 
 
 def shared(nodes: tuple[Node, ...], nests: Nests) -> tuple[Node, ...]:
     """Statements with such calls."""
-    return tuple(_shared(node, nests, lambda body: shared(body, nests)) for node in nodes)
+    return mapped(nodes, lambda node: (_shared(node, nests),))
 
 
-def _shared(node: Node, nests: Nests, inner: Callable[[tuple[Node, ...]], tuple[Node, ...]]) -> Node:
+def _shared(node: Node, nests: Nests) -> Node:
     match node:
-        case BlockLoop() | If():
-            return replace(node, body=inner(node.body))
         case Copy():
             return _copy_call(node, nests)
         case VectorLoops() if _can_be_shared(node):
@@ -163,12 +157,8 @@ def _loops_call(loops: VectorLoops, nests: Nests) -> NestCall:
         loops,
         operator=_nameless(loops.operator, axes),
         box=tuple((axes[axis], _range(block, axes[axis], given, axis in positions, axis == vector)) for axis, block in loops.box),
-        reads=tuple(_view(read, axes, given, lanes) for read in loops.reads if isinstance(read, View)),
-        write=_view(loops.write, axes, given, lanes),
         vector_axis=axes.get(loops.vector_axis or ""),
-        running=loops.running and _running(loops.running, axes, given, lanes),
-        inverse=loops.inverse and _view(loops.inverse, axes, given, lanes),
-    )
+    ).with_views(lambda view: _view(view, axes, given, lanes))
     return given.call(abstract, f"{loops.operator.name}: {loops.operator.kind}")
 
 
@@ -179,17 +169,7 @@ def _without_strides_of_points(loops: VectorLoops) -> VectorLoops:
     def without(view: View) -> View:
         return replace(view, strides=tuple((axis, stride) for axis, stride in view.strides if axis not in points))
 
-    running = loops.running
-    return replace(
-        loops,
-        reads=tuple(without(read) if isinstance(read, View) else read for read in loops.reads),
-        write=without(loops.write),
-        inverse=loops.inverse and without(loops.inverse),
-        running=running
-        and RunningStates(
-            tuple((name, without(place), factor) for name, place, factor in running.states), without(running.factor)
-        ),
-    )
+    return loops.with_views(without)
 
 
 def _numbered(axes: Iterable[str | None]) -> dict[str, str]:
@@ -230,8 +210,3 @@ def _view(view: View, axes: dict[str, str], given: _Parameters, lanes: frozenset
         for axis, stride in sorted(strides.items())
     }
     return View(buffer, offset, tuple(numbers.items()), view.dtype)
-
-
-def _running(running: RunningStates, axes: dict[str, str], given: _Parameters, lanes: frozenset[str]) -> RunningStates:
-    states = tuple((name, _view(place, axes, given, lanes), factor) for name, place, factor in running.states)
-    return RunningStates(states, _view(running.factor, axes, given, lanes))

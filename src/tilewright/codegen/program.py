@@ -1,38 +1,78 @@
-"""From a ModelPlan to an Artifact: arguments, workspace, one loop nest per chain, C files."""
+"""The program of a model: its plans lowered, and emitted as an artifact.
+
+Structure of a chain's code: equal for chains whose functions are the same but for names.
+
+From a ModelPlan to an Artifact: arguments, workspace, one loop nest per chain, C files.
+
+Micro kernels that a library links for a chain, found from the plan of the chain alone, before the library has a text.
+
+Their text depends on tile shapes, types and epilogues, not on where tensors lie, nor on other chains of the library.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pprint import pformat
 
 from tilewright.codegen import names
-from tilewright.codegen.arguments import argument_names, signature_of, stored_arguments
+from tilewright.codegen.arguments import (
+    argument_names,
+    extents_in,
+    hints,
+    signature_of,
+    stored_argument,
+    stored_arguments,
+    value_of_formula,
+)
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
-from tilewright.codegen.emit_c.constant_packing import packed_bytes, way_of_packing
-from tilewright.codegen.emit_c.library import emit_files
-from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS
-from tilewright.codegen.expressions import Value, add, multiply, round_up, to_c
+from tilewright.codegen.emit_c.kernel_functions import kernel_functions
+from tilewright.codegen.emit_c.library import emit_files, packed_bytes, way_of_packing
+from tilewright.codegen.emit_c.nest import kernel_calls
+from tilewright.codegen.expressions import Value, multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.lower.chain import lower
-from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
 from tilewright.codegen.lower.plan_comment import header
-from tilewright.codegen.lower.storage import Stored, strides_of
+from tilewright.codegen.lower.storage import Stored, extent_value, partial_buffers, strides_of
 from tilewright.codegen.operator_nests import shared, with_shared_nests
-from tilewright.codegen.run_time_extents import extents_in, hints, value_of_formula
-from tilewright.codegen.structure import code_structure
 from tilewright.codegen.workspace import Workspace, allocations, arranged, shared_name
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Tensor
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import KernelSource, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import by_name, dialect_for
+from tilewright.plan.binding import numbered_plan
+from tilewright.plan.chains import names_of
 from tilewright.plan.execution import Nests
 from tilewright.plan.layout import Layout
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
+
+
+def code_structure(plan: Plan, stored: Mapping[str, Stored], order: Sequence[str]) -> Hashable:
+    """All that the functions of a chain depend on: its plan in numbers, where its tensors lie, and how their sizes are passed.
+
+    `stored` says where inputs and output lie; `order` has the arguments of the program, whose run-time strides are passed in
+    this order. Nothing else may reach the text of a routine, but for comments.
+    """
+    numbers = names_of(plan.chain).inverse().tensors
+    places = tuple((numbers[tensor], *_place(tensor, place)) for tensor, place in stored.items())
+    sizes = tuple(numbers[tensor] for tensor in order if tensor in stored)
+    return numbered_plan(replace(plan, rejected=())), places, sizes
+
+
+def _place(tensor: str, place: Stored) -> Iterator[Hashable]:
+    """Where a tensor lies: run-time strides are passed under its name."""
+    yield tuple(_stride(tensor, dimension, stride) for dimension, stride in enumerate(place.strides))
+    yield place.origins, place.offset, place.dtype
+
+
+def _stride(tensor: str, dimension: int, stride: Value) -> Value | None:
+    return None if stride == names.stride(tensor, dimension) else stride
+
 
 ENTRY_POINT = "tilewright_run"
 LARGEST_LONG = (1 << 63) - 1
@@ -52,11 +92,8 @@ class Program:
     """Of every nest: a plan that splits a reduction has two."""
     workspace: Workspace
     """Tensors between chains, what parts leave to their combination, and shared operands."""
-    constants: tuple[tuple[PackedConstant, int], ...] = ()
-    """With their offsets in floats. Constants that several chains pack alike lie there once."""
-    constant_elements: int = 0
-    shares_nests: bool = True
-    """Whether the loops of operators are functions; else every chain has copies, with all numbers as literals."""
+    constants: tuple[PackedConstant, ...] = ()
+    """Those that several chains pack alike are there once."""
 
     def listing(self) -> str:
         """The loop nests, for people."""
@@ -81,9 +118,9 @@ def lower_program(model_plan: ModelPlan) -> Program:
     ]
     nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
     workspace = arranged(tuple(allocations(model_plan, zip(nests, plans, strict=True))), hints(graph))
-    constants, constant_elements = _constant_places(nests)
+    constants = tuple(dict.fromkeys(constant for nest in nests for constant in nest.constants))
     signature = replace(signature, packed=tuple(_packed_slots(signature, constants)))
-    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants, constant_elements)
+    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants)
 
 
 def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
@@ -121,24 +158,19 @@ def _lookups_before(model_plan: ModelPlan) -> Iterator[int]:
     return islice(accumulate(counts, initial=0), len(model_plan.plans))
 
 
-def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
-    """What the C files of a program are made of.
-
-    `tags` are for traces, which find all packed constants one after the other: bytes added to the addresses of tensors between
-    chains and, by "nest.buffer", of packed constants.
-    """
+def c_file(program: Program) -> File:
+    """What the C files of a program are made of."""
     machine = program.model_plan.machine
     name = program.model_plan.graph.name
     pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(argument_names(program.model_plan))}
     for tensor, offset in program.workspace.places:
-        place = add(multiply(offset, FLOAT_BYTES), (tags or {}).get(tensor, 0))
-        pointers[tensor] = f"workspace + {to_c(place)}"
+        pointers[tensor] = f"workspace + {to_c(multiply(offset, FLOAT_BYTES))}"
+    constants = {constant: f"(void *)context->constants[{number}]" for number, constant in enumerate(program.constants)}
     chains = zip(program.nests, program.plans, strict=True)
-    places = {constant: (number, offset) for number, (constant, offset) in enumerate(program.constants)}
     nests = tuple(
         (
-            with_shared_nests(nest, plan.execution.nests) if program.shares_nests else nest,
-            (*_arguments(program, nest, plan, pointers), *_constant_arguments(nest, places, tags)),
+            with_shared_nests(nest, plan.execution.nests),
+            tuple(_arguments(program, nest, plan, pointers, constants)),
         )
         for nest, plan in chains
     )
@@ -151,7 +183,7 @@ def c_file(program: Program, tags: Mapping[str, int] | None = None) -> File:
         nests=nests,
         workspace_elements=program.workspace.elements,
         ends=tuple(_ends(program)),
-        prepared=tuple(replace(_prepared(c), calls=shared(c.copies, Nests())) for c, _ in program.constants),
+        prepared=tuple(replace(_prepared(c), calls=shared(c.copies, Nests())) for c in program.constants),
         bounds={names.extent(name): bounds for name, bounds in _bounds(program)},
     )
 
@@ -168,9 +200,9 @@ def _numbers(model_plan: ModelPlan) -> dict[int, int]:
     return {id(plan): number for number, plan in enumerate(model_plan.plans)}
 
 
-def _packed_slots(signature: Signature, constants: Iterable[tuple[PackedConstant, int]]) -> Iterator[PackedSlot]:
+def _packed_slots(signature: Signature, constants: Iterable[PackedConstant]) -> Iterator[PackedSlot]:
     numbers = {slot.name: number for number, slot in enumerate(signature.constants)}
-    for constant, _ in constants:
+    for constant in constants:
         yield PackedSlot(numbers[constant.tensor], packed_bytes(constant), way_of_packing(_prepared(constant)))
 
 
@@ -187,35 +219,16 @@ def _of_chain(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
     return {tensor: stored[tensor] for tensor in (*plan.chain.inputs, plan.chain.output) if tensor in stored}
 
 
-def _constant_places(nests: tuple[LoopNest, ...]) -> tuple[tuple[tuple[PackedConstant, int], ...], int]:
-    """Packed constants one after the other, each on a cache line of its own, and the floats that they take."""
-    places: list[tuple[PackedConstant, int]] = []
-    offset = 0
-    for constant in dict.fromkeys(constant for nest in nests for constant in nest.constants):
-        places.append((constant, offset))
-        size = round_up(constant.buffer.floats, ALIGNMENT_FLOATS)
-        assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
-        offset += size
-    return tuple(places), offset
-
-
-def _arguments(program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
-    """All that a nest reads or writes outside its scratch and the packed constants."""
+def _arguments(
+    program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[str, str], constants: Mapping[PackedConstant, str]
+) -> Iterator[Argument]:
+    """All that a nest reads or writes outside its scratch."""
     yield from _chain_arguments(plan, pointers)
     number = _numbers(program.model_plan)[id(plan)] if nest.shared else 0
     for buffer in nest.shared:
         yield Argument(buffer.name, pointers[shared_name(number, buffer)], is_written=True, dtype=buffer.dtype)
-
-
-def _constant_arguments(
-    nest: LoopNest, places: Mapping[PackedConstant, tuple[int, int]], tags: Mapping[str, int] | None
-) -> Iterator[Argument]:
     for constant in nest.constants:
-        number, offset = places[constant]
-        name = constant.buffer.name
-        place = offset * FLOAT_BYTES + (tags or {}).get(f"{nest.name}.{name}", 0)
-        pointer = f"(void *)context->constants[{number}]" if tags is None else f"(char *)context->constants + {to_c(place)}"
-        yield Argument(name, pointer, is_written=False, dtype=constant.buffer.dtype)
+        yield Argument(constant.buffer.name, constants[constant], is_written=False, dtype=constant.buffer.dtype)
 
 
 def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
@@ -261,3 +274,29 @@ def _with_unique_names(nests: tuple[LoopNest, ...]) -> tuple[LoopNest, ...]:
 def _kernel_features(program: Program) -> frozenset[str]:
     used = {plan.micro_kernel for chain in program.model_plan.plans for plan in chain.operators if plan.micro_kernel}
     return frozenset().union(*(program.kernels[name].features for name in used))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedKernels:
+    """Translation units, and the CPU that they are for."""
+
+    units: tuple[KernelSource, ...]
+    architecture: str
+    features: frozenset[str]
+
+
+def linked_kernels(plan: Plan) -> LinkedKernels:
+    """The kernels of a chain that are not inlined; none of a chain that C code cannot compute."""
+    machine = plan.machine
+    dialect = dialect_for(machine.architecture, machine.features)
+    kernels = by_name()
+    used = [part for part in plan.operators if part.micro_kernel is not None]
+    features = dialect.features.union(*(kernels[part.micro_kernel].features for part in used if part.micro_kernel is not None))
+    if all(part.calls.inlined for part in used) or any(tensor.dtype not in C_TYPES for tensor in plan.chain.tensors):
+        return LinkedKernels((), machine.architecture, features)
+    tensors = [plan.chain.tensor(name) for name in (*plan.chain.inputs, plan.chain.output)]
+    stored = {tensor.name: stored_argument(tensor, len(tensor.shape) - 1) for tensor in tensors}
+    nests = lower(plan, kernels, dialect.lanes, stored)
+    calls = [call for nest in nests for call in kernel_calls(nest)]
+    file = File("", (), dialect, kernels, (), (), 0)
+    return LinkedKernels(kernel_functions(file, calls).linked, machine.architecture, features)

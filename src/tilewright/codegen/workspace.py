@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tilewright.codegen.arguments import hints
 from tilewright.codegen.expressions import Value, add, evaluated, maximum, round_up
 from tilewright.codegen.loop_nest import FLOAT_BYTES, Buffer, LoopNest, floats_of
-from tilewright.codegen.lower.partial_results import extent_value, partial_buffers
-from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements_of
-from tilewright.codegen.run_time_extents import hints
+from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements_of, extent_value, partial_buffers
 from tilewright.graph.types import Tensor
 from tilewright.plan.layout import Layout
 from tilewright.plan.types import ModelPlan, Plan

@@ -51,7 +51,6 @@ class MadeOneByOne(Sequence[Array]):
 
     def __init__(self, graph: Graph, names: tuple[str, ...], forget: Callable[[Array], None]) -> None:
         self._names, self._graph, self._forget = names, graph, forget
-        self._writers = {operator.write.tensor: operator for operator in graph.operators}
         self._constants = dict(graph.constants)
 
     def __len__(self) -> int:
@@ -69,35 +68,16 @@ class MadeOneByOne(Sequence[Array]):
         return self._value(self._names[place])
 
     def _value(self, name: str) -> Array:
-        if name not in self._writers:
+        if name in self._constants:
             return self._constants[name].array
         from tilewright.graph.interpreter import evaluate  # 20 ms, and most kernels have no operators on constants
+        from tilewright.graph.rewrites.redundancy import DeadCode
 
-        part = self._part(name)
+        part = DeadCode().run(replace(self._graph, outputs=(name,)))
         computed = evaluate(part, {})[name]
         for _, constant in part.constants:
             self._forget(constant.array)
         return computed
-
-    def _part(self, name: str) -> Graph:
-        """The operators that one tensor depends on."""
-        needed, open_names = set[str](), [name]
-        while open_names:
-            current = open_names.pop()
-            if current not in needed:
-                needed.add(current)
-                open_names += self._read_for(current)
-        return replace(
-            self._graph,
-            tensors=tuple(tensor for tensor in self._graph.tensors if tensor.name in needed),
-            operators=tuple(operator for operator in self._graph.operators if operator.write.tensor in needed),
-            outputs=(name,),
-            constants=tuple(pair for pair in self._graph.constants if pair[0] in needed),
-        )
-
-    def _read_for(self, name: str) -> list[str]:
-        operator = self._writers.get(name)
-        return [access.tensor for access in operator.reads] if operator is not None else []
 
 
 NO_CONSTANTS = Recipe(Graph("no_constants", (), (), (), ()), ())
@@ -115,7 +95,7 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     >>> made.origins, float(made.values([("weight", Constant(np.ones(100)))])[shifted.name][0])
     ((('weight', 'weight'),), 2.0)
     """
-    from tilewright.graph.rewrites.dead_code import DeadCode
+    from tilewright.graph.rewrites.redundancy import DeadCode
 
     wanted = DeadCode().run(replace(graph, inputs=(), outputs=tuple(names)))
     places = {_place(constant.array): name for name, constant in given if not decide(constant.array)}

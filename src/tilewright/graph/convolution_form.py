@@ -98,11 +98,6 @@ class ConvolutionForm:
         return self.operator.reads[self.image]
 
     @property
-    def filter_access(self) -> Access:
-        """The read of the filters."""
-        return self.operator.reads[1 - self.image]
-
-    @property
     def groups(self) -> int:
         """How many groups there are."""
         return _extent(self.group)
@@ -141,18 +136,6 @@ class ConvolutionForm:
         known = {axis_index(name): letter for name, letter in letters.items()} | ({channels: "C"} if channels.terms else {})
         return _layout(self.operator.write, known)
 
-    def filter_layout(self) -> str | None:
-        """The filters' dimensions in order: O for groups and filters, I for channels; None where a dimension is none of these.
-
-        Filters that are read backwards, or through a reshape, have no layout.
-        """
-        taps = zip(self.windows, self._letters(), strict=True)
-        known = {axis_index(window.tap.name): letter for window, letter in taps if window.tap is not None}
-        rows = number((self.group, self.filters))
-        known |= {rows: "O"} if rows.terms else {}
-        known |= {} if self.channels is None else {axis_index(self.channels.name): "I"}
-        return _layout(self.filter_access, known)
-
     def _letters(self) -> str:
         rank = len(self.windows)
         return "DHW"[-rank:] if rank <= 3 else "S" * rank
@@ -177,8 +160,8 @@ class ConvolutionForm:
         >>> window = Window((5,), (3,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
         >>> x, w = Tensor("x", (1, 8, 5)), Tensor("w", (4, 8, 3))
         >>> form = ConvolutionForm.of(convolution(x, w, window, 1, name="conv", result="y")[0])
-        >>> form.image_layout(), form.filter_layout(), form.result_layout(), form.channels_per_group, form.filters_per_group
-        ('NCW', 'OIW', 'NCW', 8, 4)
+        >>> form.image_layout(), form.result_layout(), form.channels_per_group, form.filters_per_group
+        ('NCW', 'NCW', 8, 4)
         >>> [(w.stride, w.dilation, w.taps, w.begin, w.end) for w in form.windows]
         [(2, 1, 3, 1, 1)]
         """

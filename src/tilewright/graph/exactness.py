@@ -75,7 +75,7 @@ def has_integer_lanes(operator: Operator, reads: Sequence[str], written: str) ->
 def sums_in_integer_lanes(operator: Operator, reads: Sequence[str]) -> bool:
     """Whether vectors of int32 compute the points of a plain sum, given the element types of its reads.
 
-    >>> from tilewright.graph.builders.matmul import matmul
+    >>> from tilewright.graph.builders.einsum import matmul
     >>> a, b = Tensor("a", (4, 5), "int32"), Tensor("b", (5, 2), "int32")
     >>> product, _ = matmul(a, b, name="f", result="c")
     >>> sums_in_integer_lanes(product, ["int32", "int8"]), sums_in_integer_lanes(product, ["int32", "float32"])

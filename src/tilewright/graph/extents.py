@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
+from math import prod
 from typing import TypeAlias, assert_never
 
 from tilewright.errors import Undecided
@@ -122,7 +123,7 @@ def value_of(extent: Extent, dimensions: Mapping[str, int]) -> int:
         case None:
             return dimensions[extent.name]
         case Sum(terms):
-            return sum(coefficient * _product(value_of(f, dimensions) for f in factors) for coefficient, factors in terms)
+            return sum(coefficient * prod(value_of(f, dimensions) for f in factors) for coefficient, factors in terms)
         case Quotient(dividend, divisor):
             return value_of(dividend, dimensions) // value_of(divisor, dimensions)
         case Least(first, second):
@@ -168,7 +169,7 @@ def times(*extents: Extent) -> Extent:
     for extent in extents:
         terms: Counter[Factors] = Counter()
         for (left, left_factors), (right, right_factors) in product(_terms(result), _terms(extent)):
-            terms[_sorted((*left_factors, *right_factors))] += left * right
+            terms[tuple(sorted((*left_factors, *right_factors), key=lambda factor: factor.name))] += left * right
         result = _sum(terms)
     return result
 
@@ -326,10 +327,6 @@ def _order(factors: Factors) -> tuple[int, tuple[str, ...]]:
     return -len(factors), tuple(factor.name for factor in factors)
 
 
-def _sorted(factors: Factors) -> Factors:
-    return tuple(sorted(factors, key=lambda factor: factor.name))
-
-
 def _scaled_range(coefficient: int, factors: Factors) -> tuple[int, int]:
     low = high = coefficient
     for factor in factors:
@@ -389,16 +386,6 @@ def _parts(formula: Formula) -> Iterator[Extent]:
             yield from (first, second)
         case _:
             assert_never(formula)
-
-
-def _product(numbers: Iterable[int]) -> int:
-    result = 1
-    for number in numbers:
-        result *= number
-    return result
-
-
-# Text
 
 
 def _sum_text(terms: Iterable[tuple[int, Factors]]) -> str:

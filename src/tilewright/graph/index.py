@@ -110,7 +110,10 @@ class Index:
 
     def renamed(self, names: Mapping[str, str]) -> Index:
         """The same expression of axes with other names, no two of which are the same."""
-        return _build({_renamed_atom(atom, names): coefficient for atom, coefficient in self.terms}, self.constant)
+        if not self._is_affine:
+            return self.substitute({old: axis(new) for old, new in names.items()})
+        terms = {names[atom] if isinstance(atom, str) else atom: coefficient for atom, coefficient in self.terms}
+        return _build(terms, self.constant)
 
     def evaluate(self, values: Mapping[str, Any]) -> Any:
         """The value for integers or integer arrays in place of the axes."""
@@ -235,25 +238,9 @@ def _lifted(dividend: Index, divisor: int, extents: Mapping[str, int]) -> tuple[
     return inner + turns * divisor, turns
 
 
-def _renamed_atom(atom: Atom, names: Mapping[str, str]) -> Atom:
-    match atom:
-        case str():
-            return names[atom]
-        case SymbolicExtent():
-            return atom
-        case FloorDiv(dividend, divisor):
-            return FloorDiv(dividend.renamed(names), divisor)
-        case Mod(dividend, divisor):
-            return Mod(dividend.renamed(names), divisor)
-
-
 def _build(sums: Mapping[Atom, int], offset: int) -> Index:
     terms = [(atom, coefficient) for atom, coefficient in sums.items() if coefficient]
-    return Index(tuple(sorted(terms, key=_text_of_atom) if len(terms) > 1 else terms), offset)
-
-
-def _text_of_atom(term: tuple[Atom, int]) -> str:
-    return str(term[0])
+    return Index(tuple(sorted(terms, key=lambda term: str(term[0])) if len(terms) > 1 else terms), offset)
 
 
 def _split(dividend: Index, divisor: int) -> tuple[Index, Index]:

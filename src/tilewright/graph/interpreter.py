@@ -36,30 +36,29 @@ def evaluate(
     inputs: Mapping[str, Array],
     *,
     dtype: str | None = None,
-    parameters: Mapping[str, float] | None = None,
     sum_error: SumError | None = None,
 ) -> dict[str, Array]:
     """The outputs of a graph by name, for input arrays by name.
 
-    `dtype` replaces every floating-point type ("float64": the oracle). `parameters` gives run-time scalars; a symbolic extent
-    is a parameter of its own name. `sum_error` is added to every sum of floating-point numbers, to see what becomes of it.
+    `dtype` replaces every floating-point type ("float64": the oracle). `sum_error` is added to every sum of floating-point
+    numbers, to see what becomes of it.
     Raises `InvalidModel` for a missing input and `ShapeError` for one of the wrong shape.
 
-    >>> from tilewright.graph.builders.reduce import reduce
+    >>> from tilewright.graph.builders.elementwise import reduce
     >>> total, result = reduce("sum", Tensor("x", (2, 2)), name="total", result="y")
     >>> evaluate(Graph("sum", (Tensor("x", (2, 2)), result), (total,), ("x",), ("y",)), {"x": np.eye(2)})["y"].item()
     2.0
     """
     symbols = bind_symbols(graph, inputs)
-    values = {name: _converted(np.asarray(inputs[name]), dtype) for name in graph.inputs}
-    values |= {name: _converted(constant.array, dtype) for name, constant in graph.constants}
-    known = {**_formulas(graph, symbols), **symbols, **(parameters or {})}
+    every = _Evaluation(symbols, {**_formulas(graph, symbols), **symbols}, dtype, sum_error)
+    given = {name: np.asarray(inputs[name]) for name in graph.inputs} | {name: one.array for name, one in graph.constants}
+    values = {name: array.astype(every.type_of(array.dtype), copy=False) for name, array in given.items()}
     tensors = {tensor.name: tensor for tensor in graph.tensors}
     with np.errstate(all="ignore"):
         for operator in graph.operators:
             result = tensors[operator.write.tensor]
-            computed = np.dtype(scalar_element_type(operator, tensors) or accumulating_type(operator))
-            values[result.name] = _evaluate_operator(operator, result, computed, values, symbols, known, dtype, sum_error)
+            computed = scalar_element_type(operator, tensors) or accumulating_type(operator).name
+            values[result.name] = _evaluate_operator(operator, result, computed, values, every)
     return {name: values[name] for name in graph.outputs}
 
 
@@ -100,8 +99,20 @@ def _bind_shape(tensor: Tensor, shape: tuple[int, ...], symbols: dict[str, int])
             )
 
 
-def _converted(array: Array, dtype: str | None) -> Array:
-    return array.astype(dtype) if dtype is not None and np.issubdtype(array.dtype, np.floating) else array
+@dataclass(frozen=True, slots=True)
+class _Evaluation:
+    """What all operators of an evaluation share."""
+
+    symbols: Mapping[str, int]
+    parameters: Mapping[str, float]
+    """The values of run-time scalars: symbolic extents and their formulas."""
+    dtype: str | None
+    sum_error: SumError | None
+
+    def type_of(self, dtype: Any) -> np.dtype[Any]:
+        """What stands for an element type."""
+        known: np.dtype[Any] = np.dtype(dtype)
+        return np.dtype(self.dtype) if self.dtype is not None and np.issubdtype(known, np.floating) else known
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,32 +145,21 @@ class _Environment:
 
 
 def _evaluate_operator(
-    operator: Operator,
-    result: Tensor,
-    computed: np.dtype[Any],
-    values: Mapping[str, Array],
-    symbols: Mapping[str, int],
-    parameters: Mapping[str, float],
-    dtype: str | None,
-    sum_error: SumError | None,
+    operator: Operator, result: Tensor, computed: str, values: Mapping[str, Array], every: _Evaluation
 ) -> Array:
+    symbols, target, dtype = every.symbols, every.type_of(result.dtype), every.type_of(computed)
     extents = {axis.name: _size(axis.extent, symbols) for axis in operator.axes}
-    target = np.dtype(result.dtype)
-    if dtype is not None and np.issubdtype(target, np.floating):
-        target = np.dtype(dtype)
-    if dtype is not None and np.issubdtype(computed, np.floating):
-        computed = np.dtype(dtype)
     output = np.zeros(tuple(_size(extent, symbols) for extent in result.shape), target)
     if output.size == 0:
         return output
     operator = _with_known_guards(operator, symbols)
     for box in _boxes(operator, extents):
         loads = _loads(operator, values, box)
-        loads = [load if load.dtype == np.bool_ else load.astype(computed, copy=False) for load in loads]
+        loads = [load if load.dtype == np.bool_ else load.astype(dtype, copy=False) for load in loads]
         if operator.is_product_sum():
-            block = _product_sum(operator, loads, box, sum_error)
+            block = _product_sum(operator, loads, box, every.sum_error)
         else:
-            block = _evaluate_box(operator, _Environment(box, loads, parameters, computed, sum_error))
+            block = _evaluate_box(operator, _Environment(box, loads, every.parameters, dtype, every.sum_error))
         _store(operator, output, box, block)
     return output
 

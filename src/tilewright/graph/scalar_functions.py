@@ -1,19 +1,61 @@
 """The scalar functions that bodies and reductions may apply: their number of operands and their NumPy reference.
 
-Code generation emits C for exactly these names; everything else (relu, clip, ...) is composed of them.
+Code generation emits C for exactly these names; everything else (relu, clip, ...) is composed of them. What NumPy lacks is
+computed in float64, by formulas that lose no digits in the tails. Expressions of them have a value, too, where some leaves are
+known and all others are finite numbers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isinf, isnan
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from tilewright.graph import special_functions
 from tilewright.graph.numpy_types import rounded_once
+from tilewright.graph.scalar import Apply, Literal, Scalar
+
+_ERF, _ERFC = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
+SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
+CUBIC = 0.044715
+"""Hendrycks and Gimpel, "Gaussian Error Linear Units", 2016, section 2: of the tanh form."""
+
+
+def _in_float64(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """The function with results of the operand's floating-point type (float64 for integers)."""
+
+    def evaluate(x: Any) -> Any:
+        x = np.asarray(x)
+        dtype = x.dtype if np.issubdtype(x.dtype, np.floating) else np.float64
+        with np.errstate(all="ignore"):
+            return np.asarray(function(x.astype(np.float64)), np.float64).astype(dtype)[()]
+
+    return evaluate
+
+
+def _sigmoid(x: Any) -> Any:
+    power = np.exp(-np.abs(x))
+    return np.where(x < 0, power, 1) / (1 + power)
+
+
+def power(x: Any, y: Any) -> Any:
+    """x to the power y; of integers with negative exponents the whole part of the quotient, 0 for 0."""
+    x, y = np.asarray(x), np.asarray(y)
+    if x.dtype.kind not in "iu" or y.dtype.kind not in "iu":
+        return np.power(x, y)
+    inverse = np.where(np.abs(x) == 1, np.where(y % 2 == 0, 1, x), 0)
+    return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(np.result_type(x, y))[()]
+
+
+erf = _in_float64(_ERF)
+sigmoid = _in_float64(_sigmoid)
+silu = _in_float64(lambda x: x * _sigmoid(x))
+gelu = _in_float64(lambda x: x * (np.asarray(_ERFC(-x / math.sqrt(2)), np.float64) / 2))
+gelu_tanh = _in_float64(lambda x: x * _sigmoid(2 * SQRT_2_OVER_PI * (x + CUBIC * x**3)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,108 +89,48 @@ ROUNDED = "rounded"
 AS_STORED: Mapping[str, str] = MappingProxyType({"float16": "as_float16", "bfloat16": "as_bfloat16"})
 """By type, the function that rounds a number to the nearest one of the type: what storing and reading it makes of it."""
 
-
-def _as_float16(x: Any) -> Any:
-    return rounded_once(x, "float16").astype(np.asarray(x).dtype)
-
-
-def _as_bfloat16(x: Any) -> Any:
-    return rounded_once(x, "bfloat16").astype(np.asarray(x).dtype)
-
-
-def _reciprocal(x: Any) -> Any:
-    return np.divide(1.0, x)
-
-
-def _identity(x: Any) -> Any:
-    return x
-
-
 _STRICT = (
-    ("add", 2, np.add),
-    ("subtract", 2, np.subtract),
-    ("multiply", 2, np.multiply),
-    ("negative", 1, np.negative),
-    ("square", 1, np.square),
-    ("abs", 1, np.abs),
-    ("floor", 1, np.floor),
-    ("ceil", 1, np.ceil),
-    ("round", 1, np.round),
-    ("trunc", 1, np.trunc),
-    ("sign", 1, np.sign),
-    ("mod", 2, np.remainder),
-    ("fmod", 2, np.fmod),
-    ("floor_divide", 2, np.floor_divide),
-    (AS_STORED["float16"], 1, _as_float16),
-    (AS_STORED["bfloat16"], 1, _as_bfloat16),
-    (REPORT_NOT_FINITE, 1, _identity),
-    (ROUNDED, 1, _identity),
+    *("add", "subtract", "multiply", "negative", "square", "abs", "floor", "ceil", "round", "trunc", "sign", "mod", "fmod"),
+    *("floor_divide", *AS_STORED.values(), REPORT_NOT_FINITE, ROUNDED),
 )
 _REAL = (
-    ("divide", 2, np.divide),
-    ("reciprocal", 1, _reciprocal),
-    ("sqrt", 1, np.sqrt),
-    ("exp", 1, np.exp),
-    ("log", 1, np.log),
-    ("tanh", 1, np.tanh),
-    ("erf", 1, special_functions.erf),
-    ("sigmoid", 1, special_functions.sigmoid),
-    ("silu", 1, special_functions.silu),
-    ("gelu", 1, special_functions.gelu),
-    ("gelu_tanh", 1, special_functions.gelu_tanh),
-    ("expm1", 1, np.expm1),
-    ("log1p", 1, np.log1p),
-    ("sin", 1, np.sin),
-    ("cos", 1, np.cos),
-    ("tan", 1, np.tan),
-    ("asin", 1, np.arcsin),
-    ("acos", 1, np.arccos),
-    ("atan", 1, np.arctan),
-    ("sinh", 1, np.sinh),
-    ("cosh", 1, np.cosh),
-    ("asinh", 1, np.arcsinh),
-    ("acosh", 1, np.arccosh),
-    ("atanh", 1, np.arctanh),
+    *("divide", "reciprocal", "sqrt", "exp", "log", "tanh", "erf", "sigmoid", "silu", "gelu", "gelu_tanh", "expm1", "log1p"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh"),
 )
-"""These are strict, too."""
-_CHOICES = (
-    ("maximum", 2, np.maximum),
-    ("minimum", 2, np.minimum),
-    ("where", 3, np.where),
-    ("pow", 2, special_functions.power),
-    ("bitwise_and", 2, np.bitwise_and),
-    ("bitwise_or", 2, np.bitwise_or),
-    ("bitwise_xor", 2, np.bitwise_xor),
-    ("bitwise_not", 1, np.invert),
-    ("left_shift", 2, np.left_shift),
-    ("right_shift", 2, np.right_shift),
-)
-"""Not strict; those of bits are for integers alone."""
+_BITS = ("bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "left_shift", "right_shift")
 _CONDITIONS = (
-    ("less", 2, np.less),
-    ("less_equal", 2, np.less_equal),
-    ("greater", 2, np.greater),
-    ("greater_equal", 2, np.greater_equal),
-    ("equal", 2, np.equal),
-    ("not_equal", 2, np.not_equal),
-    ("isnan", 1, np.isnan),
-    ("isinf", 1, np.isinf),
+    *("less", "less_equal", "greater", "greater_equal", "equal", "not_equal", "isnan", "isinf"),
+    *("logical_and", "logical_or", "logical_xor", "logical_not"),
 )
-_CONNECTIVES = (
-    ("logical_and", 2, np.logical_and),
-    ("logical_or", 2, np.logical_or),
-    ("logical_xor", 2, np.logical_xor),
-    ("logical_not", 1, np.logical_not),
-)
+_OTHERS: Mapping[str, Callable[..., Any]] = {
+    AS_STORED["float16"]: lambda x: rounded_once(x, "float16").astype(np.asarray(x).dtype),
+    AS_STORED["bfloat16"]: lambda x: rounded_once(x, "bfloat16").astype(np.asarray(x).dtype),
+    REPORT_NOT_FINITE: lambda x: x,
+    ROUNDED: lambda x: x,
+    "reciprocal": lambda x: np.divide(1.0, x),
+    "erf": erf,
+    "sigmoid": sigmoid,
+    "silu": silu,
+    "gelu": gelu,
+    "gelu_tanh": gelu_tanh,
+    "pow": power,
+    **{f"a{name}": getattr(np, f"arc{name}") for name in ("sin", "cos", "tan", "sinh", "cosh", "tanh")},
+}
+"""The functions that are not those of NumPy by the same name, or not in NumPy 1."""
+_ARITIES = {"where": 3, "pow": 2}
+"""Of functions that are no ufuncs; all others of these have one operand."""
+
+
+def _function(name: str, *, is_condition: bool = False, is_real: bool = False, is_strict: bool = False) -> ScalarFunction:
+    function = _OTHERS.get(name) or getattr(np, name)
+    return ScalarFunction(name, getattr(function, "nin", _ARITIES.get(name, 1)), function, is_condition, is_real, is_strict)
+
 
 FUNCTIONS: Mapping[str, ScalarFunction] = MappingProxyType(
-    {name: ScalarFunction(name, arity, reference, is_strict=True) for name, arity, reference in _STRICT}
-    | {name: ScalarFunction(name, arity, reference, is_strict=True, is_real=True) for name, arity, reference in _REAL}
-    | {name: ScalarFunction(name, arity, reference) for name, arity, reference in _CHOICES}
-    | {
-        name: ScalarFunction(name, arity, reference, is_condition=True)
-        for name, arity, reference in (*_CONDITIONS, *_CONNECTIVES)
-    }
+    {name: _function(name, is_strict=True) for name in _STRICT}
+    | {name: _function(name, is_strict=True, is_real=True) for name in _REAL}
+    | {name: _function(name) for name in ("maximum", "minimum", "where", "pow", *_BITS)}
+    | {name: _function(name, is_condition=True) for name in _CONDITIONS}
 )
 """Every scalar function by its name. `maximum` and `minimum` hand a NaN on. The first operand of `where`, and those of
 `logical_*`, are conditions: a number in their place is true if it is not 0."""
@@ -160,5 +142,49 @@ COMBINATIONS: Mapping[str, np.ufunc] = MappingProxyType(
 
 COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 """The functions of two numbers that are conditions."""
-OF_BITS = frozenset(name for name in FUNCTIONS if name.startswith("bitwise_") or name.endswith("_shift"))
+OF_BITS = frozenset(_BITS)
 """The functions that integers alone have."""
+
+
+def known_value(scalar: Scalar, known: Mapping[Scalar, float]) -> float | None:
+    """The value of an expression if it is the same whatever finite numbers the other leaves are; None if not, or if it is NaN.
+
+    >>> from tilewright.graph.scalar import Point, State, apply
+    >>> known_value(apply("exp", apply("subtract", Point(), State("max"))), {Point(): float("-inf")})
+    0.0
+    """
+    if scalar in known:
+        return known[scalar]
+    if isinstance(scalar, Literal):
+        return scalar.value
+    if not isinstance(scalar, Apply):
+        return None
+    operands = [known_value(operand, known) for operand in scalar.operands]
+    found = [operand for operand in operands if operand is not None]
+    if len(found) == len(operands):
+        with np.errstate(all="ignore"):
+            value: float | None = float(FUNCTIONS[scalar.function].numpy(*found))
+    else:
+        value = _partly_known(scalar.function, operands)
+    return None if value is None or isnan(value) else value
+
+
+def _partly_known(function: str, operands: list[float | None]) -> float | None:
+    """The value of a function of some known operands and some finite ones that are not known."""
+    match function, operands:
+        case "where", (None, this, that):
+            return this if this == that else None
+        case "where", (condition, this, that):
+            return this if condition else that
+        case (("add" | "subtract"), (left, right)):
+            beside = right if right is None or function == "add" else -right
+            return next((bound for bound in (left, beside) if bound is not None and isinf(bound)), None)
+        case "multiply", (left, right):
+            return 0.0 if 0.0 in (left, right) else None
+        case "divide", (left, right):
+            return 0.0 if left == 0.0 or (right is not None and isinf(right)) else None
+        case (("maximum" | "minimum"), (left, right)):
+            strongest = float("inf") if function == "maximum" else float("-inf")
+            return strongest if strongest in (left, right) else None
+        case _:
+            return None

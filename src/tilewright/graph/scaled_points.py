@@ -18,7 +18,7 @@ def scaled_reduction(reduction: Reduction, factor: float) -> Reduction | None:
 
     The factor is positive. Identities stay: an extreme of nothing is as far from every point as before.
 
-    >>> from tilewright.graph.builders.softmax import ROW_SOFTMAX
+    >>> from tilewright.graph.builders.norms import ROW_SOFTMAX
     >>> half = scaled_reduction(ROW_SOFTMAX, 0.5)
     >>> point_factor(half), scaled_reduction(half, 2.0) == scaled_reduction(ROW_SOFTMAX, 1.0)
     (0.5, True)

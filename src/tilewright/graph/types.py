@@ -5,19 +5,19 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 
 import numpy as np
 
 from tilewright.graph import constant_values
+from tilewright.graph.constant_values import Magnitudes
 from tilewright.graph.extents import Extent as Extent
 from tilewright.graph.extents import SymbolicExtent as SymbolicExtent
 from tilewright.graph.extents import largest_extent as largest_extent
 from tilewright.graph.extents import planned_extent as planned_extent
 from tilewright.graph.index import Index
-from tilewright.graph.magnitudes import Magnitudes
 from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply, subexpressions
 
 
@@ -161,6 +161,10 @@ class Operator:
         accesses = (*self.reads, self.write)
         object.__setattr__(self, "axis_names", frozenset(axis.name for axis in self.axes))
         object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(access.is_affine() for access in accesses))
+
+    def with_accesses(self, change: Callable[[Access], Access]) -> Operator:
+        """The same operator, with other reads, and another write."""
+        return replace(self, reads=tuple(map(change, self.reads)), write=change(self.write))
 
     def axis(self, name: str) -> Axis:
         """The axis of that name."""

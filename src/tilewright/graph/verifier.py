@@ -1,4 +1,9 @@
-"""Checks that a graph is well formed. Every stage hands on a verified graph; what fails here is a bug of Tilewright."""
+"""What every graph must be: well formed, and no larger than what is planned.
+
+Every stage hands on a verified graph; what fails here is a bug of Tilewright.
+
+Sizes that can be planned: arrays that fit an address space, and index spaces whose points are counted exactly.
+"""
 
 from __future__ import annotations
 
@@ -6,16 +11,18 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import product
+from math import prod
 
 import numpy as np
 
-from tilewright.errors import InternalError
+from tilewright.errors import InternalError, PlanningError, ShapeError
 from tilewright.graph.extents import Extent, dimensions_of, times, value_of
 from tilewright.graph.index import Index
 from tilewright.graph.printer import to_text
 from tilewright.graph.scalar import Apply, AxisValue, Load, Point, Previous, Scalar, State, subexpressions
 from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
-from tilewright.graph.types import Access, AxisKind, Graph, Operator, Tensor
+from tilewright.graph.shapes import shape_text
+from tilewright.graph.types import Access, AxisKind, Graph, Operator, Tensor, planned_extent
 
 
 def verify(graph: Graph, before: Graph | None = None) -> None:
@@ -123,12 +130,8 @@ def _lookup_problems(access: Access, operator: Operator, tensors: Mapping[str, T
     for _, number in access.lookups:
         if access is operator.write or not 0 <= number < len(operator.reads):
             yield f"a lookup in {access.tensor!r} by read {number}"
-        elif operator.reads[number].lookups or not _is_integer(tensors[operator.reads[number].tensor].dtype):
+        elif operator.reads[number].lookups or not tensors[operator.reads[number].tensor].dtype.startswith(("int", "uint")):
             yield f"a lookup in {access.tensor!r} by read {number}, which is no plain read of integers"
-
-
-def _is_integer(dtype: str) -> bool:
-    return dtype.startswith(("int", "uint"))
 
 
 def _bound_problems(access: Access, tensor: Tensor, operator: Operator) -> Iterator[str]:
@@ -250,3 +253,48 @@ def _expression_problems(
                 yield "a point outside a reduction"
             case AxisValue(axis) if axis not in {a.name for a in operator.axes}:
                 yield f"the position along an unknown axis {axis!r}"
+
+
+LARGEST_COUNT = 1 << 53
+"""Bytes of an array, and points of an operator: a float64 has every whole number up to here, and an int64 has room for sums of
+products of them with bytes, operands and edges of tiles. It is 9 PB, or a hundred days at a point a nanosecond."""
+MOST_DIMENSIONS = 64
+"""Of an array: as many as an array of NumPy 2 may have."""
+
+
+def check_sizes(graph: Graph) -> None:
+    """Raise `ShapeError` for arrays of too many dimensions, `PlanningError` for too large arrays and operators.
+
+    Extents known at run time count with the value that planning assumes.
+    """
+    for tensor in graph.tensors:
+        _check_tensor(tensor)
+    for operator in graph.operators:
+        _check_operator(operator)
+
+
+def _check_tensor(tensor: Tensor) -> None:
+    if len(tensor.shape) > MOST_DIMENSIONS:
+        raise ShapeError(
+            f"{tensor.name} has {len(tensor.shape)} dimensions",
+            why=f"arrays have at most {MOST_DIMENSIONS}",
+            hint="merge dimensions with reshape",
+        )
+    size_bytes = prod(map(planned_extent, tensor.shape)) * tensor.element_bytes
+    if size_bytes > LARGEST_COUNT:
+        raise PlanningError(
+            f"{tensor.name} of shape {shape_text(tensor.shape)} has {size_bytes} bytes",
+            why=f"arrays of up to {LARGEST_COUNT} bytes are planned",
+            hint="compute a part of it in a call",
+        )
+
+
+def _check_operator(operator: Operator) -> None:
+    points = prod(planned_extent(axis.extent) for axis in operator.axes)
+    if points > LARGEST_COUNT:
+        raise PlanningError(
+            f"{operator.name} has {points} points",
+            where=f"extents {', '.join(f'{axis.name} = {axis.extent}' for axis in operator.axes)}",
+            why=f"operators of up to {LARGEST_COUNT} points are planned",
+            hint="compute a part of it in a call",
+        )

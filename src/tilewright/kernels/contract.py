@@ -318,7 +318,7 @@ class MicroKernel:
     def signature(self, name: str, epilogue: Epilogue | None = None, *, prefetching: bool = False) -> str:
         """The C signature of the function called `name`, with an epilogue or without.
 
-        >>> from tilewright.kernels.other_types.u8s8 import KERNELS
+        >>> from tilewright.kernels.other_types.integers import KERNELS
         >>> KERNELS[0].signature("product")
         'void product(long k, const unsigned char *a, ..., const signed char *b, long b_row, int *c, ... long accumulate)'
         """

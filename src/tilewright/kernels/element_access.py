@@ -11,9 +11,8 @@ from types import MappingProxyType
 
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.types import element_bytes
-from tilewright.kernels.conversions import BITS, CONVERSIONS, WHOLE_NUMBERS
+from tilewright.kernels.conversions import BITS, CONVERSIONS, WHOLE_NUMBERS, conversions_of
 from tilewright.kernels.helpers import Helper, filled
-from tilewright.kernels.short_types import conversions_of
 
 C_TYPES: Mapping[str, str] = MappingProxyType(
     {

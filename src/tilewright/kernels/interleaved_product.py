@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import product
 
 from tilewright.kernels.contract import (
@@ -30,8 +31,7 @@ from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
 from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
 from tilewright.kernels.saturation import Saturation
-from tilewright.kernels.tile_ending import TileEnding
-from tilewright.kernels.tile_shapes import dispatch_text, wanted_shapes
+from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 LANE_BYTES = 4
@@ -114,39 +114,43 @@ def interleaved_product_kernel(
 ) -> MicroKernel:
     """Declare the kernel with a tile of rows x (vectors * dialect.lanes) elements.
 
-    `peak_share` is measured, as in `MicroKernel.peak_share`.
+    `peak_share` is measured, as in `MicroKernel.peak_share`. Its text has code for the shapes that are wanted only: a call with
+    another one traps.
     """
 
+    tile_of = partial(GroupTile, arithmetic, dialect.lanes)
+
     def emit(name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
-        return KernelSource(SourceKind.C, interleaved_product_text(dialect, arithmetic, rows, vectors, name, variants, epilogue))
+        shapes = wanted_shapes(rows, vectors, variants, name)
+        strided = [tile_of(name, m, v, is_edge=True, is_strided=True, epilogue=epilogue) for m, v in shapes]
+        tiles = [tile_of(name, m, v, edge, epilogue=epilogue) for m, v in shapes for edge in (False, True)]
+        texts = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary(), *(tile.text() for tile in (*strided, *tiles)))
+        return KernelSource(SourceKind.C, "\n".join([dialect.prelude, VARIANT, *texts, _dispatch(name, tiles)]))
 
     def of_shape(name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
         last = n % dialect.lanes
-        tile = GroupTile(arithmetic, dialect.lanes, name, m, -(-n // dialect.lanes), is_edge=bool(last))
+        tile = tile_of(name, m, -(-n // dialect.lanes), is_edge=bool(last))
         return tile.function, (str(last),) if last else ()
 
     def emit_shape(name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
         vectors = -(-n // dialect.lanes)
         tiles = (
-            GroupTile(arithmetic, dialect.lanes, name, m, vectors, is_edge=True, is_strided=True, epilogue=epilogue),
-            GroupTile(arithmetic, dialect.lanes, name, m, vectors, is_edge=bool(n % dialect.lanes), epilogue=epilogue),
+            tile_of(name, m, vectors, is_edge=True, is_strided=True, epilogue=epilogue),
+            tile_of(name, m, vectors, is_edge=bool(n % dialect.lanes), epilogue=epilogue),
         )
         texts = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary(), *(tile.text() for tile in tiles))
         return KernelSource(SourceKind.C, unit_text(dialect, texts), joins=True)
 
     columns = vectors * dialect.lanes
-    return MicroKernel(
-        name=f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}",
-        operation="matmul",
-        rows=rows,
-        columns=columns,
-        depth=arithmetic.interleave,
+    name = f"matmul_{dialect.name}_{arithmetic.prefix}_{rows}x{columns}"
+    return matmul_kernel(
+        dialect,
+        name,
+        (rows, columns, arithmetic.interleave),
+        emit,
         element_types=arithmetic.element_types,
-        architecture=dialect.architecture,
         features=dialect.features | arithmetic.features,
-        vector_bits=dialect.vector_bits,
         peak_share=peak_share,
-        emit=emit,
         emit_with=emit,
         shares_accumulators=dialect.registers >= TALL_REGISTERS,
         chain_cycles=arithmetic.chain_cycles,
@@ -156,28 +160,6 @@ def interleaved_product_kernel(
         of_shape=of_shape,
         emit_shape=emit_shape,
     )
-
-
-def interleaved_product_text(
-    dialect: VectorDialect,
-    arithmetic: Arithmetic,
-    rows: int,
-    vectors: int,
-    name: str,
-    variants: Variants,
-    epilogue: Epilogue | None = None,
-) -> str:
-    """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
-
-    A call with another shape traps.
-    """
-    shapes = wanted_shapes(rows, vectors, variants, name)
-    lanes = dialect.lanes
-    strided = [GroupTile(arithmetic, lanes, name, m, v, is_edge=True, is_strided=True, epilogue=epilogue) for m, v in shapes]
-    tiles = [GroupTile(arithmetic, lanes, name, m, v, edge, epilogue=epilogue) for m, v in shapes for edge in (False, True)]
-    functions = (tile.text() for tile in (*strided, *tiles))
-    vocabulary = (*_vocabulary(arithmetic, name), *tiles[0].ending().vocabulary())
-    return "\n".join([dialect.prelude, VARIANT, *vocabulary, *functions, _dispatch(name, tiles, arithmetic, epilogue)])
 
 
 def _vocabulary(arithmetic: Arithmetic, name: str) -> tuple[str, ...]:
@@ -218,19 +200,12 @@ class GroupTile:
         kind = "static __attribute__((noinline))" if self.is_strided else "TW_VARIANT"
         more = self.epilogue.parameters() if self.epilogue is not None else ()
         last = "".join(f", {parameter}" for parameter in (*more, *(["long last"] if self.is_edge else [])))
-        return "\n".join(
-            [
-                f"{kind} void {self.function}(long k, const {left} *a, long a_row, long a_column,",
-                f"    const {right} *b, long b_row, {result} *c, long c_row, long accumulate{last}) {{",
-                *([] if self.is_strided else self.without_strides()),
-                *(["  const long a_row_3 = 3 * a_row;"] if self.rows >= ROWS_PER_POINTER else []),
-                *self.declarations(),
-                *(self.strided_loop() if self.is_strided else self.contiguous_loop()),
-                *self.finish(),
-                "}",
-                "",
-            ]
-        )
+        start = f"void {self.function}(long k, const {left} *a, long a_row, long a_column,"
+        head = f"{kind} {start}\n    const {right} *b, long b_row, {result} *c, long c_row, long accumulate{last})"
+        before = [] if self.is_strided else list(self.without_strides())
+        before += ["  const long a_row_3 = 3 * a_row;"] if self.rows >= ROWS_PER_POINTER else []
+        loop = self.strided_loop() if self.is_strided else self.contiguous_loop()
+        return function_text(head, (*before, *self.declarations(), *loop, *self.finish()))
 
     def without_strides(self) -> Iterator[str]:
         """Leave rows of A that are not contiguous to the form for them."""
@@ -365,8 +340,9 @@ def given(epilogue: Epilogue | None) -> tuple[str, ...]:
     return (*PRODUCT, *(epilogue.arguments() if epilogue is not None else ()))
 
 
-def _dispatch(name: str, tiles: list[GroupTile], arithmetic: Arithmetic, epilogue: Epilogue | None) -> str:
+def _dispatch(name: str, tiles: list[GroupTile]) -> str:
     """The function of the ABI."""
+    epilogue, element_types = tiles[0].epilogue, tiles[0].arithmetic.element_types
     arguments = ", ".join(given(epilogue))
     cases = ((one.rows, one.vectors, one.is_edge, f"{one.function}({arguments}{', last' * one.is_edge})") for one in tiles)
-    return dispatch_text(matrix_abi(name, epilogue, element_types=arithmetic.element_types), cases)
+    return dispatch_text(matrix_abi(name, epilogue, element_types=element_types), cases)

@@ -73,14 +73,10 @@ def joined(texts: Iterable[str]) -> str:
 def _check_macros(blocks: Iterable[str]) -> None:
     """Raise `InternalError` for a macro with two definitions: a function of equal text would mean two things."""
     defined: dict[str, str] = {}
-    for name, block in _macros(blocks):
+    for block in (block for block in blocks if block.startswith(DEFINE)):
+        name = WORD.findall(block)[1]
         if defined.setdefault(name, block) != block:
             raise InternalError(f"two kernels of one object define the macro {name} in different ways", dump=block)
-
-
-def _macros(blocks: Iterable[str]) -> Iterator[tuple[str, str]]:
-    """Names and definitions of macros."""
-    return ((WORD.findall(block)[1], block) for block in blocks if block.startswith(DEFINE))
 
 
 def joinable(texts: Sequence[str]) -> list[list[int]]:

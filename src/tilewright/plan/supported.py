@@ -8,8 +8,7 @@ from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, scalar_element_typ
 from tilewright.graph.scalar import Previous, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES
-from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, has_double_form
-from tilewright.kernels.functions.vector_expressions import VECTOR_TEXTS
+from tilewright.kernels.functions.scalar_functions import VECTOR_TEXTS, WHOLE_FUNCTIONS, has_double_form
 
 CONNECTIVES = frozenset(("where", "logical_and", "logical_or", "logical_xor", "logical_not"))
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import tilewright as tw
-from tilewright.codegen.emit_c.multiply_adds import multiply_add
-from tilewright.codegen.emit_c.scalar_expressions import vector_text
+from tilewright.codegen.emit_c.scalar_expressions import multiply_add, vector_text
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 
 A, B, C, D = (Load(number) for number in range(4))

@@ -14,23 +14,21 @@ from tests.support.typed import Graphs
 from tilewright import compiler
 from tilewright.codegen.emit_c.c_text import words
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
+from tilewright.codegen.emit_c.nest import HELPERS
 from tilewright.codegen.emit_c.packing import PACKING
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
-from tilewright.codegen.emit_c.value_functions import HELPERS
 from tilewright.codegen.emit_c.vectors.guarded_windows import windows
 from tilewright.codegen.program import c_file, lower_program
-from tilewright.graph.builders.elementwise import body_of, elementwise
-from tilewright.graph.builders.gather import gather
-from tilewright.graph.builders.matmul import matmul
-from tilewright.graph.builders.reduce import reduce
+from tilewright.graph.builders.einsum import matmul
+from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load
 from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, writing
 from tilewright.kernels.functions.compensated_sums import TYPES, compensated_sum
-from tilewright.kernels.functions.lane_functions import lane_functions
-from tilewright.kernels.functions.scalar_functions import element_memory, scalar_functions
+from tilewright.kernels.functions.scalar_functions import element_memory, lane_functions, scalar_functions
 from tilewright.kernels.helpers import Helper, closure
 from tilewright.machine import Machine
 

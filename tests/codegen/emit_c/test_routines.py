@@ -7,9 +7,9 @@ import pytest
 
 import tilewright as tw
 from tests.replay.planning import graphs_of
+from tilewright.codegen.emit_c.c_file import Routine, shared
 from tilewright.codegen.emit_c.c_text import COMMENT, without_names
 from tilewright.codegen.emit_c.library import _routines
-from tilewright.codegen.emit_c.routines import Routine, shared
 from tilewright.codegen.program import c_file, lower_program
 from tilewright.errors import InternalError
 from tilewright.graph.types import Chain

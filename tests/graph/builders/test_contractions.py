@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import random, run
 from tilewright.errors import ShapeError
-from tilewright.graph.builders import einsum, matmul
+from tilewright.graph.builders import einsum
 from tilewright.graph.builders.diagonals import diagonal
 from tilewright.graph.types import SymbolicExtent, Tensor
 
@@ -90,7 +90,7 @@ def test_symbolic_extents_pass_through() -> None:
 )
 def test_matmul_says_why_shapes_do_not_fit(shapes: tuple[tuple[int, ...], ...], why: str) -> None:
     with pytest.raises(ShapeError, match=why):
-        matmul.matmul(Tensor("x", shapes[0]), Tensor("y", shapes[1]), name="p", result="out")
+        einsum.matmul(Tensor("x", shapes[0]), Tensor("y", shapes[1]), name="p", result="out")
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_matmul_says_why_shapes_do_not_fit(shapes: tuple[tuple[int, ...], ...], 
 def test_matmul_follows_the_array_api(left: tuple[int, ...], right: tuple[int, ...]) -> None:
     x, y = random(*left), random(*right, seed=1)
     tensors = [Tensor("x", left), Tensor("y", right)]
-    built = matmul.matmul(*tensors, name="p", result="out")
+    built = einsum.matmul(*tensors, name="p", result="out")
     np.testing.assert_allclose(run(built, tensors, {"x": x, "y": y}), np.matmul(x, y), rtol=1e-4, atol=1e-5)
 
 

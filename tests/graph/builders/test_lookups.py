@@ -11,7 +11,7 @@ from tests.support.graphs import random, run, single
 from tilewright import compiler
 from tilewright.errors import DTypeError, InternalError, PositionError, ShapeError
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather, gather_elements, gather_nd
+from tilewright.graph.builders.reshape import gather, gather_elements, gather_nd
 from tilewright.graph.index import axis, constant
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.printer import operator_lines

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as st
 
 from tests.support.graphs import random, run
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.graph.builders import elementwise, reshape, slicing, transpose
+from tilewright.graph.builders import elementwise, reshape, slicing
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar_functions import FUNCTIONS
-from tilewright.graph.types import SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
 
 NAMES = sorted([*FUNCTIONS, *elementwise.COMPOSITES])
 
@@ -72,7 +74,7 @@ def test_a_broadcast_operand_does_not_depend_on_the_axis() -> None:
 def test_transpose_is_numpys(order: list[int]) -> None:
     x = random(2, 3, 4)
     tensor = Tensor("x", x.shape)
-    built = transpose.transpose(tensor, order, name="t", result="out")
+    built = reshape.transpose(tensor, order, name="t", result="out")
     assert built[0].is_index_change()
     np.testing.assert_array_equal(run(built, [tensor], {"x": x}), x.transpose(order))
 
@@ -89,24 +91,38 @@ def reshapes(draw: st.DrawFn) -> tuple[tuple[int, ...], tuple[int, ...]]:
     return grouped(), grouped()
 
 
+def read_at(x: Tensor, shape: Sequence[Extent], places: Sequence[reshape.Place]) -> tuple[Operator, Tensor]:
+    builder = Builder("f")
+    result = reshape.read_at(builder.record, x, shape, places, "copy")
+    return builder.operators[-1], result
+
+
+def reshaped(x: Tensor, shape: tuple[Extent, ...]) -> tuple[Operator, Tensor]:
+    return read_at(x, *reshape.places(x.shape, shape))
+
+
+def sliced(x: Tensor, key: tuple[slicing.Key, ...]) -> tuple[Operator, Tensor]:
+    return read_at(x, *slicing.places(x, key))
+
+
 @given(reshapes())
 def test_reshape_is_numpys(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
     old, new = shapes
     x = np.arange(math.prod(old), dtype=np.float32).reshape(old)
     tensor = Tensor("x", old)
-    np.testing.assert_array_equal(run(reshape.reshape(tensor, new, name="r", result="out"), [tensor], {"x": x}), x.reshape(new))
+    np.testing.assert_array_equal(run(reshaped(tensor, new), [tensor], {"x": x}), x.reshape(new))
 
 
 @pytest.mark.parametrize(("old", "new"), [((6, 4), (4, 6)), ((2, 3, 4), (4, 3, 2)), ((0, 3), (3, 0)), ((12,), (2, -1, 3))])
 def test_reshape_across_dimensions(old: tuple[int, ...], new: tuple[int, ...]) -> None:
     x = np.arange(math.prod(old), dtype=np.float32).reshape(old)
     tensor = Tensor("x", old)
-    np.testing.assert_array_equal(run(reshape.reshape(tensor, new, name="r", result="out"), [tensor], {"x": x}), x.reshape(new))
+    np.testing.assert_array_equal(run(reshaped(tensor, new), [tensor], {"x": x}), x.reshape(new))
 
 
 def test_splitting_a_dimension_is_affine_and_merging_is_not() -> None:
-    split, _ = reshape.reshape(Tensor("x", (5, 768)), (5, 12, 64), name="r", result="out")
-    merge, _ = reshape.reshape(Tensor("x", (5, 12, 64)), (5, 768), name="r", result="out")
+    split, _ = reshaped(Tensor("x", (5, 768)), (5, 12, 64))
+    merge, _ = reshaped(Tensor("x", (5, 12, 64)), (5, 768))
     assert split.reads[0].is_affine()
     assert [str(index) for index in merge.reads[0].indices] == ["d0", "(d1)//64", "(d1)%64"]
 
@@ -114,20 +130,20 @@ def test_splitting_a_dimension_is_affine_and_merging_is_not() -> None:
 def test_a_symbolic_extent_stays_a_dimension() -> None:
     s = SymbolicExtent("s", 1, 64, 16)
     tensor = Tensor("x", (2, s, 12))
-    _, result = reshape.reshape(tensor, (2, -1, 3, 4), name="r", result="out")
+    _, result = reshaped(tensor, (2, -1, 3, 4))
     assert result.shape == (2, s, 3, 4)
     x = random(2, 7, 12)
-    built = reshape.reshape(tensor, (1, 2, s, 3, 4), name="r", result="out")
+    built = reshaped(tensor, (1, 2, s, 3, 4))
     np.testing.assert_array_equal(run(built, [tensor], {"x": x}), x.reshape(1, 2, 7, 3, 4))
     for wrong in ((5, -1), (2, 11, s)):
         with pytest.raises(ShapeError, match="cannot reshape"):
-            reshape.reshape(tensor, wrong, name="r", result="out")
+            reshaped(tensor, wrong)
 
 
 @pytest.mark.parametrize("new", [(5,), (-1, -1), (4, -1), (2, 4)])
 def test_reshapes_that_do_not_fit(new: tuple[int, ...]) -> None:
     with pytest.raises(ShapeError, match="cannot reshape"):
-        reshape.reshape(Tensor("x", (2, 3)), new, name="r", result="out")
+        reshaped(Tensor("x", (2, 3)), new)
 
 
 @pytest.mark.parametrize(
@@ -145,14 +161,14 @@ def test_reshapes_that_do_not_fit(new: tuple[int, ...]) -> None:
 def test_basic_indexing_is_numpys(key: tuple[slicing.Key, ...]) -> None:
     x = random(4, 3, 5)
     tensor = Tensor("x", x.shape)
-    built = slicing.slicing(tensor, key, name="s", result="out")
+    built = sliced(tensor, key)
     np.testing.assert_array_equal(run(built, [tensor], {"x": x}), x[key])
 
 
 def test_indexing_that_is_not_basic() -> None:
     with pytest.raises(UnsupportedOperation, match="indexing by a ndarray"):
-        slicing.slicing(Tensor("x", (4,)), (np.array([0, 1]),), name="s", result="out")  # type: ignore[arg-type]
+        sliced(Tensor("x", (4,)), (np.array([0, 1]),))  # type: ignore[arg-type]
     with pytest.raises(ShapeError, match="index 4 is outside"):
-        slicing.slicing(Tensor("x", (4,)), (4,), name="s", result="out")
+        sliced(Tensor("x", (4,)), (4,))
     with pytest.raises(ShapeError, match="too many indices"):
-        slicing.slicing(Tensor("x", (4,)), (0, 0), name="s", result="out")
+        sliced(Tensor("x", (4,)), (0, 0))

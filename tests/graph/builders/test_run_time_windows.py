@@ -7,9 +7,15 @@ from itertools import product
 import pytest
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Taps, explicitly_padded, same_padded
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, written
-from tilewright.graph.builders.convolutions.windows import same_padding, window_count
+from tilewright.graph.builders.convolutions.windows import (
+    PaddedWindow,
+    Taps,
+    explicitly_padded,
+    same_padded,
+    same_padding,
+    window_count,
+)
 from tilewright.graph.extents import Extent, SymbolicExtent, value_of
 
 S = SymbolicExtent("s", 1, 64, 32)

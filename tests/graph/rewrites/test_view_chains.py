@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from tests.support.indices import by_natural_division
 from tests.support.random.moves import VIEWS, Array, RandomMoves
 from tilewright.graph.index import with_natural_dividends
-from tilewright.graph.rewrites.dead_code import DeadCode
 from tilewright.graph.rewrites.fusion.compose import largest_extents
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
+from tilewright.graph.rewrites.redundancy import DeadCode
 
 
 @given(st.randoms(use_true_random=False), st.integers(1, 8))

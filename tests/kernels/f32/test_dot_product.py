@@ -8,7 +8,7 @@ from tilewright.errors import TilewrightError
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
 from tilewright.kernels.dialects.portable import DIALECT as PORTABLE
-from tilewright.kernels.f32.dot_product import dot_product_kernel, dot_product_text
+from tilewright.kernels.f32.inner_product import dot_product_kernel, dot_product_text
 
 
 def test_only_wanted_rows_are_there_in_both_forms() -> None:

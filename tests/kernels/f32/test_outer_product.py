@@ -10,11 +10,19 @@ from tests.golden.kernels_golden import GOLDEN, emitted
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command
 from tilewright.errors import TilewrightError
 from tilewright.kernels import KernelSource, SourceKind, dialect_for
+from tilewright.kernels.contract import Variants
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.f32.outer_product import PRODUCT, outer_product_kernel, outer_product_text
+from tilewright.kernels.f32.outer_product import PRODUCT, outer_product_kernel
 
 AVX512 = dialect_for("x86_64", frozenset({"avx512f"}))
 PORTABLE = dialect_for("any", frozenset())
+
+
+def outer_product_text(
+    dialect: VectorDialect, rows: int, vectors: int, name: str, variants: Variants, prefetch: tuple[str, ...] = ()
+) -> str:
+    kernel = outer_product_kernel(dialect, rows, vectors, peak_share=0.9, prefetch=prefetch)
+    return str(kernel.emit(name, variants).content)
 
 
 def functions(text: str) -> set[str]:

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.kernel_build import COMPILERS, EXPORT, build, command
 from tilewright.kernels import KernelSource, SourceKind, dialect_for
-from tilewright.kernels.functions.lane_functions import lane_functions
+from tilewright.kernels.functions.scalar_functions import lane_functions
 from tilewright.kernels.helpers import texts
 
 Array = np.ndarray[Any, np.dtype[np.float32]]

@@ -12,10 +12,10 @@ from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.integer_convolution import integer_convolution
+from tilewright.graph.builders.convolutions.convolution import integer_convolution
 from tilewright.graph.interpreter import evaluate
+from tilewright.graph.rewrites.index_changes.flatten_tensors import with_merged_arguments
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
-from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
 from tilewright.graph.types import PRODUCT, Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import pixels_of_bytes

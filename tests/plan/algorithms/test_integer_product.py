@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.integer_matmul import integer_matmul, numpy_reference
+from tilewright.graph.builders.einsum import integer_matmul, numpy_reference
 from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Load, apply

@@ -11,8 +11,8 @@ import pytest
 from tests.plan.algorithms.test_integer_product import extremes, graph_of
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.integer_convolution import integer_convolution
-from tilewright.graph.builders.integer_matmul import numpy_reference
+from tilewright.graph.builders.convolutions.convolution import integer_convolution
+from tilewright.graph.builders.einsum import numpy_reference
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, Guard
 from tilewright.graph.verifier import verify

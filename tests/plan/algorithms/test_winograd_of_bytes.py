@@ -11,7 +11,7 @@ import pytest
 from tests.plan.algorithms.test_short_product import check_same, convolved, problem_of
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.integer_convolution import integer_convolution
+from tilewright.graph.builders.convolutions.convolution import integer_convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine

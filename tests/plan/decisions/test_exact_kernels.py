@@ -13,7 +13,7 @@ from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.integer_matmul import integer_matmul, numpy_reference
+from tilewright.graph.builders.einsum import integer_matmul, numpy_reference
 from tilewright.graph.types import Graph
 from tilewright.kernels import registered
 from tilewright.machine.machine import Machine

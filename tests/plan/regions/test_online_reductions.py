@@ -10,7 +10,7 @@ from tests.oracles.permutations import permuted
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, elementwise
 from tests.plan.search.test_exact_search import machine_with
 from tests.support.operators import softmax
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
+from tilewright.graph.builders.norms import ROW_SOFTMAX
 from tilewright.graph.scalar import Point, State, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.plan.model.coefficients import coefficients_for

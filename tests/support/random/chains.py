@@ -12,8 +12,7 @@ import numpy as np
 
 from tests.support.onnx_operators import operator
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import concatenate
-from tilewright.graph.builders.pad import pad
+from tilewright.graph.builders.concatenate import concatenate, pad
 from tilewright.graph.types import Graph, Tensor
 
 EXTENTS = (1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 17, 31, 48, 80, 129, 400, 2100)

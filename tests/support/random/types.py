@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tests.support.typed import INTEGERS, TYPES, Graphs, sample
-from tilewright.graph.builders.elementwise import body_of, elementwise
-from tilewright.graph.builders.reduce import reduce
-from tilewright.graph.builders.transpose import transpose
+from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
+from tilewright.graph.builders.reshape import transpose
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 

@@ -11,7 +11,7 @@ import pytest
 from tests.support.proved_operands import largest_pair
 from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.integer_matmul import integer_matmul
+from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.types import Tensor
 from tilewright.kernels import registry
 from tilewright.machine import Machine

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.integer_matmul import integer_matmul
+from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.types import Graph
 from tilewright_bench.cases.case import aligned_of
 from tilewright_bench.cases.int8 import ZERO, Int8Case

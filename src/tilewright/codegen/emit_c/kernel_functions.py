@@ -10,21 +10,24 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tilewright.codegen.emit_c.c_file import File
-from tilewright.codegen.emit_c.epilogues import kernel_epilogue
+from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue
 from tilewright.codegen.emit_c.tile_loops import (
+    DECLARATIONS,
     by_kernel,
     function_declaration,
     has_tables,
     inlined_declaration,
+    loops_name,
+    loops_signature,
+    loops_source,
     may_inline,
     tile_shapes,
     tiles_by_tables,
     tiles_functions,
 )
-from tilewright.codegen.emit_c.tile_tables import DECLARATIONS, loops_name, loops_signature, loops_source
 from tilewright.codegen.loop_nest import KernelCall
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
-from tilewright.kernels.tile_shapes import Case, dispatch_text
+from tilewright.kernels.tile_ending import Case, dispatch_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,29 +2,94 @@
 
 Every file holds the prelude that its routines need, and the loops that tile for them; micro kernels are linked, but for short
 tiles (`kernel_functions.py`), and so are the shared loops of large programs. The driver passes every chain its pointers and
-sizes. No text imports a symbol from outside the library.
+sizes. Constants are packed once for all calls: by a function for every way of packing, and one that chooses by number. No text
+imports a symbol from outside the library.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from tilewright.codegen.emit_c.c_file import File
-from tilewright.codegen.emit_c.c_text import comment, function, words
-from tilewright.codegen.emit_c.constant_packing import linked_preparation, preparation, preparation_helpers
+from tilewright.codegen.emit_c.c_file import (
+    File,
+    Prepared,
+    Routine,
+    linked_nest,
+    nest_declaration,
+    nest_text,
+    shared,
+    unambiguous,
+    with_prelude,
+)
+from tilewright.codegen.emit_c.c_text import COMMENT, comment, function, without_names, words
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
-from tilewright.codegen.emit_c.nest import defined, nest_helpers, routine_of
-from tilewright.codegen.emit_c.operator_nests import linked_nest, nest_declaration, nest_text, unambiguous
-from tilewright.codegen.emit_c.prelude import with_prelude
-from tilewright.codegen.emit_c.routines import Routine, shared
+from tilewright.codegen.emit_c.nest import defined, nest_helpers, node_helpers, node_lines, routine_of
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
 from tilewright.codegen.expressions import multiply, to_c
-from tilewright.codegen.loop_nest import FLOAT_BYTES, OperatorNest
+from tilewright.codegen.loop_nest import FLOAT_BYTES, NestCall, OperatorNest, PackedConstant, walk
 from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
 
 EXPORTED = '__attribute__((visibility("default")))'
+
+
+def linked_preparation(file: File) -> tuple[list[str], list[OperatorNest]]:
+    """`preparation` of a program that links shared loops, and those that it calls."""
+    nodes = walk(node for prepared in file.prepared for node in prepared.calls)
+    nests = unambiguous(node.nest for node in nodes if isinstance(node, NestCall))
+    prepared = (replace(one, constant=replace(one.constant, copies=one.calls)) for one in file.prepared)
+    called = replace(file, prepared=tuple(prepared))
+    return [*map(nest_declaration, nests), *preparation(called)], nests
+
+
+def preparation(file: File) -> list[str]:
+    """`NAME_prepare` packs one constant; none where nothing is packed."""
+    if not file.prepared:
+        return []
+    numbers: dict[str, int] = {}
+    chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
+    ways = [_way(f"{file.entry_point}_pack_{number}", file.prepared[chosen.index(number)]) for number in range(len(numbers))]
+    table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
+    lines = [f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};", "ways[number](source, packed);"]
+    sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(prepared.constant)) for prepared in file.prepared)}}};"
+    return [
+        *ways,
+        function(f"{EXPORTED} long {file.entry_point}_packed_bytes(long number)", [sizes, "return sizes[number];"]),
+        function(f"{EXPORTED} void {file.entry_point}_prepare(long number, const void *source, char *packed)", lines),
+    ]
+
+
+def preparation_helpers(file: File) -> frozenset[Helper]:
+    """The helpers that these functions call."""
+    nodes = walk(node for prepared in file.prepared for node in prepared.constant.copies)
+    return frozenset(node_helpers(nodes, file.dialect.lanes))
+
+
+def packed_bytes(constant: PackedConstant) -> int:
+    """The size of what is packed."""
+    size = multiply(constant.buffer.floats, FLOAT_BYTES)
+    assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
+    return size
+
+
+def way_of_packing(prepared: Prepared) -> str:
+    """What two constants have in common that are packed alike: a digest of the text without names."""
+    return hashlib.sha256(without_names(COMMENT.sub("", _way("tw_pack", prepared))).encode()).hexdigest()
+
+
+def _way(name: str, prepared: Prepared) -> str:
+    buffer = prepared.constant.buffer
+    source, packed = C_TYPES[prepared.constant.dtype], C_TYPES[buffer.dtype]
+    pointers = [
+        f"const {source} *const {prepared.source} = source;",
+        f"{packed} *const {buffer.name} = ({packed} *)packed; /* {buffer.note} */",
+    ]
+    return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(prepared.constant.copies)])
+
+
 ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
 FILE_CHARACTERS = 48_000
 """Of chains in one C file, tiles counted as `tile_loops.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary

@@ -1,4 +1,8 @@
-"""C text of lookups, reads at positions that other reads give: rows copied whole, or elements collected one by one.
+"""Reads of elements that lie apart: through indices that divide or are guarded, and at places that are looked up.
+
+C text of reads at quasi-affine positions: a vector collected element by element.
+
+C text of lookups, reads at positions that other reads give: rows copied whole, or elements collected one by one.
 
 A position counts from the end if it is negative. One outside of its dimension is reported to the caller, and the first element
 is read in its place: no foreign memory is touched, whatever the data. Positions along the lanes that are the same in all rows of
@@ -8,12 +12,61 @@ a map are found once, and kept on the stack.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
+from typing import TypeAlias
 
-from tilewright.codegen.emit_c.gathers import Position, index_text
+from tilewright.codegen import names
+from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
+from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.index import FloorDiv, Index, Mod
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper, filled
+
+Position: TypeAlias = Callable[[str], str]
+"""The C text of the absolute position along an axis, of the lane `lane`."""
+
+
+def gather_lines(read: int, operand: Gather, lanes: str, position: Position, place: Value | None = None) -> list[str]:
+    """The statements that define `load_<read>`, of which so many lanes are read and the others are 0.
+
+    `place` is where the element of `lane` lies, if something else than the indices says so.
+    """
+    if place is None:
+        place = place_of(operand, position, {})
+    element = f"tw_read{suffix(operand.dtype)}({operand.buffer} + {to_c(place)})"
+    if operand.guard is not None:
+        inside = " && ".join(f"({index_text(constraint, position)}) >= 0" for constraint in operand.guard.constraints)
+        element = f"{inside} ? {element} : {literal_text(operand.guard.otherwise)}"
+    return [
+        f"float load_{read}_lanes[TW_LANES] = {{0}};",
+        f"for (long lane = 0; lane < {lanes}; lane++)",
+        f"  load_{read}_lanes[lane] = {element};",
+        f"const tw_vec load_{read} = tw_load(load_{read}_lanes);",
+    ]
+
+
+def index_text(index: Index, position: Position) -> str:
+    """A quasi-affine index; of no quotient or remainder is the dividend negative (`with_natural_dividends`).
+
+    >>> from tilewright.graph.index import axis
+    >>> index_text(axis("m") * 2 + 1, lambda name: f"at_{name}")
+    '(at_m) * 2 + 1'
+    """
+    parts = []
+    for atom, coefficient in index.terms:
+        match atom:
+            case FloorDiv(dividend, divisor):
+                text = f"({index_text(dividend, position)}) / {divisor}"
+            case Mod(dividend, divisor):
+                text = f"({index_text(dividend, position)}) % {divisor}"
+            case SymbolicExtent():
+                text = names.extent(atom.name)
+            case str():
+                text = position(atom)
+        parts.append(text if coefficient == 1 else f"({text}) * {coefficient}")
+    return " + ".join([*parts, *([str(index.constant)] if index.constant or not parts else [])])
+
 
 Pointer = Callable[[View], str]
 """The C text of the address of a view's current element."""
@@ -58,7 +111,7 @@ def lookups(reads: Iterable[View | Gather]) -> list[Helper]:
     """The functions that find the positions which these reads look up."""
     operands = tuple(reads)
     found = {operands[lookup.read].dtype for operand in operands if isinstance(operand, Gather) for lookup in operand.lookups}
-    return [_lookup(dtype) for dtype in sorted(found)]
+    return [Helper(f"tw_place_{kind}", filled(PLACE, {"NAME": kind, "TYPE": C_TYPES[kind]}), (REPORT,)) for kind in sorted(found)]
 
 
 def gathers(operands: Iterable[Gather], lanes: int) -> list[Helper]:
@@ -71,10 +124,6 @@ def _gather(dtype: str, lanes: int) -> Helper:
     elements = ", ".join(f"tw_read{suffix(dtype)}(p + places[{lane}])" for lane in range(lanes))
     text = GATHER.format(of=suffix(dtype), type=C_TYPES[dtype], elements=elements)
     return Helper(name, text, tuple(reading([dtype])))
-
-
-def _lookup(dtype: str) -> Helper:
-    return Helper(f"tw_place_{dtype}", filled(PLACE, {"NAME": dtype, "TYPE": C_TYPES[dtype]}), (REPORT,))
 
 
 def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: Pointer, position: Position) -> dict[int, str]:

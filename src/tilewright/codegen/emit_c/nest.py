@@ -1,4 +1,7 @@
-"""C text of one loop nest: the function of a thread, and the one that has all blocks run."""
+"""C text of one loop nest: the function of a thread, and the one that has all blocks run.
+
+Values call two kinds of C functions (`codegen/expressions.py`): quotients of negative numbers, and data as integers.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,19 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
-from tilewright.codegen.emit_c.c_file import Argument, File
+from tilewright.codegen.emit_c.c_file import (
+    RUN_ARGUMENTS,
+    Argument,
+    File,
+    Routine,
+    loop_helpers,
+    nest_name,
+    vector_loops_helpers,
+    vector_loops_lines,
+)
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
-from tilewright.codegen.emit_c.operator_nests import loop_helpers, nest_name, vector_loops_helpers, vector_loops_lines
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
-from tilewright.codegen.emit_c.routines import RUN_ARGUMENTS, Routine
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
-from tilewright.codegen.emit_c.value_functions import value_helpers
 from tilewright.codegen.expressions import (
     Value,
     add,
@@ -21,6 +30,7 @@ from tilewright.codegen.expressions import (
     maximum,
     minimum,
     multiply,
+    operations,
     pointer,
     remainder,
     round_up,
@@ -42,8 +52,39 @@ from tilewright.codegen.loop_nest import (
     ParallelAxis,
     VectorLoops,
 )
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
+
+FLOOR_DIVIDE = Helper("tw_floor_divide", "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }\n")
+WHOLE_BELOW = Helper(
+    "tw_whole_below",
+    """\
+TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not above x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole - ((float)whole > x);
+}
+""",
+)
+WHOLE_ABOVE = Helper(
+    "tw_whole_above",
+    """\
+TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole + ((float)whole < x);
+}
+""",
+)
+HELPERS: Mapping[str, Helper] = {
+    **{helper.name: helper for helper in (FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE)},
+    **{f"tw_read{suffix(dtype)}": helper for dtype in C_TYPES for helper in reading([dtype])},
+}
+"""By the names of operations. In traces data says nothing."""
+
+
+def value_helpers(value: Value) -> Iterator[Helper]:
+    """The helpers that the text of a value calls, beside `tw_min` and `tw_max`, which every file has."""
+    return (HELPERS[name] for name in operations(value) if name in HELPERS)
+
 
 CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
@@ -55,7 +96,7 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    task, run = _task_lines(file, nest), _run_lines(nest)
+    task, run = _task_lines(nest), _run_lines(nest)
     mentioned = words([*task, *run])
     definitions = (*file.definitions, ("lookups_before", str(nest.lookups_before)))
     sizes = [(name, value) for name, value in definitions if name in mentioned]
@@ -114,12 +155,7 @@ def kernel_calls(nest: LoopNest) -> list[KernelCall]:
     return [node for node in nest.nodes() if isinstance(node, KernelCall)]
 
 
-def _has_non_temporal_stores(nest: LoopNest) -> bool:
-    """Whether micro tiles store past the caches: other threads see it once this one has passed a fence."""
-    return any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
-
-
-def _task_lines(file: File, nest: LoopNest) -> list[str]:
+def _task_lines(nest: LoopNest) -> list[str]:
     """All that a thread does, behind its pointers and sizes."""
     last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
     last += [
@@ -128,8 +164,9 @@ def _task_lines(file: File, nest: LoopNest) -> list[str]:
         if _refetches(nest, axis, inner)
     ]
     last += software_prefetch.declaration(nest.software_prefetches)
-    fence = ["tw_fence();"] if _has_non_temporal_stores(nest) else []
-    return [*_buffers(file, nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
+    streams = any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
+    fence = ["tw_fence();"] if streams else []
+    return [*_buffers(nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
 
 
 def _run_lines(nest: LoopNest) -> list[str]:
@@ -149,12 +186,11 @@ def _blocks(nest: LoopNest) -> list[str]:
     return [f"{head} {{", *indent(_block(nest)), "}"]
 
 
-def _buffers(file: File, nest: LoopNest) -> list[str]:
+def _buffers(nest: LoopNest) -> list[str]:
     lines: list[str] = []
     offsets, _ = _offsets(nest.buffers)
     for buffer, offset in zip(nest.buffers, offsets, strict=True):
-        place = to_c(add(multiply(offset, FLOAT_BYTES), file.buffer_tags.get((nest.name, buffer.name), 0)))
-        c_type = C_TYPES[buffer.dtype]
+        place, c_type = to_c(multiply(offset, FLOAT_BYTES)), C_TYPES[buffer.dtype]
         lines.append(f"{c_type} *const {buffer.name} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
     return lines
 

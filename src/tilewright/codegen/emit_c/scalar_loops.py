@@ -1,39 +1,116 @@
-"""C text of scalar loops (the fallback): plain loops in one element type, point by point; simple maps of integers in vectors."""
+"""Loops of scalars of other types than float32, and of vectors of integers.
+
+C text of vectors of integers: the middle of the innermost loop of a map in int32, whose rest is point by point.
+
+Lanes are unsigned in C, where sums, differences and products wrap, as those of int32 do in NumPy.
+
+C text of scalar loops (the fallback): plain loops in one element type, point by point; simple maps of integers in vectors.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable
+from functools import cache
 from math import isinf, isnan
 from typing import TypeAlias
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.gathers import index_text
-from tilewright.codegen.emit_c.integer_vectors import (
-    has_vectors,
-    in_vectors,
-    integer_helpers,
-    sums_in_vectors,
-    vector_lines,
-    vector_loads,
-    vector_value,
-)
-from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.lookups import lookups, place_of, position_texts
-from tilewright.codegen.emit_c.multiply_adds import multiply_add, summed_product
-from tilewright.codegen.expressions import Value, add, multiply, to_c
-from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
+from tilewright.codegen.emit_c.c_text import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
+from tilewright.codegen.emit_c.lookups import index_text, lookups, place_of, position_texts
+from tilewright.codegen.emit_c.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
+from tilewright.codegen.expressions import to_c
+from tilewright.codegen.loop_nest import Gather, VectorLoops, View
 from tilewright.errors import InternalError
+from tilewright.graph.exactness import has_integer_lanes, sums_in_integer_lanes
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
 from tilewright.graph.types import Reduction, StateVariable
-from tilewright.kernels.element_access import C_TYPES, HALVES
+from tilewright.kernels.element_access import C_TYPES, HALVES, whole_numbers
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
-from tilewright.kernels.helpers import Helper
+from tilewright.kernels.helpers import Helper, filled
 
-Lines = list[str]
+ACCESS = """\
+TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
+TW_INLINE void tw_store_naturals_@NAME@(@TYPE@ *p, tw_naturals v) { tw_store_whole_@NAME@(p, (tw_int)v); }
+"""
+FOLD = Helper(
+    "tw_fold_naturals",
+    """\
+TW_INLINE int tw_fold_naturals(tw_naturals v) {
+  unsigned sum = 0;
+  for (long i = 0; i < TW_LANES; i++)
+    sum += v[i];
+  return (int)sum;
+}
+""",
+    (NATURALS,),
+)
+"""The sum of all lanes, which wraps."""
+
+
+def has_vectors(loops: VectorLoops) -> bool:
+    """Whether a map is computed in vectors of integers: its operands lie side by side, or are the same for the whole vector."""
+    types = [operand.dtype for operand in (*loops.reads, loops.write)]
+    if loops.vector_axis is None or not has_integer_lanes(loops.operator, types[:-1], types[-1]):
+        return False
+    strides = [operand.stride(loops.vector_axis) for operand in loops.reads if isinstance(operand, View)]
+    return len(strides) == len(loops.reads) and set(strides) <= {0, 1} and loops.write.stride(loops.vector_axis) == 1
+
+
+def sums_in_vectors(loops: VectorLoops, reduced: Collection[str]) -> bool:
+    """Whether a sum of integers is taken in vectors along the innermost axis that is summed."""
+    types = [operand.dtype for operand in loops.reads]
+    if loops.vector_axis not in reduced or not sums_in_integer_lanes(loops.operator, types):
+        return False
+    strides = [operand.stride(loops.vector_axis) for operand in loops.reads if isinstance(operand, View)]
+    return len(strides) == len(loops.reads) and set(strides) <= {0, 1}
+
+
+def vector_loads(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
+    """The operands of TW_LANES points, at the addresses of the first of them."""
+    return [f"const tw_naturals vector_{read} = {_load(loops, read, address)};" for read in range(len(loops.reads))]
+
+
+def vector_value(loops: VectorLoops) -> str:
+    """What is computed of these."""
+    return natural_text(loops.operator.body, "vector_{}".format)
+
+
+def vector_lines(loops: VectorLoops, address: Callable[[View], str]) -> Lines:
+    """The statements of TW_LANES points, at the addresses of the first of them."""
+    store = f"tw_store_naturals_{loops.write.dtype}({address(loops.write)}, {vector_value(loops)});"
+    return [*vector_loads(loops, address), store]
+
+
+def in_vectors(index: str, size: str, vectors: Lines, point: Lines) -> Lines:
+    """A loop over whole vectors, and one over the points that are left."""
+    whole = braced(f"for (; {index} + TW_LANES <= {size}; {index} += TW_LANES)", vectors)
+    rest = braced(f"for (; {index} < {size}; {index}++)", point)
+    return ["{", *indent([f"long {index} = 0;", *whole, *rest]), "}"]
+
+
+def integer_helpers(loops: VectorLoops) -> list[Helper]:
+    """The helpers that these lines call."""
+    if has_vectors(loops):
+        return [_access(operand.dtype) for operand in (*loops.reads, loops.write)]
+    reduced = {axis.name for axis in loops.operator.reduction_axes()}
+    return [FOLD, *(_access(operand.dtype) for operand in loops.reads)] if sums_in_vectors(loops, reduced) else []
+
+
+@cache
+def _access(dtype: str) -> Helper:
+    text = filled(ACCESS, {"NAME": dtype, "TYPE": C_TYPES[dtype]})
+    return Helper(f"tw_naturals_{dtype}", text, (NATURALS, whole_numbers(dtype)))
+
+
+def _load(loops: VectorLoops, read: int, address: Callable[[View], str]) -> str:
+    operand = loops.view(read)
+    is_splat = operand.stride(loops.vector_axis) == 0
+    element = f"tw_get_{operand.dtype}({address(operand)})"
+    return f"tw_splat_natural({element})" if is_splat else f"tw_load_naturals_{operand.dtype}({address(operand)})"
+
+
 REAL, WHOLE, TRUTH = "float64", "whole", "truth"
 Typed: TypeAlias = tuple[str, str]
 """C text, and what it is: a double, a number of the accumulator's type that is none, or 0 or 1."""
@@ -57,15 +134,7 @@ def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class _Emitter:
-    loops: VectorLoops
-
-    @property
-    def ranges(self) -> dict[str, Range]:
-        """The range of every axis."""
-        return dict(self.loops.box)
-
+class _Emitter(PointStatements):
     @property
     def c_type(self) -> str:
         """Of the accumulator."""
@@ -82,13 +151,6 @@ class _Emitter:
             size, vectors = to_c(self.ranges[axis].size), vector_lines(self.loops, self.address)
             body = in_vectors(names.axis_offset(axis), size, vectors, body)
         return ["{", *indent(self.nest(around, body)), "}"]
-
-    def nest(self, axes: Iterable[str], body: Lines) -> Lines:
-        """Loops point by point."""
-        for axis in reversed(list(axes)):
-            if self.ranges[axis].size != 1:
-                body = _loop(axis, "0", to_c(self.ranges[axis].size), body)
-        return body
 
     def scope(self, axes: Iterable[str], body: Lines) -> Lines:
         """Loops point by point, or braces: what a pass declares is its own."""
@@ -146,7 +208,7 @@ class _Emitter:
         axis = next(axis for axis in reversed(reduced) if self.ranges[axis].size != 1)
         emptying = [f"tw_take_in_{self.loops.scalar_element_type}(&{name}_sum, &{name}_rest, {name});", f"{name} = 0;"]
         size, steps = to_c(self.ranges[axis].size), str(self.loops.block_steps)
-        blocks = in_blocks(size, steps, steps, _loop(axis, *BLOCK, step), emptying)
+        blocks = in_blocks(size, steps, steps, loop(axis, *BLOCK, step), emptying)
         loops = self.nest((remaining for remaining in reduced if remaining != axis), blocks)
         return [f"{self.c_type} {name}_sum = 0, {name}_rest = 0;", *emptied_at_end(loops, emptying), f"{name} = {name}_sum;"]
 
@@ -165,7 +227,9 @@ class _Emitter:
         operand = self.loops.reads[read]
         if isinstance(operand, View):
             return self.converted(f"tw_get_{operand.dtype}({self.address(operand)})", operand.dtype)
-        place = place_of(operand, self.position, position_texts(operand, self.loops.reads, self.address, self.position))
+        place = place_of(
+            operand, self.first_position, position_texts(operand, self.loops.reads, self.address, self.first_position)
+        )
         element = self.converted(f"tw_get_{operand.dtype}({operand.buffer} + {to_c(place)})", operand.dtype)
         return self.guarded(operand, element)
 
@@ -173,7 +237,7 @@ class _Emitter:
         """An element where its guard holds, and what is said elsewhere."""
         if operand.guard is None:
             return element
-        inside = " && ".join(f"({index_text(constraint, self.position)}) >= 0" for constraint in operand.guard.constraints)
+        inside = " && ".join(f"({index_text(constraint, self.first_position)}) >= 0" for constraint in operand.guard.constraints)
         return f"{inside} ? {element} : {self.whole(self.literal(operand.guard.otherwise))}"
 
     def converted(self, element: str, dtype: str) -> str:
@@ -194,20 +258,6 @@ class _Emitter:
         is_plain = self.loops.scalar_element_type != REAL or dtype in ("float32", "float64")
         return f"({C_TYPES[dtype]})({value})" if is_plain and dtype not in HALVES else f"tw_{dtype}_of({value})"
 
-    def address(self, view: View) -> str:
-        """The pointer to the current point."""
-        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides)
-        offset = to_c(add(view.offset, *moved))
-        return view.buffer if offset == "0" else f"{view.buffer} + {offset}"
-
-    def offset(self, axis: str) -> Value:
-        """The position inside the box, 0 along axes of one point (which have no loop)."""
-        return 0 if self.ranges[axis].size == 1 else names.axis_offset(axis)
-
-    def position(self, axis: str) -> str:
-        """The absolute position along an axis."""
-        return to_c(add(self.ranges[axis].start, self.offset(axis)))
-
     def whole(self, value: Typed) -> str:
         """A value in the accumulator's type."""
         text, kind = value
@@ -226,7 +276,7 @@ class _Emitter:
             case State(name):
                 return f"state_{name}", self.accumulator_type
             case AxisValue(axis):
-                return f"({self.c_type})({self.position(axis)})", self.accumulator_type
+                return f"({self.c_type})({self.first_position(axis)})", self.accumulator_type
             case Parameter(name):
                 return f"({self.c_type}){names.extent(name)}", self.accumulator_type
             case Apply():
@@ -270,11 +320,6 @@ class _Emitter:
             return _double(value), REAL
         is_whole = clamps or (not isnan(value) and not isinf(value) and value == int(value))
         return (_integer(self.loops.scalar_element_type, value), WHOLE) if is_whole else (_double(value), REAL)
-
-
-def _loop(axis: str, start: str, end: str, body: Lines) -> Lines:
-    index = names.axis_offset(axis)
-    return [f"for (long {index} = {start}; {index} < {end}; {index}++) {{", *indent(body), "}"]
 
 
 def _truth(value: Typed) -> str:

@@ -1,4 +1,12 @@
-"""C text of loops over micro tiles: one function for each way in which a nest calls a micro kernel.
+"""Loops over micro tiles.
+
+C text of loops over linked micro tiles: one function for all calls whose kernels take like arguments, and tables of shapes.
+
+The function of a call names the functions of its tile shapes in tables, and passes these on with its extents and strides. The
+loops know no numbers: they are a translation unit of their own, and all libraries of a machine share what is compiled of it.
+Loops for every call would cost a compiler 10 to 30 ms each (GCC 12); an indirect call costs a machine as much as a direct one.
+
+C text of loops over micro tiles: one function for each way in which a nest calls a micro kernel.
 
 Whatever of a call is known (extents, strides, whether to accumulate) stands in the function as a constant. A kernel in C is
 inlined there, so that its addresses become displacements, its last rows and columns are chosen at compile time, and a tile's
@@ -8,17 +16,95 @@ stores overlap the next one's loads: 2% of G2's time (AVX-512 6x64, Zen 5). Kern
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from tilewright.codegen.emit_c.epilogues import kernel_name
+from tilewright.codegen.emit_c.c_text import function, indent
+from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
-from tilewright.codegen.emit_c.tile_tables import loops_name, tables
 from tilewright.codegen.expressions import Value, pointer, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range
-from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.element_access import C_TYPES, reading
+from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
+from tilewright.kernels.translation_units import WEAK
+
+DECLARATIONS = """\
+typedef void tw_tile(void);
+struct tw_panel {
+  long columns, last, step; /* of C; of them in the last vector, 0 if it is whole; rows of the largest tile */
+  tw_tile *const *of_rows;  /* the function of step rows stands at step - 1 */
+};
+struct tw_fetch;
+"""
+"""The shapes that a call uses: its panels, the widest first."""
+VOCABULARY = "#define TW_INLINE static inline __attribute__((always_inline, unused))\n"
+LOOPS = (
+    "for (long j = 0; j < n; j += panel->columns, b += b_panel) {",
+    "  while (n - j < panel->columns)",
+    "    panel++;",
+    "  for (long i = 0, rows; i < m; i += rows) {",
+    "    rows = m - i < panel->step ? m - i : panel->step;",
+)
+
+
+def loops_name(kernel: MicroKernel, call: KernelCall) -> str:
+    """The function that loops over tiles, by the types of operands and what the epilogue takes."""
+    stored = stored_types(kernel.element_types, kernel_epilogue(call))
+    types = [] if set(stored) == {"float32"} else list(stored)
+    operands = ("".join(["r" * (o.row != 0), "c" * o.has_columns, suffix(o.view.dtype)]) or "x" for o in call.operands)
+    return "_".join(["tw_tiles", *types, *operands])
+
+
+def loops_source(kernel: MicroKernel, call: KernelCall) -> KernelSource:
+    """Its translation unit."""
+    lines = [*LOOPS, *indent(list(_tile_of_table(kernel, call))), "  }", "}"]
+    text = "\n".join([VOCABULARY, CURSORS.text, DECLARATIONS, function(f"{WEAK} {loops_signature(kernel, call)}", lines)])
+    return KernelSource(SourceKind.C, text, joins=True)
+
+
+def loops_signature(kernel: MicroKernel, call: KernelCall) -> str:
+    """Its C signature."""
+    left, right, result = (C_TYPES[of] for of in stored_types(kernel.element_types, kernel_epilogue(call)))
+    parameters = [
+        "const struct tw_panel *panel, long m, long n, long k",
+        f"const {left} *a, long a_row, long a_column",
+        f"const {right} *b, long b_panel, long b_row",
+        f"{result} *c, long c_row, long accumulate",
+        *(f"const {C_TYPES[o.view.dtype]} *e{i}{f', long e{i}_row' if o.row != 0 else ''}" for i, o in enumerate(call.operands)),
+        "struct tw_fetch *fetches, long fetch_count",
+    ]
+    return f"void {loops_name(kernel, call)}({', '.join(parameters)})"
+
+
+def tables(kernel: MicroKernel, name: str, panels: Sequence[tuple[int, Sequence[int]]]) -> Iterator[str]:
+    """The tables of a call's shapes, `panels`: columns of each, and the rows of its tiles."""
+    assert kernel.of_shape is not None
+    for number, (columns, pieces) in enumerate(panels):
+        functions = (f"[{rows - 1}] = (tw_tile *){kernel.of_shape(name, rows, columns)[0]}" for rows in pieces)
+        yield f"static tw_tile *const of_rows_{number}[] = {{{', '.join(functions)}}};"
+    rows = (
+        f"{{{columns}, {columns % kernel.lanes}, {kernel.rows_for(columns)}, of_rows_{number}}}"
+        for number, (columns, _) in enumerate(panels)
+    )
+    yield f"static const struct tw_panel panels[] = {{{', '.join(rows)}}};"
+
+
+def _tile_of_table(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    """The call of a tile, by the signature of its shape; with the number of columns of the last vector if that is in part."""
+    stored = stored_types(kernel.element_types, kernel_epilogue(call))
+    types = [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")]
+    for operand in call.operands:
+        types += [f"const {C_TYPES[operand.view.dtype]} *", *(["long "] if operand.row != 0 else [])]
+    given = ", ".join([f"k, {OPERANDS}, accumulate", *_epilogue_arguments(call)])
+    whole = ", ".join(map(str.strip, types))
+    yield "  tw_tile *const tile = panel->of_rows[rows - 1];"
+    yield "  if (panel->last)"
+    yield f"    ((void (*)({whole}, long))tile)({given}, panel->last);"
+    yield "  else"
+    yield f"    ((void (*)({whole}))tile)({given});"
+    yield "  tw_advance(fetches, fetch_count);"
+
 
 LINE_FLOATS = 16
 MOST_INLINED = 6
@@ -108,8 +194,7 @@ def _function(name: str, call: KernelCall, lines: Iterable[str]) -> str:
 
 def tile_loop_helpers(call: KernelCall) -> list[Helper]:
     """The helpers that the function of a call needs."""
-    operands = call.epilogue.operands if call.epilogue is not None else ()
-    return [*reading(operand.view.dtype for operand in operands), *([CURSORS] if call.software_prefetches else [])]
+    return [*reading(operand.view.dtype for operand in call.operands), *([CURSORS] if call.software_prefetches else [])]
 
 
 def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall], *, links: bool) -> dict[str, int]:
@@ -142,7 +227,7 @@ def _arguments(call: KernelCall) -> dict[str, str]:
     for i, loop in enumerate(call.around, 1):
         values |= {f"k_{i}": loop.steps, f"a_step_{i}": loop.left_step, f"b_step_{i}": loop.right_step}
     values |= {"c": pointer(call.target.buffer, call.target.offset), "c_row": call.target_row, "accumulate": call.accumulate}
-    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+    for i, operand in enumerate(call.operands):
         values[f"e{i}"] = pointer(operand.view.buffer, operand.view.offset)
         values |= {f"e{i}_row": operand.row} if operand.row != 0 else {}
     return {name: to_c(value) for name, value in values.items()}
@@ -151,8 +236,8 @@ def _arguments(call: KernelCall) -> dict[str, str]:
 def _type(call: KernelCall, argument: str) -> str:
     if not POINTER.fullmatch(argument):
         return "long "
-    if call.epilogue is not None and argument.startswith("e"):
-        return f"const {C_TYPES[call.epilogue.operands[int(argument[1:])].view.dtype]} *"
+    if argument.startswith("e"):
+        return f"const {C_TYPES[call.operands[int(argument[1:])].view.dtype]} *"
     if argument == "c":
         return f"{C_TYPES[call.target.dtype]} *"
     return f"const {C_TYPES[(call.left if argument == 'a' else call.right).dtype]} *"
@@ -160,11 +245,7 @@ def _type(call: KernelCall, argument: str) -> str:
 
 def _constants(call: KernelCall) -> dict[str, int]:
     arguments = _arguments(call).items()
-    return {name: int(text) for name, text in arguments if not POINTER.fullmatch(name) and _is_number(text)}
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").isdigit()
+    return {name: int(text) for name, text in arguments if not POINTER.fullmatch(name) and text.removeprefix("-").isdigit()}
 
 
 def _tag(name: str) -> str:
@@ -313,7 +394,7 @@ def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns:
 
 def _epilogue_arguments(call: KernelCall) -> Iterator[str]:
     """Where a tile finds the operands of the epilogue."""
-    for i, operand in enumerate(call.epilogue.operands if call.epilogue is not None else ()):
+    for i, operand in enumerate(call.operands):
         row = f" + i * e{i}_row" if operand.row != 0 else ""
         yield f"e{i}{row}{' + j' if operand.has_columns else ''}"
         yield from [f"e{i}_row"] if operand.row != 0 else []

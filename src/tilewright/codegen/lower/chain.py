@@ -2,6 +2,9 @@
 
 The tree is walked once, from the outside in, with the current range of every axis. Loops with one trip vanish, conditions that
 are decided are folded, and every access becomes a view with explicit offset and strides.
+
+Vector loops are unrolled and turned as the plan wants them, long sums cut into blocks (`plan.decisions.long_sums`). Where only a
+call knows how long a sum is, both forms are there: short sums are computed as if nothing else were possible.
 """
 
 from __future__ import annotations
@@ -11,31 +14,35 @@ from dataclasses import replace
 from itertools import takewhile
 
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, all_of, equal, less, subtract
+from tilewright.codegen.expressions import Value, add, all_of, ceil_divide, equal, less, multiply, subtract
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.codegen.lower.combine_rows import lower_combination
-from tilewright.codegen.lower.combine_sums import lower_addition
-from tilewright.codegen.lower.context import Lowering, Scope, whole_range
+from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
-from tilewright.codegen.lower.guard_pieces import pieces, scope_of
-from tilewright.codegen.lower.iteration_domains import plain_part, restricted
-from tilewright.codegen.lower.long_sums import with_vector_details
-from tilewright.codegen.lower.partial_results import extent_value, sums_weights
+from tilewright.codegen.lower.iteration_domains import pieces, plain_part, restricted, scope_of
 from tilewright.codegen.lower.required_regions import RequiredRegions
-from tilewright.codegen.lower.row_reductions import correct_sums, is_cut, lower_cut_rows, lower_whole_rows
+from tilewright.codegen.lower.row_reductions import (
+    correct_sums,
+    is_cut,
+    lower_addition,
+    lower_combination,
+    lower_cut_rows,
+    lower_whole_rows,
+)
 from tilewright.codegen.lower.software_prefetch import with_software_prefetches
-from tilewright.codegen.lower.storage import Stored
-from tilewright.errors import InternalError, PlanningError
+from tilewright.codegen.lower.storage import Stored, extent_value, sums_weights
+from tilewright.errors import PlanningError
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
+from tilewright.plan.execution import Execution, Sums
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.masks import Mask, key_mask_of
 from tilewright.plan.regions.online_reductions import why_rows_must_be_whole
+from tilewright.plan.regions.packed_sums import packed_sum
 from tilewright.plan.regions.required_regions import shared_loops
-from tilewright.plan.regions.sliding_sums import window_taps
+from tilewright.plan.regions.sliding_sums import channel_sum, sliding_sum, window_taps
 from tilewright.plan.types import Plan
 
 
@@ -48,9 +55,8 @@ def lower(
     vector length. Raises PlanningError where the schedule cannot be executed.
     """
     state = Lowering(plan, kernels, lanes, arguments)
-    whole = {axis: whole_range(extent) for axis, extent in plan.chain.extents.items()}
     setup, rest = _split_packs(plan.schedule.body)
-    scope = Scope(whole, split=plan.schedule.split)
+    scope = Scope(state.whole_ranges(), split=plan.schedule.split)
     if scope.split and scope.split not in plan.parallel_axes[:1]:
         raise PlanningError(f"the parts of {scope.split} are not distributed", why="the outermost parallel axis is another one")
     for pack in plan.schedule.ahead:
@@ -93,16 +99,15 @@ def _lower_parallel(
             f"axis {axes[0]} cannot be parallel", why="its loop is not the only node at its place of the schedule"
         )
     outer = scope.ranges[loop.axis]
-    inner = _block(loop, outer, scope.nesting(loop.axis))
+    inner = _block(loop, scope)
     if loop.tile == 1 and inner is not outer:
         inner = Range(inner.start, 1, 1, frozenset((1,)))
     clips, inside = restricted(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
-    variable = str(inner.start) if inner.start != 0 else ""
     descends = dict(zip(state.plan.parallel_axes, state.plan.execution.descends, strict=False)).get(loop.axis, False)
-    this = ParallelAxis(loop.axis, variable, _variable(inner.size), outer.size, loop.tile, prologue, descends)
+    this = ParallelAxis.over(loop.axis, outer, inner, loop.tile, prologue, descends)
     return (this, *deeper), innermost, block
 
 
@@ -162,35 +167,25 @@ def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Node, .
         case tree.Pack():
             return lower_pack(state, node, scope)
         case tree.Compute():
-            return _guarded(_conditions(state, node, scope), _lower_compute(state, node, scope))
+            condition = all_of(*(_condition(state, when, scope) for when in node.when))
+            return _guarded(condition, _lower_compute(state, node, scope))
 
 
 def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Node, ...]:
     outer = scope.ranges[loop.axis]
-    inner = _block(loop, outer, scope.nesting(loop.axis))
+    inner = _block(loop, scope)
     body = _lower_body(state, loop.body, scope.enter(loop, inner))
     if inner is outer:
         return body
     may_be_empty = not isinstance(state.chain.extents[loop.axis], int)
-    stop = add(outer.start, outer.size)
-    return (BlockLoop(loop.axis, str(inner.start), _variable(inner.size), outer.start, stop, loop.tile, may_be_empty, body),)
+    return (BlockLoop.over(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty),)
 
 
-def _block(loop: tree.Loop, outer: Range, nesting: int) -> Range:
+def _block(loop: tree.Loop, scope: Scope) -> Range:
     """The range inside a loop: the outer one itself if the loop has one trip."""
     if loop.tile < 1:
         raise PlanningError(f"a loop over {loop.axis} has tiles of {loop.tile}", why="a tile has at least one point")
-    if isinstance(outer.capacity, int) and outer.capacity <= loop.tile:
-        return outer
-    return outer.blocks(loop.tile, names.axis_start(loop.axis, nesting), names.axis_size(loop.axis, nesting))
-
-
-def _variable(size: Value) -> str:
-    return size if isinstance(size, str) else ""
-
-
-def _conditions(state: Lowering, leaf: tree.Compute, scope: Scope) -> Value:
-    return all_of(*(_condition(state, when, scope) for when in leaf.when))
+    return scope.block(loop.axis, loop.tile)
 
 
 def _condition(state: Lowering, when: tree.When, scope: Scope) -> Value:
@@ -260,11 +255,8 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
 
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
     reads = tuple(state.read(operator, access, scope) for access in operator.reads)
-    write = state.view(operator.write, scope)
-    if isinstance(write, Gather):
-        raise InternalError(f"operator {operator.name} writes through a guarded or divided index")
-    box = tuple((axis.name, scope.ranges[axis.name]) for axis in operator.axes)
-    return VectorLoops(operator, box, reads, write, _vector_axis(operator, reads, write))
+    write = state.strided(operator.write, scope)
+    return VectorLoops(operator, scope.box(operator.axes), reads, write, _vector_axis(operator, reads, write))
 
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
@@ -296,3 +288,62 @@ def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: Vi
     places = (*(read for read in reads if isinstance(read, View)), write)
     apart = {axis: sum(place.stride(axis) not in (0, 1) for place in places) for axis in axes}
     return axes[0] if axes and apart[axes[0]] < apart[chosen or axes[0]] else chosen
+
+
+def with_vector_details(nest: LoopNest, lanes: int, execution: Execution) -> LoopNest:
+    """The same nest with its long sums in blocks, its vector loops unrolled and turned; `lanes` is the vector length."""
+    return nest.mapped(lambda node: _nodes(node, lanes, execution))
+
+
+def _nodes(node: Node, lanes: int, execution: Execution) -> tuple[Node, ...]:
+    if not isinstance(node, VectorLoops):
+        return (node,)
+    loops = _with_sliding_sum(replace(node, vectors=execution.vectors), lanes)
+    return _by_length(loops, lanes, execution.sums) if _adds_floats(node) else (loops,)
+
+
+def _with_sliding_sum(loops: VectorLoops, lanes: int) -> VectorLoops:
+    """A sliding sum with the number of its vectors side by side; a channel sum or a packed sum with the length of vectors."""
+    found = sliding_sum(loops.operator)
+    if found is None:
+        has_lanes = channel_sum(loops.operator) is not None or packed_sum(loops.operator) is not None
+        return replace(loops, sliding_lanes=lanes) if has_lanes else loops
+    width = dict(loops.box)[found.columns.output].size
+    return replace(loops, sliding=found.vectors(width if isinstance(width, int) else None, lanes), sliding_lanes=lanes)
+
+
+def _adds_floats(loops: VectorLoops) -> bool:
+    """Whether a reduction adds up floats. Sums of integers are exact in any order."""
+    reduction = loops.operator.reduction
+    adds = reduction is not None and any(state.combine == "add" for state in reduction.states)
+    return adds and loops.scalar_element_type in ("", "float64")
+
+
+def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Node, ...]:
+    """A sum as it is, or in blocks, or both where only a call knows."""
+    steps, most = _steps(loops, lanes)
+    if isinstance(steps, int) or (most is not None and most <= sums.long_steps):
+        most = steps if isinstance(steps, int) else most
+        return (replace(loops, block_steps=sums.block_steps),) if most is not None and most > sums.long_steps else (loops,)
+    in_blocks = replace(loops, block_steps=sums.block_steps)
+    return If(less(steps, sums.long_steps + 1), (loops,)), If(less(sums.long_steps, steps), (in_blocks,))
+
+
+def _steps(loops: VectorLoops, lanes: int) -> tuple[Value, int | None]:
+    """How many steps a sum has, and at most; None if nothing is known."""
+    reduced = {axis.name for axis in loops.operator.reduction_axes()}
+    along = loops.vector_axis if not loops.scalar_element_type else None
+    steps: Value = 1
+    most: int | None = 1
+    for axis, span in loops.box:
+        if axis in reduced:
+            width, largest = (lanes if axis == along else 1), _largest(span)
+            steps = multiply(steps, ceil_divide(span.size, width))
+            most = most * -(-largest // width) if most is not None and largest is not None else None
+    return steps, most
+
+
+def _largest(span: Range) -> int | None:
+    if span.sizes is not None:
+        return max(span.sizes, default=0)
+    return span.capacity if isinstance(span.capacity, int) else span.most

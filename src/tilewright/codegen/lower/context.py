@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.codegen import names
 from tilewright.codegen.expressions import Value, add, minimum, multiply, round_up, subtract
 from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
-from tilewright.codegen.lower.partial_results import extent_value, stored_part
 from tilewright.codegen.lower.required_regions import RequiredRegions
-from tilewright.codegen.lower.storage import Stored, elements, spread_strides, view
+from tilewright.codegen.lower.storage import Stored, elements, extent_value, spread_strides, stored_part, strided, view
 from tilewright.graph.index import Index, with_natural_dividends
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
-from tilewright.graph.types import Access, Chain, Extent, Operator, largest_extent
+from tilewright.graph.types import Access, Axis, Chain, Extent, Operator, largest_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan import schedule as tree
 from tilewright.plan.element_types import held_type
@@ -27,10 +26,9 @@ from tilewright.plan.regions.masks import Limit
 from tilewright.plan.types import Plan
 
 
-def whole_range(extent: Extent) -> Range:
+def whole_range(size: Value, most: int | None = None) -> Range:
     """The range of an axis without loops."""
-    value = extent_value(extent)
-    return Range(0, value, value, frozenset((value,)) if isinstance(value, int) else None, largest_extent(extent))
+    return Range(0, size, size, frozenset((size,)) if isinstance(size, int) else None, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +80,21 @@ class Scope:
         axis = self.loops[-1][0].axis if self.loops else ""
         return next((block.start for loop, block in reversed(self.loops[:-1]) if loop.axis == axis), 0)
 
-    def nesting(self, axis: str) -> int:
-        """How many enclosing loops run over an axis."""
-        return sum(loop.axis == axis for loop, _ in self.loops)
+    def box(self, axes: Iterable[Axis]) -> tuple[tuple[str, Range], ...]:
+        """The current ranges of some axes."""
+        return tuple((axis.name, self.ranges[axis.name]) for axis in axes)
+
+    def variables(self, axis: str) -> tuple[str, str]:
+        """Names for the start and the size of the blocks of one more loop over an axis."""
+        nesting = sum(loop.axis == axis for loop, _ in self.loops)
+        return names.axis_start(axis, nesting), names.axis_size(axis, nesting)
+
+    def block(self, axis: str, tile: int) -> Range:
+        """What a loop over an axis gives to it: the range that it has, if that is one block."""
+        whole = self.ranges[axis]
+        if isinstance(whole.capacity, int) and whole.capacity <= tile:
+            return whole
+        return whole.blocks(tile, *self.variables(axis))
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +181,10 @@ class Lowering:
         """The chain that is lowered."""
         return self.plan.chain
 
+    def whole_ranges(self) -> dict[str, Range]:
+        """The ranges of all axes without loops."""
+        return {axis: whole_range(extent_value(extent), largest_extent(extent)) for axis, extent in self.chain.extents.items()}
+
     def scratch(self, name: str, size: Value, note: str, place: str = "", dtype: str = "float32") -> str:
         """A scratch buffer; asking for the same name again gives the same buffer."""
         self.buffers.setdefault(name, Buffer(name, size, note, place, dtype))
@@ -194,7 +208,8 @@ class Lowering:
     def _intermediate(self, tensor: str, scope: Scope) -> Stored:
         blocks = dict(buffer_blocks(self.chain, self.plan.schedule, tensor))
         group = next(group for group in in_place_groups(self.chain) if tensor in group)
-        dimensions = zip(self._write_indices(tensor), self.chain.tensor(tensor).shape, strict=True)
+        write = next(operator.write for operator in self.chain.operators if operator.write.tensor == tensor)
+        dimensions = zip(write.indices, self.chain.tensor(tensor).shape, strict=True)
         held = [self._region(group, index) or self._held(index, extent, blocks, scope) for index, extent in dimensions]
         sizes = tuple(size for _, size in held)
         strides = spread_strides(sizes, self.plan.execution.set_period_bytes, self.lanes)
@@ -204,9 +219,6 @@ class Lowering:
         dtype = held_type(self.chain, tensor)
         buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group), dtype)
         return Stored(buffer, strides, tuple(start for start, _ in held), dtype=dtype)
-
-    def _write_indices(self, tensor: str) -> tuple[Index, ...]:
-        return next(operator.write.indices for operator in self.chain.operators if operator.write.tensor == tensor)
 
     def _region(self, group: tuple[str, ...], index: Index) -> tuple[Value, Value] | None:
         """(start, capacity) of the region that a buffer holds of a dimension, if all that write to it compute required regions of
@@ -244,6 +256,10 @@ class Lowering:
             for dimension, by in access.lookups
         ]
         return replace(found, lookups=tuple(lookups))
+
+    def strided(self, access: Access, scope: Scope) -> View:
+        """The elements of an access that is affine."""
+        return strided(self._in_c(access), self.stored(access.tensor, scope), scope.ranges)
 
     def _in_c(self, access: Access) -> Access:
         """The access by divisions that the language rounds as they are meant."""

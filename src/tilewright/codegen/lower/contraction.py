@@ -12,7 +12,6 @@ from tilewright.codegen.loop_nest import (
     BlockLoop,
     Buffer,
     Copy,
-    Gather,
     If,
     KernelCall,
     LoopNest,
@@ -25,10 +24,8 @@ from tilewright.codegen.loop_nest import (
     View,
 )
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
-from tilewright.codegen.lower.epilogue import with_epilogue, written
-from tilewright.codegen.lower.known_operands import known_left
-from tilewright.codegen.lower.partial_results import extent_value
-from tilewright.codegen.lower.storage import Stored, dense_strides, view
+from tilewright.codegen.lower.epilogue import known_left, with_epilogue, written
+from tilewright.codegen.lower.storage import Stored, dense_strides, extent_value, strided
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import Load, Scalar, apply
@@ -55,7 +52,6 @@ def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ..
     """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
     tensor = _access(state, pack).tensor
     packed, elements = _layout(state, pack, scope)
-    state.packed[pack.operator, pack.read] = packed
     state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}", dtype=packed.dtype)
     return _copies(state, pack, packed, scope, lambda inside: state.stored(tensor, inside))
 
@@ -64,7 +60,6 @@ def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
     """A Pack ahead of all calls: as above, from a row-major constant into a buffer that lies beside the kernel."""
     tensor = state.chain.tensor(_access(state, pack).tensor)
     packed, elements = _layout(state, pack, scope)
-    state.packed[pack.operator, pack.read] = packed
     sizes = tuple(map(extent_value, tensor.shape))
     source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
     copies = _copies(state, pack, packed, scope, lambda _: source)
@@ -76,7 +71,6 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
     """A Pack that all threads do together, ahead of the chain: into the workspace of the call, in pieces of panels."""
     access = _access(state, pack)
     packed, elements = _layout(state, pack, scope)
-    state.packed[pack.operator, pack.read] = packed
     note = f"{access.tensor} packed for {pack.operator}, for all threads"
     buffer = Buffer(packed.buffer, elements, note, dtype=packed.dtype)
     state.shared[packed.buffer] = buffer
@@ -85,10 +79,9 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
     parallel, inside = [], scope
     for loop in (rows, tree.Loop(minor or "", packed.width, ())):
         whole = _range(scope, loop.axis, access)
-        if loop.tile and not (isinstance(whole.capacity, int) and whole.capacity <= loop.tile):
-            piece = whole.blocks(loop.tile, names.axis_start(loop.axis), names.axis_size(loop.axis))
-            size_variable = piece.size if isinstance(piece.size, str) else ""
-            parallel.append(ParallelAxis(loop.axis, str(piece.start), size_variable, whole.size, loop.tile, ()))
+        piece = scope.block(loop.axis, loop.tile) if loop.tile and whole is not POINT else whole
+        if piece is not whole:
+            parallel.append(ParallelAxis.over(loop.axis, whole, piece, loop.tile))
             inside = inside.enter(loop, piece)
     copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
     name = names.identifier(f"{state.chain.name}_pack_{pack.operator}")
@@ -101,7 +94,7 @@ def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored
     major, minor, outer = _packed_axes(state, pack)
     access = _access(state, pack)
     loops = tuple((name, scope.ranges[name].size, packed.steps[name]) for name in outer if scope.ranges[name].size != 1)
-    source = _strided(view(access, stored, scope.ranges), state.chain.operator(pack.operator))
+    source = strided(access, stored, scope.ranges)
     depth, columns = _range(scope, major, access).size, _range(scope, minor, access).size
     panel, target = packed.panel(scope), packed.view(scope)
     return Copy(source, target, loops, major, depth, minor, columns, packed.width, panel, packed.row, packed.interleave)
@@ -113,14 +106,10 @@ def _copies(
     """What fills a packed operand: block by block where a loop cuts its rows."""
     if packed.cut is None:
         return (_copy(state, pack, packed, scope, stored(scope)),)
-    whole, nesting = scope.ranges[packed.cut.axis], scope.nesting(packed.cut.axis)
-    variables = names.axis_start(packed.cut.axis, nesting), names.axis_size(packed.cut.axis, nesting)
-    block = whole.blocks(packed.cut.tile, *variables)
-    size_variable = block.size if isinstance(block.size, str) else ""
+    axis, tile, whole = packed.cut.axis, packed.cut.tile, scope.ranges[packed.cut.axis]
+    block = whole.blocks(tile, *scope.variables(axis))
     inside = scope.enter(packed.cut, block)
-    body = (_copy(state, pack, packed, inside, stored(inside)),)
-    stop = add(whole.start, whole.size)
-    return (BlockLoop(packed.cut.axis, variables[0], size_variable, whole.start, stop, packed.cut.tile, False, body),)
+    return (BlockLoop.over(axis, whole, block, tile, (_copy(state, pack, packed, inside, stored(inside)),)),)
 
 
 def _packed_axes(state: Lowering, pack: tree.Pack) -> tuple[str | None, str | None, list[str]]:
@@ -136,7 +125,7 @@ def _access(state: Lowering, pack: tree.Pack) -> Access:
 
 
 def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Value]:
-    """How the packed operand lies, and its elements."""
+    """How the packed operand lies, from now on, and its elements."""
     operator, access = state.chain.operator(pack.operator), _access(state, pack)
     kernel, is_right = _kernel(state, operator), pack.read == _roles(state, operator).right
     major, minor, outer = _packed_axes(state, pack)
@@ -158,7 +147,9 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     end = add(rows.start, rows.size) if scope.domain is None else None
     dtype = kernel.element_types[1 if is_right else 0]
     apart = multiply(row, interleave)
-    return Packed(buffer, starts, steps, apart, rows.capacity, width, column, cut, end, dtype, interleave), total
+    packed = Packed(buffer, starts, steps, apart, rows.capacity, width, column, cut, end, dtype, interleave)
+    state.packed[pack.operator, pack.read] = packed
+    return packed, total
 
 
 def _check_cuts(state: Lowering, pack: tree.Pack, axis: str, multiple: int, what: str, scope: Scope) -> None:
@@ -234,10 +225,9 @@ def _outer_loops(
         return ()
     if block.size in (0, 1):
         return _outer_loops(state, operator, roles, tuple(rest), scope)
-    variable = names.axis_start(name, scope.nesting(name))
-    loop = tree.Loop(name, 1, ())
-    body = _outer_loops(state, operator, roles, tuple(rest), scope.enter(loop, Range(variable, 1, 1, frozenset((1,)))))
-    return (BlockLoop(name, variable, "", block.start, add(block.start, block.size), 1, False, body),)
+    point = replace(POINT, start=scope.variables(name)[0])
+    body = _outer_loops(state, operator, roles, tuple(rest), scope.enter(tree.Loop(name, 1, ()), point))
+    return (BlockLoop.over(name, block, point, 1, body),)
 
 
 def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
@@ -246,13 +236,11 @@ def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, 
     if not steps:
         return _kernel_call(state, operator, roles, scope)
     assert roles.depth is not None
-    whole, nesting = scope.ranges[roles.depth], scope.nesting(roles.depth)
-    variables = names.axis_start(roles.depth, nesting), names.axis_size(roles.depth, nesting)
-    block = whole.blocks(steps, *variables)
-    size_variable = block.size if isinstance(block.size, str) else ""
+    whole = scope.ranges[roles.depth]
+    block = whole.blocks(steps, *scope.variables(roles.depth))
     body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
-    stop, may_be_empty = add(whole.start, whole.size), whole.sizes is None or 0 in whole.sizes
-    return (BlockLoop(roles.depth, variables[0], size_variable, whole.start, stop, steps, may_be_empty, body),)
+    may_be_empty = whole.sizes is None or 0 in whole.sizes
+    return (BlockLoop.over(roles.depth, whole, block, steps, body, may_be_empty=may_be_empty),)
 
 
 def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> int:
@@ -303,7 +291,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
     rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
     left, left_row, left_depth = _left(state, operator, roles, scope)
     packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
-    target = _strided(state.view(written(state, operator), scope), operator)
+    target = state.strided(written(state, operator), scope)
     reductions = [a.name for a in operator.reduction_axes()]
     accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
     empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)
@@ -352,7 +340,7 @@ def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:
 
 def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[View, Value, Value]:
     packed = state.packed.get((operator.name, roles.left))
-    operand = _strided(state.view(operator.reads[roles.left], scope), operator) if packed is None else packed.view(scope)
+    operand = state.strided(operator.reads[roles.left], scope) if packed is None else packed.view(scope)
     return operand, operand.stride(roles.row), operand.stride(roles.depth)
 
 
@@ -363,7 +351,7 @@ def _right(
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
         return (), packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
-    operand = _strided(state.view(operator.reads[roles.right], scope), operator)
+    operand = state.strided(operator.reads[roles.right], scope)
     if kernel.right_by_columns:
         apart = operand.stride(roles.column)
         return (), operand, multiply(kernel.columns, apart), apart
@@ -374,12 +362,6 @@ def _right(
     copies = lower_pack(state, tree.Pack(operator.name, roles.right, layout), scope)
     packed = state.packed.pop((operator.name, roles.right))
     return copies, packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
-
-
-def _strided(operand: View | Gather, operator: Operator) -> View:
-    if isinstance(operand, Gather):
-        raise InternalError(f"contraction {operator.name} has an access that is not affine")
-    return operand
 
 
 def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall) -> tuple[Node, ...]:

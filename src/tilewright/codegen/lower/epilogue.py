@@ -1,19 +1,44 @@
-"""Lowering of epilogues: the maps that the micro tiles of a contraction apply once nothing more is added to a sum."""
+"""What the calls of a contraction know of an operand, and how they end.
+
+Entries of left operands that are known may be literals of the text. Epilogues are the maps that the micro tiles of a contraction
+apply once nothing more is added to a sum.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from tilewright.codegen.expressions import Value, add, all_of, equal
-from tilewright.codegen.loop_nest import Gather, If, KernelCall, Node, TileEpilogue, TileOperand
+from tilewright.codegen.loop_nest import If, KernelCall, Node, Range, TileEpilogue, TileOperand
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.row_reductions import adds_no_more, divides_in_tiles, tile_division
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Operator
+from tilewright.kernels.contract import Matrix, MicroKernel
+from tilewright.plan.contraction_roles import has_known_left
 from tilewright.plan.regions.epilogues import Epilogue
 from tilewright.plan.types import ContractionRoles
+
+
+def known_left(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel, columns: Range
+) -> Matrix | None:
+    """The left operand of a call, if its entries are known, and every tile takes all of its rows and all of its steps."""
+    if not has_known_left(state.plan.chain, operator, roles, kernel) or (operator.name, roles.left) in state.packed:
+        return None
+    access = operator.reads[roles.left]
+    axes = [operator.axis(name) for name in (roles.row, roles.depth) if name is not None]
+    extents = [axis.extent for axis in axes if isinstance(axis.extent, int)]
+    is_whole = [(scope.ranges[axis.name].start, scope.ranges[axis.name].size) for axis in axes] == [(0, n) for n in extents]
+    if not is_whole or columns.sizes is None or extents[0] > min(map(kernel.rows_for, columns.pieces(kernel.columns))):
+        return None
+    places = dict(zip((axis.name for axis in axes), np.indices(extents), strict=True))
+    values = state.plan.chain.tensor(access.tensor).known_values()
+    return tuple(map(tuple, values[tuple(index.evaluate(places) for index in access.indices)].tolist()))
 
 
 def with_epilogue(
@@ -54,9 +79,7 @@ def written(state: Lowering, operator: Operator) -> Access:
 def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
     operands = []
     for access, is_whole in epilogue.operands(state.chain):
-        view = state.view(access, scope)
-        if isinstance(view, Gather):
-            raise InternalError(f"the epilogue of {epilogue.contraction} has an access that is not affine")
+        view = state.strided(access, scope)
         is_far = access.tensor in state.chain.inputs and access.tensor not in state.plan.prefetched_inputs
         operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0, is_far, is_whole))
     whole, element_type = epilogue.whole(state.chain), epilogue.element_type(state.chain)

@@ -1,26 +1,60 @@
-"""Lowering of row-wise reductions that make weights: states between blocks of their rows, and the sums that they correct.
+"""Row-wise reductions that run in parts.
+
+Lowering of row-wise reductions that make weights: states between blocks of their rows, and the sums that they correct.
 
 A row-wise reduction takes its states along: at the first block they start from their identities, at every block they come out
 with the factor that its older weights are to be multiplied by. Who sums the weights multiplies what it has by that factor before
 it adds a block, and divides by the total after the last one. The parts of a split leave both to their combination. Of whole
 rows only the division is left to who sums the weights, where that is less work.
+
+The nest that combines the partial results of a chain whose outermost loop is split.
+
+The combination of a split sum: the parts' outputs are added up in their order: results do not depend on who computed them.
+
+The combination of a split: all parts of a row have their states combined, then their sums, by the rescaling rule of the
+row-wise reduction.
+
+    state = combine over the parts of (state of the part * factor),    output = sum over the parts of (sum * factor) / total
+
+The factors speak of the part's states (`Previous`) and of the merged ones (`State`). Parts are taken in their order, so that
+results do not depend on who computed them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, all_of, any_of, equal, unequal
-from tilewright.codegen.loop_nest import Gather, If, Node, Range, RunningStates, TileEpilogue, TileOperand, VectorLoops, View
-from tilewright.codegen.lower.context import Lowering, Scope
-from tilewright.codegen.lower.partial_results import extent_value, row_shape, stored_part
-from tilewright.codegen.lower.storage import Stored, dense_strides, elements
-from tilewright.codegen.lower.storage import view as view_of
+from tilewright.codegen.expressions import Value, add, all_of, any_of, equal, multiply, unequal
+from tilewright.codegen.loop_nest import (
+    If,
+    LoopNest,
+    Node,
+    ParallelAxis,
+    RunningStates,
+    TileEpilogue,
+    TileOperand,
+    VectorLoops,
+    View,
+)
+from tilewright.codegen.lower.context import Lowering, Scope, whole_range
+from tilewright.codegen.lower.storage import (
+    Stored,
+    dense_strides,
+    elements,
+    extent_value,
+    part_axis,
+    part_count,
+    row_shape,
+    split_rows,
+    stored_part,
+    strided,
+)
 from tilewright.errors import InternalError
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
-from tilewright.graph.types import Access, Axis, Operator
+from tilewright.graph.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
 from tilewright.plan.regions.online_reductions import (
     SoftmaxWeights,
     cut_axes,
@@ -48,13 +82,18 @@ def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scop
     weights = _weights_of(operator)
     assert operator.reduction is not None
     views = {name: _row_view(state, operator, name, scope) for name in (*(name for name, _ in weights.factors), FACTOR)}
-    starts = tuple(
-        _row_map(operator, f"{operator.name}_{state.name}", Literal(state.identity), (), views[state.name], scope)
-        for state in operator.reduction.states
-    )
+    starts = tuple(_started(operator, state, views[state.name], scope) for state in operator.reduction.states)
     states = tuple((name, views[name], factor) for name, factor in weights.factors)
     first = all_of(*(equal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     return If(first, starts), replace(loops, running=RunningStates(states, views[FACTOR]))
+
+
+def _started(operator: Operator, state: StateVariable, write: View, scope: Scope) -> VectorLoops:
+    """The identity of a state, for the current rows."""
+    rows, name = tuple(map(operator.axis, row_axes(operator))), f"{operator.name}_{state.name}"
+    access = Access(name, tuple(axis_index(axis.name) for axis in rows))
+    mapping = Operator(name, "start", rows, (), access, Literal(state.identity))
+    return VectorLoops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
 
 
 def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> VectorLoops:
@@ -102,31 +141,20 @@ def tile_division(state: Lowering, operator: Operator, roles: ContractionRoles, 
 
 def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, function: str, scope: Scope) -> VectorLoops:
     """The current tile of a contraction's result, multiplied or divided row by row."""
-    target = state.view(operator.write, scope)
-    if isinstance(target, Gather):
-        raise InternalError(f"contraction {operator.name} has an access that is not affine")
+    target = state.strided(operator.write, scope)
     written = tuple(axis for axis in operator.axes if axis.name in operator.write.axes())
     accesses = (operator.write, Access(by, tuple(map(axis_index, row_axes(rows)))))
     body = apply(function, Load(0), Load(1))
     mapping = Operator(f"{operator.name}_{function}", "correct", written, accesses, operator.write, body)
     views = (target, _row_view(state, rows, by, scope))
-    return VectorLoops(mapping, _box(written, scope), views, target, _lanes_axis(operator.write, written))
-
-
-def _row_map(operator: Operator, name: str, body: Scalar, reads: tuple[View, ...], write: View, scope: Scope) -> VectorLoops:
-    """A map over the current rows of a row-wise reduction."""
-    rows = tuple(operator.axis(axis) for axis in row_axes(operator))
-    access = Access(name, tuple(axis_index(axis.name) for axis in rows))
-    mapping = Operator(name, "start", rows, (access,) * len(reads), access, body)
-    return VectorLoops(mapping, _box(rows, scope), reads, write, rows[-1].name if rows else None)
+    lanes = operator.write.innermost() or (written[-1].name if written else None)  # arguments have unit stride there
+    return VectorLoops(mapping, scope.box(written), views, target, lanes)
 
 
 def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
     """Where a state of a row-wise reduction, or its factor, lies for the current rows."""
     access = Access(name, tuple(map(axis_index, row_axes(rows))))
-    found = view_of(access, _row_buffer(state, rows, name, scope), scope.ranges)
-    assert isinstance(found, View)
-    return found
+    return strided(access, _row_buffer(state, rows, name, scope), scope.ranges)
 
 
 def _row_buffer(state: Lowering, rows: Operator, name: str, scope: Scope) -> Stored:
@@ -181,10 +209,133 @@ def _reduced(operator: Operator) -> tuple[str, ...]:
     return tuple(axis.name for axis in operator.reduction_axes())
 
 
-def _box(axes: tuple[Axis, ...], scope: Scope) -> tuple[tuple[str, Range], ...]:
-    return tuple((axis.name, scope.ranges[axis.name]) for axis in axes)
+def lower_addition(state: Lowering) -> LoopNest:
+    """The loop nest that adds up the parts of a split, parallel over the first dimension of the output."""
+    scope, parallel = _scope_of_parts(state), list[ParallelAxis]()
+    first = next((str(index) for index in state.chain.operators[-1].write.indices if index.is_axis()), None)
+    if first is not None:
+        whole, points = scope.ranges[first], state.plan.execution.combined_points
+        block = whole.blocks(points, *scope.variables(first))
+        parallel, scope = [ParallelAxis.over(first, whole, block, points)], scope.at(first, block)
+    return _merge(state, f"adds up the parts of {state.chain.output}", parallel, (_sum_of_parts(state, scope),))
 
 
-def _lanes_axis(write: Access, axes: tuple[Axis, ...]) -> str | None:
-    """The last dimension that is an axis: arguments that are written have unit stride there."""
-    return write.innermost() or (axes[-1].name if axes else None)
+def lower_combination(state: Lowering) -> LoopNest:
+    """The loop nest that combines the partial results of a split, parallel over rows: points along all row axes but the last."""
+    rows, softmax = split_rows(state.plan)
+    scope, parallel, axes = _scope_of_parts(state), list[ParallelAxis](), row_axes(rows)
+    for axis in axes:
+        whole, tile = scope.ranges[axis], state.plan.execution.combined_rows if axis == axes[-1] else 1
+        scope = scope.at(axis, scope.block(axis, tile))
+        parallel.append(ParallelAxis.over(axis, whole, scope.ranges[axis], tile))
+    combination = _Combination(state, rows, softmax, scope)
+    body = (*combination.states(), combination.weights(), combination.output())
+    title = f"combines the partial results of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
+    return _merge(state, title, parallel, body)
+
+
+def _merge(state: Lowering, title: str, parallel: Sequence[ParallelAxis], body: tuple[Node, ...]) -> LoopNest:
+    name = f"{names.identifier(state.chain.name)}_merge"
+    return LoopNest(name, (title,), (), tuple(parallel), tuple(state.buffers.values()), body)
+
+
+def _scope_of_parts(state: Lowering) -> Scope:
+    """All points, and all parts."""
+    return Scope({**state.whole_ranges(), part_axis(state.plan): whole_range(part_count(state.plan))})
+
+
+def _sum_of_parts(state: Lowering, scope: Scope, weights: tuple[tuple[Access, View], ...] = ()) -> VectorLoops:
+    """The current block of the output, as the sum over the parts, each times its weights if there are some."""
+    sink = state.chain.operators[-1]
+    written = tuple(axis for axis in sink.axes if axis.name in sink.write.axes())
+    axes = (*written, Axis(part_axis(state.plan), 1, AxisKind.REDUCTION))
+    accesses, views = (sink.write, *(access for access, _ in weights)), tuple(view for _, view in weights)
+    body = PRODUCT if weights else Load(0)
+    operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
+    shape = state.chain.tensor(sink.write.tensor).shape
+    sums, target = _view_of_parts(state, sink.write.tensor, sink.write, shape, scope), state.strided(sink.write, scope)
+    return VectorLoops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost())
+
+
+def _view_of_parts(
+    state: Lowering, tensor: str, access: Access, shape: tuple[Extent, ...], scope: Scope, row_state: str = ""
+) -> View:
+    """The elements of all parts that an access addresses in the current block."""
+    found = strided(access, stored_part(state.plan, tensor, shape, 0, row_state), scope.ranges)
+    step = multiply(1, *map(extent_value, shape))
+    return replace(found, strides=(*found.strides, (part_axis(state.plan), step)))
+
+
+class _Combination:
+    """What the steps of one combination share: the axis of parts, the current rows, and where everything lies."""
+
+    def __init__(self, state: Lowering, rows: Operator, softmax: SoftmaxWeights, scope: Scope) -> None:
+        self.state, self.rows, self.softmax, self.scope = state, rows, softmax, scope
+        self.row_axes = tuple(rows.axis(axis) for axis in row_axes(rows))
+        self.row_access = tuple(axis_index(axis.name) for axis in self.row_axes)
+        self.part = part_axis(state.plan)
+
+    def states(self) -> tuple[Node, ...]:
+        """Every state over all parts, in order: later ones are corrected by the merged earlier ones."""
+        assert self.rows.reduction is not None
+        nodes = []
+        for number, (state, (name, factor)) in enumerate(zip(self.rows.reduction.states, self.softmax.factors, strict=True)):
+            body: Scalar = Load(number)
+            if factor is not None:
+                body = apply("multiply", body, self.over_loads(factor))
+            reduction = Reduction((StateVariable(name, state.identity, Point(), state.combine),), State(name))
+            axes = (*self.row_axes, Axis(self.part, 1, AxisKind.REDUCTION))
+            lanes = self.row_axes[-1].name if self.row_axes else None
+            nodes.append(self.loops(f"{self.rows.name}_{name}", axes, body, self.combined(name), reduction, lanes))
+        return tuple(nodes)
+
+    def weights(self) -> Node:
+        """What the sums of every part are multiplied by: the factor of its weights over the combined total."""
+        body = apply("divide", self.over_loads(self.softmax.factor), Load(len(self.softmax.factors) * 2 - 1))
+        axes = (*self.row_axes, Axis(self.part, 1))
+        return self.loops(f"{self.rows.name}_weights", axes, body, self.weight_view(), None, self.part)
+
+    def output(self) -> Node:
+        """The output of the current rows."""
+        weights = Access("weights", (*self.row_access, axis_index(self.part)))
+        return _sum_of_parts(self.state, self.scope, ((weights, self.weight_view()),))
+
+    def loops(
+        self, name: str, axes: tuple[Axis, ...], body: Scalar, write: View, reduction: Reduction | None, lanes: str | None
+    ) -> VectorLoops:
+        """A step over rows and parts. Its reads are the states of the parts, then the merged ones."""
+        softmax = [state for state, _ in self.softmax.factors]
+        shape = row_shape(self.state.plan, self.rows)
+        tensor, access = self.rows.write.tensor, Access(name, self.row_access)
+        parts = [_view_of_parts(self.state, tensor, access, shape, self.scope, state) for state in softmax]
+        reads = (*parts, *(self.combined(state) for state in softmax))
+        indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
+        operator = Operator(name, "merge", axes, (access,) * len(reads), Access(name, indices), body, reduction)
+        return VectorLoops(operator, self.scope.box(axes), reads, write, lanes)
+
+    def over_loads(self, factor: Scalar) -> Scalar:
+        """A rescaling rule in terms of the reads of `loops`."""
+        place = {name: number for number, (name, _) in enumerate(self.softmax.factors)}
+
+        def load(node: Scalar) -> Scalar | None:
+            if isinstance(node, Previous):
+                return Load(place[node.name])
+            return Load(len(place) + place[node.name]) if isinstance(node, State) else None
+
+        return rewrite(factor, load)
+
+    def combined(self, name: str) -> View:
+        """Scratch for a merged state of the current rows."""
+        return self.scratch(name, (), {})
+
+    def weight_view(self) -> View:
+        """Scratch for the weights of all parts of the current rows."""
+        return self.scratch("weights", (self.scope.ranges[self.part].capacity,), {self.part: 1})
+
+    def scratch(self, name: str, more: tuple[Value, ...], steps: Mapping[str, Value]) -> View:
+        """Scratch for the current rows, with more dimensions behind theirs."""
+        sizes = (*(self.scope.ranges[axis.name].capacity for axis in self.row_axes), *more)
+        strides = dense_strides(sizes)
+        buffer = names.running(self.rows.write.tensor, name)
+        self.state.scratch(buffer, multiply(1, *sizes), f"{name} of a block of rows")
+        return View(buffer, 0, (*zip((axis.name for axis in self.row_axes), strides, strict=False), *steps.items()))

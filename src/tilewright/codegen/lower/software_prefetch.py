@@ -9,7 +9,6 @@ from math import prod
 from tilewright.codegen.expressions import Value, multiply
 from tilewright.codegen.loop_nest import (
     BlockLoop,
-    Gather,
     If,
     KernelCall,
     LoopNest,
@@ -18,6 +17,7 @@ from tilewright.codegen.loop_nest import (
     Range,
     SoftwarePrefetch,
     View,
+    mapped,
 )
 from tilewright.codegen.lower.context import Lowering, Packed, Scope
 from tilewright.graph.types import Access, Operator, element_bytes
@@ -29,18 +29,11 @@ from tilewright.plan.layout import LINE_BYTES
 def with_software_prefetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
     """The nest whose micro tiles ask for the next blocks of the inputs that the plan names; `scope` is that of one block."""
     tiles = sum(_tiles(node, state) for node in nest.body)
-    software_prefetches = tuple(
-        _software_prefetch(state, tensor, nest.parallel, scope, tiles) for tensor in state.plan.prefetched_inputs if tiles
-    )
-    return (
-        replace(
-            nest,
-            software_prefetches=software_prefetches,
-            body=_counting(nest.body, state.plan.prefetching_operators, len(software_prefetches)),
-        )
-        if software_prefetches
-        else nest
-    )
+    if not tiles or not state.plan.prefetched_inputs:
+        return nest
+    fetches = tuple(_software_prefetch(state, name, nest.parallel, scope, tiles) for name in state.plan.prefetched_inputs)
+    body = mapped(nest.body, lambda node: (_with_count(node, state.plan.prefetching_operators, len(fetches)),))
+    return replace(nest, software_prefetches=fetches, body=body)
 
 
 def _software_prefetch(
@@ -69,8 +62,7 @@ def _reader(state: Lowering, tensor: str, moving: frozenset[str]) -> tuple[Opera
 
 def _matrix(state: Lowering, access: Access, scope: Scope) -> SoftwarePrefetch:
     """All lines that a block reads of a tensor as the caller laid it out."""
-    view = state.view(access, scope)
-    assert not isinstance(view, Gather), f"{access.tensor} is fetched ahead by an index that is not affine"
+    view = state.strided(access, scope)
     rows, columns = _sides(access, scope.ranges)
     lines = _capacity(scope.ranges, rows) * _lines(_capacity(scope.ranges, columns), view)
     row_size, column_size = _size(scope.ranges, rows), _size(scope.ranges, columns)
@@ -125,19 +117,11 @@ def _tiles_of(kernel: MicroKernel, rows: int, columns: int) -> int:
     return panels * -(-rows // kernel.rows) + (-(-rows // kernel.rows_for(rest)) if rest else 0)
 
 
-def _counting(body: tuple[Node, ...], operators: tuple[str, ...], software_prefetches: int) -> tuple[Node, ...]:
-    """The same nodes, whose kernel calls for these operators know of so many fetches."""
-    return tuple(_with_count(node, operators, software_prefetches) for node in body)
-
-
 def _with_count(node: Node, operators: tuple[str, ...], software_prefetches: int) -> Node:
-    match node:
-        case BlockLoop() | If():
-            return replace(node, body=_counting(node.body, operators, software_prefetches))
-        case KernelCall(shapes=shapes, operator=operator) if shapes is not None and operator in operators:
-            return replace(node, software_prefetches=software_prefetches)
-        case _:
-            return node
+    """The same node; a kernel call for one of these operators knows of so many fetches."""
+    if isinstance(node, KernelCall) and node.shapes is not None and node.operator in operators:
+        return replace(node, software_prefetches=software_prefetches)
+    return node
 
 
 def _number(value: Value) -> int:

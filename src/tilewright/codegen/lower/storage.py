@@ -1,16 +1,24 @@
-"""Storage of tensors while a chain runs: arguments with run-time strides, and scratch buffers of blocks or whole extents."""
+"""Storage of tensors while a chain runs: arguments with run-time strides, and scratch buffers of blocks or whole extents.
+
+Partial results of a split have buffers, too: for every part the output, undivided, and the states of all rows. Parts of a plain
+sum have no states.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from tilewright.codegen.expressions import Value, add, multiply, round_up, subtract
+from tilewright.codegen import names
+from tilewright.codegen.expressions import Value, add, ceil_divide, divide, multiply, round_up, subtract
 from tilewright.codegen.loop_nest import FLOAT_BYTES, Gather, Range, View
 from tilewright.errors import InternalError
 from tilewright.graph.index import Index
-from tilewright.graph.types import Access
+from tilewright.graph.types import Access, Extent, Operator, SymbolicExtent
 from tilewright.plan.layout import LINE_BYTES, Layout, spread_padding
+from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes, softmax_weights, weights_read
+from tilewright.plan.schedule import Loop
+from tilewright.plan.types import Plan
 
 CACHE_LINE_FLOATS = LINE_BYTES // FLOAT_BYTES
 """Buffers begin with a line."""
@@ -107,6 +115,80 @@ def view(access: Access, stored: Stored, box: Mapping[str, Range]) -> View | Gat
     return View(stored.buffer, add(stored.offset, *offsets), tuple(strides.items()), stored.dtype)
 
 
+def strided(access: Access, stored: Stored, box: Mapping[str, Range]) -> View:
+    """The elements of an access that is affine."""
+    found = view(access, stored, box)
+    if isinstance(found, Gather):
+        raise InternalError(f"an access to {access.tensor} is not affine")
+    return found
+
+
 def _gather(access: Access, stored: Stored) -> Gather:
     shifts = (multiply(origin, stride, -1) for origin, stride in zip(stored.origins, stored.strides, strict=True))
     return Gather(stored.buffer, add(*shifts), access.indices, stored.strides, access.guard, stored.dtype)
+
+
+def extent_value(extent: Extent) -> Value:
+    """An extent as a value of generated code."""
+    return names.extent(extent.name) if isinstance(extent, SymbolicExtent) else extent
+
+
+def sums_weights(plan: Plan) -> bool:
+    """Whether the last operator of a split sums weights of rows, not products alone."""
+    return weights_read(plan.chain, plan.chain.operators[-1]) is not None
+
+
+def split_rows(plan: Plan) -> tuple[Operator, SoftmaxWeights]:
+    """The row-wise reduction whose weights the last operator of a split sums, with its rescaling rule."""
+    rows = weights_read(plan.chain, plan.chain.operators[-1])
+    weights = softmax_weights(rows) if rows is not None else None
+    if rows is None or weights is None:
+        raise InternalError(f"{plan.chain.name} is split, but its last operator sums no weights")
+    return rows, weights
+
+
+def part_tile(plan: Plan) -> int:
+    """Points of the split axis in one part."""
+    loop = plan.schedule.body[0]
+    assert isinstance(loop, Loop)
+    assert loop.axis == plan.schedule.split
+    return loop.tile
+
+
+def part_count(plan: Plan) -> Value:
+    """How many parts there are."""
+    return ceil_divide(extent_value(plan.chain.extents[plan.schedule.split]), part_tile(plan))
+
+
+def stored_part(plan: Plan, tensor: str, shape: tuple[Extent, ...], start: Value, state: str = "") -> Stored:
+    """The place of one part, which starts at this point of the split axis."""
+    sizes = tuple(extent_value(extent) for extent in shape)
+    number = divide(start, part_tile(plan))
+    strides = dense_strides(sizes)
+    return Stored(names.partial(tensor, state), strides, (0,) * len(sizes), multiply(number, *sizes))
+
+
+def part_axis(plan: Plan) -> str:
+    """A name for the axis of parts, which no axis of the chain has."""
+    part = f"{plan.schedule.split}_part"
+    while part in plan.chain.extents:
+        part += "_"
+    return part
+
+
+def row_shape(plan: Plan, rows: Operator) -> tuple[Extent, ...]:
+    """The extents of all rows."""
+    return tuple(plan.chain.extents[axis] for axis in row_axes(rows))
+
+
+def partial_buffers(plan: Plan) -> Iterator[tuple[str, Value]]:
+    """(name, elements) of every buffer between the parts and their combination; none without a split."""
+    if not plan.schedule.split:
+        return
+    count, output = part_count(plan), plan.chain.tensor(plan.chain.output)
+    yield names.partial(output.name), multiply(count, *map(extent_value, output.shape))
+    if not sums_weights(plan):
+        return
+    rows, weights = split_rows(plan)
+    for name, _ in weights.factors:
+        yield names.partial(rows.write.tensor, name), multiply(count, *map(extent_value, row_shape(plan, rows)))

@@ -29,12 +29,9 @@ from tilewright.frontend.tracing.recording import (
     traceable,
 )
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.builders import arange as arange_operator
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
-from tilewright.graph.builders import matmul as matmul_operator
-from tilewright.graph.builders import reduce as reduce_operator
-from tilewright.graph.builders import softmax as softmax_operator
+from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
@@ -73,13 +70,13 @@ def matmul(left: Any, right: Any) -> Any:
     >>> matmul(np.ones((5, 2, 3)), np.ones(3)).shape
     (5, 2)
     """
-    return record_operator(matmul_operator.matmul, (left, right), contracted_type, kind="matmul")
+    return record_operator(einsum_operator.matmul, (left, right), contracted_type, kind="matmul")
 
 
 # Row operators and reductions
 
 
-@traceable(softmax_operator.numpy_reference)
+@traceable(norm_operator.softmax_reference)
 def softmax(x: Any, axis: int = -1) -> Any:
     """`exp(x - max) / sum(exp(x - max))` along `axis`, any shape. A row of -inf alone gives NaN.
 
@@ -87,10 +84,10 @@ def softmax(x: Any, axis: int = -1) -> Any:
     >>> softmax(np.zeros((1, 4))).tolist()
     [[0.25, 0.25, 0.25, 0.25]]
     """
-    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax")
+    return record_operator(norm_operator.softmax, (x,), float_type, whole(axis), kind="softmax")
 
 
-@traceable(partial(softmax_operator.numpy_reference, safe=True))
+@traceable(partial(norm_operator.softmax_reference, safe=True))
 def safe_softmax(x: Any, axis: int = -1) -> Any:
     """The softmax along `axis`, any shape, but 0 for a row of -inf alone: what attention makes of queries without keys.
 
@@ -100,7 +97,7 @@ def safe_softmax(x: Any, axis: int = -1) -> Any:
     >>> safe_softmax(np.array([[0.0, 0.0], [-np.inf, -np.inf]])).tolist()
     [[0.5, 0.5], [0.0, 0.0]]
     """
-    return record_operator(softmax_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
+    return record_operator(norm_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
 
 
 def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
@@ -108,7 +105,7 @@ def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
     recorder = recorder_of((x,))
     (tensor,) = in_one_type((x,), reduced_type, function)
     chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
-    reduced = recorder.record(reduce_operator.reduce, function, tensor, axis=chosen, kind=function)
+    reduced = recorder.record(map_operator.reduce, function, tensor, axis=chosen, kind=function)
     result = Traced(recorder, reduced)
     if not keepdims:
         return result
@@ -166,7 +163,7 @@ def astype(x: Any, dtype: Any) -> Any:
 def _number_of_steps(first: float, last: float, by: float) -> Extent:
     """The length of a range, as NumPy counts it. Raises `ShapeError` where there is none."""
     try:
-        return arange_operator.range_length(first, last, by)
+        return map_operator.range_length(first, last, by)
     except (ZeroDivisionError, OverflowError, ValueError) as problem:
         raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
 
@@ -188,10 +185,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     if any(isinstance(bound, SymbolicExtent) for bound in (first, last, by)):
         if isinstance(by, SymbolicExtent) or any(isinstance(bound, float) for bound in (first, last, by)) or by == 0:
             raise unsupported("arange to or from an extent by other steps than whole ones", (), hint="multiply the positions")
-        number, kind = arange_operator.range_length(first, last, by), np.dtype(dtype or np.int64).name
+        number, kind = map_operator.range_length(first, last, by), np.dtype(dtype or np.int64).name
     else:
         number, kind = _number_of_steps(first, last, by), np.arange(first, first, by, dtype=dtype).dtype.name
-    return Traced(recorder, recorder.record(arange_operator.arange, number, first, by, kind, kind="arange"))
+    return Traced(recorder, recorder.record(map_operator.arange, number, first, by, kind, kind="arange"))
 
 
 def _bound(value: Any) -> Any:

@@ -35,7 +35,7 @@ def layer_norm(
     operands = [operand for operand in (x, weight, bias) if operand is not None]
     _check_extents("layer_norm", operands, axes)
     if not any(isinstance(operand, Traced) for operand in operands):
-        return norm_operator.numpy_reference(np.asanyarray(x), axes, eps, weight, bias)
+        return norm_operator.norm_reference(np.asanyarray(x), axes, eps, weight, bias)
     if weight is None and bias is not None:
         shape = wholes(array_of(x).shape)
         aligned = tw.reshape(bias, tuple(extent if d in axes else 1 for d, extent in enumerate(shape)))
@@ -58,7 +58,7 @@ def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: floa
     operands = [operand for operand in (x, weight) if operand is not None]
     _check_extents("rms_norm", operands, axes)
     if not any(isinstance(operand, Traced) for operand in operands):
-        return norm_operator.numpy_reference(np.asanyarray(x), axes, eps, weight, centred=False)
+        return norm_operator.norm_reference(np.asanyarray(x), axes, eps, weight, centred=False)
     return _record(norm_operator.rms_norm, operands, axes, eps, kind="rms_norm")
 
 

@@ -16,10 +16,9 @@ from tilewright.frontend.tracing.promotion import Kind, float_type, reduced_type
 from tilewright.frontend.tracing.recording import array_of, converted, recorded
 from tilewright.frontend.tracing.window_arguments import SPACE, Pads, WindowArguments, explicit_padding, numbers, places, space
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
 from tilewright.graph.builders.convolutions.window_means import lowest, pooled, pooled_mean
-from tilewright.graph.builders.convolutions.windows import Window
-from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.builders.convolutions.windows import PaddedWindow, Window
+from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.frontend.tracing.location import located, user_location
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow, Padding, Same, Taps, windows_over
-from tilewright.graph.builders.convolutions.windows import Window
+from tilewright.graph.builders.convolutions.windows import PaddedWindow, Padding, Same, Taps, Window, windows_over
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import SymbolicExtent
 

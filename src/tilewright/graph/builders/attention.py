@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import reduce
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders import arange, softmax
+from tilewright.graph.builders import elementwise, norms
 from tilewright.graph.builders.builder import Builder, Operand
 from tilewright.graph.extents import dimensions_of
 from tilewright.graph.numpy_types import is_short_float
@@ -142,7 +142,7 @@ def attend(
     wide = "float32" if is_short_float(q.dtype) else None
     products = builder.einsum(shape.subscripts("mk", "lk", "ml"), shape.grouped(builder, q), k, dtype=wide)
     scores = builder.map("multiply", products, _usual_scale(builder, q, products.dtype) if scale is None else scale)
-    capped = _capped(builder, scores, softcap) if softcap else scores
+    capped = builder.map("multiply", builder.map("tanh", builder.map("divide", scores, softcap)), softcap) if softcap else scores
     conditions = _positions(builder, shape, taken)
     biased = capped
     if mask is not None:
@@ -152,7 +152,7 @@ def attend(
     if conditions:
         takes_part = reduce(lambda left, right: builder.map("logical_and", left, right, dtype="bool"), conditions)
         biased = builder.map("where", takes_part, biased, -math.inf, dtype=biased.dtype)
-    shares = builder.record(softmax.softmax, biased, -1, safe=True, kind="softmax")
+    shares = builder.record(norms.softmax, biased, -1, safe=True, kind="softmax")
     result = builder.einsum(shape.subscripts("ml", "ln", "mn"), shares, v, dtype=v.dtype if wide else None)
     return Attended(scores, capped, biased, shares, shape.apart(builder, result))
 
@@ -185,7 +185,7 @@ def _lengths(builder: Builder, shape: AttentionShape, lengths: Tensor) -> Tensor
 
 
 def _range(builder: Builder, count: Extent) -> Tensor:
-    return builder.record(arange.arange, count, 0, 1, "int64", kind="arange")
+    return builder.record(elementwise.arange, count, 0, 1, "int64", kind="arange")
 
 
 def _past(builder: Builder, shape: AttentionShape, lengths: Tensor | None) -> Operand:
@@ -198,7 +198,7 @@ def _past(builder: Builder, shape: AttentionShape, lengths: Tensor | None) -> Op
 
 
 def _number(builder: Builder, value: Extent) -> Operand:
-    return builder.record(arange.extent, value, kind="extent") if isinstance(value, SymbolicExtent) else value
+    return builder.record(elementwise.extent, value, kind="extent") if isinstance(value, SymbolicExtent) else value
 
 
 def _usual_scale(builder: Builder, q: Tensor, dtype: str) -> Operand:
@@ -206,10 +206,5 @@ def _usual_scale(builder: Builder, q: Tensor, dtype: str) -> Operand:
     width = q.shape[-1]
     if isinstance(width, int):
         return 1.0 / math.sqrt(width or 1)
-    number = builder.record(arange.extent, width, kind="extent")
+    number = builder.record(elementwise.extent, width, kind="extent")
     return builder.map("divide", 1.0, builder.map("sqrt", builder.cast(number, dtype)))
-
-
-def _capped(builder: Builder, scores: Tensor, softcap: float) -> Tensor:
-    """`c * tanh(scores / c)`."""
-    return builder.map("multiply", builder.map("tanh", builder.map("divide", scores, softcap)), softcap)

@@ -1,4 +1,7 @@
-"""The graph under construction: unique names, operators and constants in the order in which they are asked for."""
+"""The graph under construction: unique names, operators and constants in the order in which they are asked for.
+
+Maps show lower bounds on the elements of the tensors that they make: what a rectifier makes is not negative.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,18 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from math import inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import InternalError, TilewrightError, UnsupportedOperation
-from tilewright.graph.builders import arange, elementwise, matmul, reduce, reshape, slicing, softmax, transpose
 from tilewright.graph.builders import einsum as einsum_operator
-from tilewright.graph.builders.computed_positions import POSITIONS, Position, read_at
+from tilewright.graph.builders import elementwise, norms, reshape, slicing
+from tilewright.graph.builders.reshape import POSITIONS
+from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.magnitudes import magnitudes_of
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, nesting, rewrite
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Scalar, nesting, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
 MOST_NESTED = 128
@@ -77,7 +81,7 @@ class Builder:
 
     def run_time_constant(self, values: np.ndarray, dtype: str, name: str = "extents") -> Tensor:
         """An array of integers and run-time extents, as data that kernels compute and as a value that is known here."""
-        tensor = self.record(arange.extents, values, dtype, kind=identifier(name))
+        tensor = self.record(elementwise.extents, values, dtype, kind=identifier(name))
         self.known[tensor.name] = values
         return tensor
 
@@ -128,7 +132,7 @@ class Builder:
 
     def matmul(self, left: Tensor, right: Tensor) -> Tensor:
         """The matrix product, as `numpy.matmul`."""
-        return self.record(matmul.matmul, left, right, kind="matmul")
+        return self.record(einsum_operator.matmul, left, right, kind="matmul")
 
     def einsum(self, subscripts: str, left: Tensor, right: Tensor, *, dtype: str | None = None) -> Tensor:
         """The sum of products of two operands, in NumPy's notation without an ellipsis; of their common type unless told."""
@@ -137,31 +141,27 @@ class Builder:
 
     def reduce(self, function: str, x: Tensor, axes: Sequence[int] | None = None, *, keepdims: bool = False) -> Tensor:
         """`sum`, `prod`, `max`, `min` or `mean` over some axes, or over all."""
-        return self.record(reduce.reduce, function, x, axes, keepdims, kind=function)
+        return self.record(elementwise.reduce, function, x, axes, keepdims, kind=function)
 
     def softmax(self, x: Tensor, axis: int) -> Tensor:
         """The softmax along an axis."""
-        return self.record(softmax.softmax, x, axis, kind="softmax")
+        return self.record(norms.softmax, x, axis, kind="softmax")
 
     def transpose(self, x: Tensor, permutation: Sequence[int]) -> Tensor:
         """The dimensions in another order."""
-        return self.record(transpose.transpose, x, tuple(permutation), kind="transpose")
+        return self.record(reshape.transpose, x, tuple(permutation), kind="transpose")
 
     def reshape(self, x: Tensor, shape: Sequence[Extent]) -> Tensor:
         """The same elements, row by row, in another shape."""
         if tuple(shape) == x.shape:
             return x
         target, places = reshape.places(x.shape, tuple(shape))
-        if any(isinstance(place, Position) for place in places):
-            return read_at(self.record, x, target, places, "reshape")
-        return self.record(reshape.reshape, x, target, kind="reshape")
+        return reshape.read_at(self.record, x, target, places, "reshape")
 
     def slice(self, x: Tensor, key: tuple[Any, ...]) -> Tensor:
         """Basic slicing, as `x[key]` in NumPy; run-time extents may stand in the key."""
         shape, places = slicing.places(x, key)
-        if any(isinstance(place, Position) for place in places):
-            return read_at(self.record, x, shape, places, "slice")
-        return self.record(slicing.slicing, x, key, kind="slice")
+        return reshape.read_at(self.record, x, shape, places, "slice")
 
     def graph(self, outputs: Sequence[str]) -> Graph:
         """The finished graph."""
@@ -223,3 +223,37 @@ def _check_positions(operator: Operator) -> None:
                 f"{operator.kind} along an axis of {operator.axis(node.axis).extent}",
                 why=f"it computes with positions, which kernels hold as exact integers up to {LARGEST_WHOLE}",
             )
+
+
+def least_value(builder: Builder, tensor: Tensor) -> float:
+    """A number that no element of a tensor is below; minus infinity where nothing is known. Elements may be NaN all the same.
+
+    >>> builder = Builder("f")
+    >>> x = builder.input("x", (2, 3), "float32")
+    >>> least_value(builder, builder.map("clip", x, 1.0, 6.0)), least_value(builder, builder.map("minimum", x, 6.0))
+    (1.0, -inf)
+    """
+    if tensor.name in builder.constants:
+        return _least_constant(builder.known[tensor.name])
+    producer = next((operator for operator in reversed(builder.operators) if operator.write.tensor == tensor.name), None)
+    return -inf if producer is None or not producer.is_map() else _least(builder, producer, producer.body)
+
+
+def _least_constant(values: np.ndarray) -> float:
+    found = float(values.min()) if values.size and values.dtype.kind in "iuf" else -inf
+    return found if found == found else -inf
+
+
+def _least(builder: Builder, operator: Operator, body: Scalar) -> float:
+    """Of an expression in a map: of maxima and minima of numbers and constant tensors."""
+    match body:
+        case Literal(value):
+            return value if value == value else -inf
+        case Load(read):
+            values = builder.known.get(operator.reads[read].tensor)
+            return -inf if values is None or operator.reads[read].guard else _least_constant(values)
+        case Apply("maximum", (first, second)):
+            return max(_least(builder, operator, first), _least(builder, operator, second))
+        case Apply("minimum", (first, second)):
+            return min(_least(builder, operator, first), _least(builder, operator, second))
+    return -inf

@@ -1,28 +1,111 @@
-"""Concatenation as one map: every operand is read where its part of the result lies, behind a guard. Generated code walks the
-parts one after the other.
+"""Padding and concatenation: tensors that are larger than those they read.
 
-Where parts have extents that are known at run time, as a cache and its new rows, the begin of a part is no constant, so that
-every part is looked up at the position behind its begin; outside of a part that is its first or its last position, and what is
+Padding continues a dimension by a constant, or cuts it, at its ends. No index map says where elements lie behind a begin that is
+known at run time only, so that they are looked up; outside of the dimension that is its first or its last element, and what is
 found there is not used.
+
+Concatenation is one map: every operand is read where its part of the result lies, behind a guard. Generated code walks the
+parts one after the other. Where parts have extents that are known at run time, as a cache and its new rows, the begin of a part
+is no constant, so that every part is looked up at the position behind its begin; outside of a part that is its first or its last
+position, and what is found there is not used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
 from itertools import accumulate
 
 from tilewright.errors import DTypeError, ShapeError, Undecided, UnsupportedOperation
-from tilewright.graph.builders.arange import held_positions
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import map_of, points
+from tilewright.graph.builders.elementwise import held_positions, map_of, points
 from tilewright.graph.dimensions import cuts_above
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import largest_extent, plus
+from tilewright.graph.extents import cuts_between, largest_extent, least_extent, plus
+from tilewright.graph.index import Index, constant, of_extent
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.index import constant
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
-from tilewright.graph.shapes import normalize_axis, shape_text, unequal
+from tilewright.graph.shapes import are_known, normalize_axis, shape_text, unequal
 from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor
+
+Pads = tuple[tuple[int, int], ...]
+"""Per dimension: elements before and behind; negative ones are cut off."""
+
+
+def pad(x: Tensor, pads: Pads, value: float, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`x` with `value` around it; an extent known at run time is at least 1, and so is what is left of it.
+
+    >>> operator, tensor = pad(Tensor("x", (4, 5)), ((1, 1), (0, -2)), 0.0, name="pad", result="y")
+    >>> tensor.shape, [str(constraint) for constraint in operator.reads[0].guard.constraints]
+    ((6, 3), ['d0 + -1', '-1*d0 + 4'])
+    """
+    shape = tuple(_padded(extent, *pad, x) for extent, pad in zip(x.shape, pads, strict=True))
+    indices = tuple(index - before for index, (before, _) in zip(points(len(shape)), pads, strict=True))
+    limits: list[Index] = []
+    for index, extent, (before, behind) in zip(indices, x.shape, pads, strict=True):
+        limits += [index] if before > 0 else []
+        limits += [of_extent(extent) - 1 - index] if behind > 0 else []
+    read = Access(x.name, indices, Guard(tuple(limits), value) if limits else None)
+    return map_of("pad", shape, [read], Load(0), x.dtype, name, result)
+
+
+def _padded(extent: Extent, before: int, behind: int, x: Tensor) -> Extent:
+    if before == behind == 0:
+        return extent
+    if not isinstance(extent, int):
+        for length in (extent, plus(extent, before, behind)):
+            if least_extent(length) < 1:
+                raise Undecided(f"padding of {extent} elements").with_cuts(cuts_between(length, 0, "<="))
+    elif extent + before + behind < 0:
+        raise ShapeError(f"padding ({before}, {behind}) of a dimension of {extent}", where=f"pad of {shape_text(x.shape)}")
+    return plus(extent, before, behind)
+
+
+RunTimePads = tuple[tuple[Extent, Extent], ...]
+"""Per dimension: elements before and behind; negative ones are cut off."""
+
+
+def pad_lengths(builder: Builder, x: Tensor, pads: RunTimePads, value: float) -> Tensor:
+    """`x` with `value` around it. Raises `Undecided` for an extent that may be 0, and where nothing may be left.
+
+    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> s = SymbolicExtent("s", 1, 64, 32)
+    >>> builder = Builder("f")
+    >>> [str(extent) for extent in pad_lengths(builder, builder.input("x", (2, s), "float32"), ((1, 0), (1, 2)), 0.0).shape]
+    ['3', 's + 3']
+    """
+    dynamic = tuple(d for d, sides in enumerate(pads) if not are_known(sides))
+    fixed = tuple((0, 0) if d in dynamic else pair for d, pair in enumerate(pads))
+    x = builder.record(pad, x, fixed, value, kind="pad") if any(pair != (0, 0) for pair in fixed) else x
+    if not dynamic:
+        return x
+    for d in dynamic:
+        for extent in (x.shape[d], plus(x.shape[d], *pads[d])):
+            if least_extent(extent) < 1:
+                raise Undecided(f"padding of {x.shape[d]} elements").with_cuts(cuts_between(extent, 0, "<="))
+    padded = [(plus(x.shape[d], *pads[d]), pads[d][0], x.shape[d]) for d in dynamic]
+    positions = [builder.record(held_positions, *along, kind="positions") for along in padded]
+    return builder.record(_looked_up, x, positions, dynamic, pads, value, kind="pad")
+
+
+def _looked_up(
+    x: Tensor, positions: list[Tensor], dynamic: tuple[int, ...], pads: RunTimePads, value: float, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    shape = tuple(plus(extent, *pads[d]) if d in dynamic else extent for d, extent in enumerate(x.shape))
+    reads = [Access(tensor.name, (axis_index(f"d{d}"),)) for d, tensor in zip(dynamic, positions, strict=True)]
+    found = tuple(constant(0) if d in dynamic else axis_index(f"d{d}") for d in range(len(shape)))
+    reads.append(Access(x.name, found, lookups=tuple((d, number) for number, d in enumerate(dynamic))))
+    limits: list[Scalar] = []
+    for d in dynamic:
+        before, behind = pads[d]
+        limits += [apply("greater_equal", AxisValue(f"d{d}"), scalar_of(before))] if largest_extent(before) > 0 else []
+        limits += [apply("less", AxisValue(f"d{d}"), scalar_of(plus(x.shape[d], before)))] if largest_extent(behind) > 0 else []
+    body: Scalar = Load(len(dynamic))
+    if limits:
+        inside = reduce(lambda left, right: apply("logical_and", left, right), limits)
+        body = apply("where", inside, body, Literal(value))
+    return map_of("pad", shape, reads, body, x.dtype, name, result)
+
 
 MOST_PARTS = 64
 """Of one map: each is a condition more in its body, one inside the other, and a piece more of its loops."""
@@ -64,11 +147,11 @@ def concatenate(parts: Sequence[Tensor], axis: int, *, name: str, result: str) -
     return map_of("concat", shape, reads, _first_within(f"d{chosen}", ends), parts[0].dtype, name, result)
 
 
-def _first_within(axis: str, ends: Sequence[int]) -> Scalar:
-    """The read of the first part that ends behind the position along an axis."""
-    body: Scalar = Load(len(ends) - 1)
+def _first_within(axis: str, ends: Sequence[Extent], first: int = 0) -> Scalar:
+    """The read of the first part that ends behind the position along an axis; `first` is the number of the first part's."""
+    body: Scalar = Load(first + len(ends) - 1)
     for number in reversed(range(len(ends) - 1)):
-        body = apply("where", apply("less", AxisValue(axis), Literal(float(ends[number]))), Load(number), body)
+        body = apply("where", apply("less", AxisValue(axis), scalar_of(ends[number])), Load(first + number), body)
     return body
 
 
@@ -125,8 +208,4 @@ def _joined(
     found = tuple(constant(0) if d == axis else index for d, index in enumerate(axis_indices))
     reads = [Access(position.name, (axis_indices[axis],)) for position in positions]
     reads += [Access(part.name, found, lookups=((axis, number),)) for number, part in enumerate(parts)]
-    body: Scalar = Load(len(reads) - 1)
-    for number in reversed(range(len(parts) - 1)):
-        within = apply("less", AxisValue(f"d{axis}"), scalar_of(ends[number]))
-        body = apply("where", within, Load(len(parts) + number), body)
-    return map_of("concat", shape, reads, body, parts[0].dtype, name, result)
+    return map_of("concat", shape, reads, _first_within(f"d{axis}", ends, len(parts)), parts[0].dtype, name, result)

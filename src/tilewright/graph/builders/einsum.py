@@ -1,13 +1,20 @@
-"""Einstein summation of one or two operands: contractions, sums and permutations, all by their index maps.
+"""Contractions: einsum, and matmul of floats and of integers.
+
+Einstein summation of one or two operands: contractions, sums and permutations, all by their index maps.
 
 Source of the notation: `numpy.einsum`. Letters of the user become the names of the axes.
+
+Matrix products with batch dimensions, as the array API defines `matmul`: contractions built through einsum.
+
+Matrix products of integers less their zero points, summed in 32 bits, or in 64: one operator.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +22,7 @@ from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.shapes import broadcast_extents, shape_text
+from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
 
 
@@ -169,3 +176,97 @@ def _extents(labels: Subscripts, operands: Sequence[Tensor]) -> dict[str, Extent
             )
         result[label] = common
     return result
+
+
+def matmul(left: Tensor, right: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`left (..., m, k) @ right (..., k, n)`; batch dimensions broadcast.
+
+    A 1-D operand is a row (left) or a column (right), and its dimension is not in the result. Raises `ShapeError` for 0-d
+    operands, different k, or batches that do not broadcast. Axes are m, n, k, and b0, b1, ... from the last batch
+    dimension outwards.
+
+    >>> operator, tensor = matmul(Tensor("a", (8, 2, 3)), Tensor("b", (3, 4)), name="product", result="c")
+    >>> tensor.shape, [axis.name for axis in operator.axes]
+    ((8, 2, 4), ['b0', 'm', 'k', 'n'])
+    """
+    _check(left, right)
+    rows = ("m", "k") if len(left.shape) > 1 else ("k",)
+    columns = ("k", "n") if len(right.shape) > 1 else ("k",)
+    left_labels = (*_batch(len(left.shape) - len(rows)), *rows)
+    right_labels = (*_batch(len(right.shape) - len(columns)), *columns)
+    batch = max(_batch(len(left.shape) - len(rows)), _batch(len(right.shape) - len(columns)), key=len)
+    subscripts = Subscripts((left_labels, right_labels), (*batch, *rows[:-1], *columns[1:]))
+    return einsum(subscripts, [left, right], name=name, result=result, kind="matmul")
+
+
+def _batch(rank: int) -> tuple[str, ...]:
+    return tuple(f"b{position}" for position in reversed(range(rank)))
+
+
+def _check(left: Tensor, right: Tensor) -> None:
+    shapes = f"{shape_text(left.shape)} by {shape_text(right.shape)}"
+    if not left.shape or not right.shape:
+        raise ShapeError(f"cannot multiply {shapes}", where="matmul", why="a 0-d operand is no matrix", hint="use * for scaling")
+    depth = (left.shape[-1], right.shape[-2] if len(right.shape) > 1 else right.shape[0])
+    if depth[0] != depth[1]:
+        hint = "transpose one operand (.mT), or use einsum"
+        raise ShapeError(f"cannot multiply {shapes}", where="matmul", why=f"{depth[0]} != {depth[1]}", hint=hint)
+    batches = (left.shape[:-2], right.shape[:-2])
+    if any(broadcast_extents(pair) is None for pair in zip(reversed(batches[0]), reversed(batches[1]), strict=False)):
+        broadcast_shapes(batches, where=f"matmul of {shapes}: batch dimensions")
+
+
+def integer_matmul(
+    left: Tensor,
+    right: Tensor,
+    left_zero: Tensor | None = None,
+    right_zero: Tensor | None = None,
+    *,
+    name: str,
+    result: str,
+    dtype: str = "int32",
+) -> tuple[Operator, Tensor]:
+    """`(left - left_zero) @ (right - right_zero)` in int32, which wraps, or int64. Zero points broadcast to their operand.
+
+    They are the same along the dimension that is summed: numbers, columns of numbers (..., m, 1) for the rows of `left`, or rows
+    of numbers (..., 1, n) for the columns of `right`. Raises `ShapeError` for others, and as `matmul` does.
+
+    >>> a, b, zero = Tensor("a", (2, 3), "uint8"), Tensor("b", (3, 4), "int8"), Tensor("zero", (2, 1), "uint8")
+    >>> operator, tensor = integer_matmul(a, b, zero, name="product", result="c")
+    >>> tensor, len(operator.reads)
+    (Tensor(name='c', shape=(2, 4), dtype='int32'), 3)
+    """
+    operator, output = matmul(left, right, name=name, result=result)
+    pairs = zip((left, right), operator.reads, (left_zero, right_zero), strict=True)
+    zeros = [None if zero is None else _zero_read(operator, tensor, read, zero) for tensor, read, zero in pairs]
+    return with_zero_points(operator, zeros, dtype), replace(output, dtype=dtype)
+
+
+def with_zero_points(operator: Operator, zeros: Sequence[Access | None], accumulator: str) -> Operator:
+    """A sum of products of integers, of which each is less the element of another read, if there is one."""
+    reads, factors = list(operator.reads), list[Scalar]()
+    for place, zero in enumerate(zeros):
+        factors.append(Load(place) if zero is None else apply("subtract", Load(place), Load(len(reads))))
+        reads += [] if zero is None else [zero]
+    return replace(operator, reads=tuple(reads), body=apply("multiply", *factors), accumulator=accumulator)
+
+
+def numpy_reference(left: Any, right: Any, left_zero: Any = 0, right_zero: Any = 0) -> Any:
+    """The same by `numpy.matmul` of int32 numbers."""
+    whole = [np.asarray(array).astype(np.int32) for array in (left, left_zero, right, right_zero)]
+    with np.errstate(over="ignore"):
+        return np.matmul(whole[0] - whole[1], whole[2] - whole[3])
+
+
+def _zero_read(operator: Operator, tensor: Tensor, read: Access, zero: Tensor) -> Access:
+    """The zero point that belongs to an element of an operand."""
+    behind = len(tensor.shape) - len(zero.shape)
+    steps = {axis.name for axis in operator.reduction_axes()}
+    pairs = list(zip(zero.shape, tensor.shape[max(behind, 0) :], read.indices[max(behind, 0) :], strict=behind >= 0))
+    fits = all(extent == 1 or (extent == whole and not index.axes() & steps) for extent, whole, index in pairs)
+    if behind < 0 or not fits:
+        text = f"a zero point of shape {shape_text(zero.shape)} for an operand of {shape_text(tensor.shape)}"
+        raise ShapeError(
+            text, where="integer matmul", why="it broadcasts to the operand, and is the same along the summed dimension"
+        )
+    return Access(zero.name, tuple(constant(0) if extent == 1 else index for extent, _, index in pairs))

@@ -110,7 +110,7 @@ def nbits_matmul_of_integers(rows: RoundedRows, weights: PackedWeights, *, name:
 
 def body_of_floats(per_byte: int, zero: Scalar) -> Scalar:
     """The weighted elements of a row at one byte. The reads: bytes, `per_byte` of the row, scales, and zero points if any."""
-    pairs = zip(_rows(per_byte), _parts(per_byte), strict=True)
+    pairs = zip(_rows(per_byte), _every_number(Load(0), per_byte), strict=True)
     return apply(
         "multiply", Load(1 + per_byte), _sum([apply("multiply", row, apply("subtract", part, zero)) for row, part in pairs])
     )
@@ -118,7 +118,7 @@ def body_of_floats(per_byte: int, zero: Scalar) -> Scalar:
 
 def body_of_integers(per_byte: int, zero: Scalar) -> Scalar:
     """The same of integers. Behind the read of scales are those of the row's scales and shares."""
-    pairs = zip(_rows(per_byte), _parts(per_byte), strict=True)
+    pairs = zip(_rows(per_byte), _every_number(Load(0), per_byte), strict=True)
     products = _sum([apply("multiply", row, part) for row, part in pairs])
     scale = apply("multiply", Load(2 + per_byte), Load(1 + per_byte))
     return apply("multiply", scale, apply("subtract", products, apply("multiply", Load(3 + per_byte), zero)))
@@ -170,17 +170,6 @@ def _operator(
 
 def _rows(per_byte: int) -> list[Scalar]:
     return [Load(1 + half) for half in range(per_byte)]
-
-
-def _parts(per_byte: int) -> list[Scalar]:
-    """The numbers of a byte; float32 holds them exactly."""
-    return [Load(0)] if per_byte == 1 else list(_halves(Load(0)))
-
-
-def _halves(byte: Scalar) -> tuple[Scalar, Scalar]:
-    """The number in the lower half of a byte, and that in the upper one."""
-    high = apply("floor", apply("multiply", byte, Literal(1 / 16)))
-    return apply("subtract", byte, apply("multiply", high, Literal(16.0))), high
 
 
 def _every_number(byte: Scalar, per_byte: int) -> list[Scalar]:

@@ -1,43 +1,131 @@
-"""Change of shape in row-major order: an index change whose maps divide where dimensions merge.
+"""Reshape and transpose, the same elements in another order or shape, and gathers, elements at positions that data gives.
 
-Dimensions known at run time merge and split where the numbers of elements are equal for all values: that is proved by the normal
-form of extents. Maps by integers stay index maps; divisions by run-time extents are computed positions.
+A change of shape in row-major order is an index change whose maps divide where dimensions merge; a permutation of dimensions is
+one with an axis per dimension. Dimensions known at run time merge and split where the numbers of elements are equal for all
+values: that is proved by the normal form of extents. Maps by integers stay index maps; divisions by run-time extents are computed
+positions, which an index map, whose factors are integers, cannot say. Merging (s, t) into one dimension reads at p // t and
+p % t, splitting it at i * t + j, the last row lies at s - 1. Such positions are computed as integers of 64 bits,
+stored, and looked up; those that are affine stay in the index map. That they lie inside of their dimension is for whoever asks to
+prove; generated code checks lookups once more.
+
+    gather(x, ids, axis)[.., i.., ..]          = x[.., ids[i..], ..]
+    gather_elements(x, ids, axis)[.., i, ..]   = x[.., ids[.., i, ..], ..]
+    gather_nd(x, ids, b)[b.., i.., rest..]     = x[b.., ids[b.., i.., 0], .., ids[b.., i.., k - 1], rest..]
+
+Gathers look the positions up in reads of the ids. Positions outside of x raise `PositionError`: those that are known when the
+graph is built, then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.builders.computed_positions import Place, Position, as_position, linear
-from tilewright.graph.builders.elementwise import copy_of
+from tilewright.errors import DTypeError, ShapeError, Undecided
+from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
-from tilewright.graph.index import Index, constant, floordiv, mod
-from tilewright.graph.scalar import apply, scalar_of
-from tilewright.graph.shapes import Shape, shape_text, symbols_of
-from tilewright.graph.types import Extent, Operator, Tensor
+from tilewright.graph.index import Index, axis, constant, floordiv, mod
+from tilewright.graph.index import axis as axis_index
+from tilewright.graph.scalar import AxisValue, Load, Scalar, apply, scalar_of
+from tilewright.graph.shapes import Shape, normalize_axis, shape_text, symbols_of
+from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
+
+POSITIONS = "computed_positions"
+"""The kind of operators that compute positions: exactly, since who reads them needs them stored."""
 
 
-def reshape(x: Tensor, shape: Sequence[Extent], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The elements of `x` in row-major order in a new shape; one extent may be -1 and is then computed.
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A whole number at every point of some dimensions of the result, as a scalar of `AxisValue("d0")`, ..., by their numbers."""
 
-    Raises `ShapeError` if the number of elements differs, and `Undecided` where it does for some values of dimensions, or where
-    no index map with integer factors says where elements lie (`places` does).
+    value: Scalar
+    dimensions: tuple[int, ...]
 
-    >>> operator, _ = reshape(Tensor("x", (6, 4)), (2, 3, 4), name="reshape", result="y")
-    >>> [str(index) for index in operator.reads[0].indices]
-    ['3*d0 + d1', 'd2']
+
+Place: TypeAlias = Index | Position
+"""Where a dimension is read, by the dimensions d0, d1, ... of the result."""
+
+
+def read_at(record: Callable[..., Tensor], x: Tensor, shape: Sequence[Extent], places: Sequence[Place], kind: str) -> Tensor:
+    """The elements of `x` at one place per dimension, for every point of a result of this shape; `record` is a builder's."""
+    computed = {d: place for d, place in enumerate(places) if isinstance(place, Position)}
+    found = {d: record(positions, shape, place, kind="positions") for d, place in computed.items()}
+    return record(_copy, x, tuple(shape), tuple(places), found, "copy" if found else kind, kind=kind)
+
+
+def positions(shape: Sequence[Extent], place: Position, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The positions of a place, of the extents of its dimensions.
+
+    >>> place = Position(apply("mod", AxisValue("d1"), scalar_of(3)), (1,))
+    >>> operator, tensor = positions((4, 6), place, name="positions", result="p")
+    >>> tensor.shape, [axis.name for axis in operator.axes]
+    ((6,), ['d1'])
     """
-    target, found = places(x.shape, tuple(shape))
-    indices = tuple(place for place in found if isinstance(place, Index))
-    if len(indices) < len(found):
-        raise Undecided(f"no index map reshapes {shape_text(x.shape)} into {shape_text(target)}", where="reshape")
-    return copy_of("reshape", x, target, indices, name, result)
+    axes = tuple(Axis(f"d{d}", shape[d]) for d in place.dimensions)
+    write = Access(result, tuple(axis(a.name) for a in axes))
+    tensor = Tensor(result, tuple(a.extent for a in axes), "int64")
+    return Operator(name, POSITIONS, axes, (), write, place.value, accumulator="int64"), tensor
+
+
+def _copy(
+    x: Tensor, shape: Shape, places: tuple[Place, ...], found: dict[int, Tensor], kind: str, *, name: str, result: str
+) -> tuple[Operator, Tensor]:
+    reads = [
+        Access(found[d].name, tuple(axis(f"d{n}") for n in p.dimensions)) for d, p in enumerate(places) if isinstance(p, Position)
+    ]
+    indices = tuple(place if isinstance(place, Index) else constant(0) for place in places)
+    reads.append(Access(x.name, indices, lookups=tuple((d, number) for number, d in enumerate(found))))
+    return map_of(kind, shape, reads, Load(len(reads) - 1), x.dtype, name, result)
+
+
+def linear(dimensions: Sequence[tuple[int, Extent]]) -> Place:
+    """The number of a point, counted row by row over dimensions of the result with these extents.
+
+    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> s = SymbolicExtent("s", 1, 9, 9)
+    >>> str(linear([(0, s), (1, 4)])), linear([(0, 4), (1, s)]).dimensions
+    ('4*d0 + d1', (0, 1))
+    """
+    strides: list[Extent] = [1]
+    for _, extent in reversed(dimensions[1:]):
+        strides.insert(0, times(strides[0], extent))
+    if all(isinstance(stride, int) for stride in strides):
+        total = constant(0)
+        for (d, extent), stride in zip(dimensions, strides, strict=False):
+            total = total + (axis(f"d{d}") * stride if extent != 1 and isinstance(stride, int) else constant(0))
+        return total
+    value: Scalar | None = None
+    for (d, _), stride in zip(dimensions, strides, strict=True):
+        term: Scalar = AxisValue(f"d{d}") if stride == 1 else apply("multiply", AxisValue(f"d{d}"), scalar_of(stride))
+        value = term if value is None else apply("add", value, term)
+    assert value is not None, "a stride is no integer"
+    return Position(value, tuple(d for d, _ in dimensions))
+
+
+def as_position(place: Place) -> Position:
+    """A place as a scalar: of an index map without divisions.
+
+    >>> as_position(axis("d2") * 4 + 1).dimensions
+    (2,)
+    """
+    if isinstance(place, Position):
+        return place
+    value: Scalar = scalar_of(place.constant)
+    for atom, coefficient in place.terms:
+        assert isinstance(atom, str), f"{place} divides"
+        value = apply("add", value, apply("multiply", AxisValue(atom), scalar_of(coefficient)))
+    return Position(value, tuple(sorted(int(name[1:]) for name in place.axes())))
 
 
 def places(source: Shape, shape: Shape) -> tuple[Shape, list[Place]]:
-    """The target without -1, and where every dimension of the source is read, by the dimensions of the target.
+    """The target without -1, and where every dimension of the source is read, by the dimensions of the target: the elements in
+    row-major order.
 
+    Raises `ShapeError` if the number of elements differs, and `Undecided` where it does for some values of dimensions.
+
+    >>> [str(place) for place in places((6, 4), (2, 3, 4))[1]]
+    ['3*d0 + d1', 'd2']
     >>> s, t = SymbolicExtent("s", 1, 9, 9), SymbolicExtent("t", 1, 9, 9)
     >>> target, (first, second) = places((s, 4), (-1,))
     >>> shape_text(target), str(first), str(second)
@@ -143,3 +231,96 @@ def _digit(total: Place, inner: Extent, extent: Extent | None, extents: Mapping[
     value = value if inner == 1 else apply("floor_divide", value, scalar_of(inner))
     value = value if extent is None else apply("mod", value, scalar_of(extent))
     return Position(value, as_position(total).dimensions)
+
+
+def transpose(x: Tensor, axes: Sequence[int] | None = None, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """Dimension i of the result is dimension `axes[i]` of `x`; None reverses the order. Raises `ShapeError` for no permutation.
+
+    >>> transpose(Tensor("x", (2, 3, 4)), (2, 0, 1), name="transpose", result="y")[1].shape
+    (4, 2, 3)
+    """
+    rank = len(x.shape)
+    where = f"transpose of {shape_text(x.shape)}"
+    order = tuple(reversed(range(rank))) if axes is None else tuple(normalize_axis(a, rank, where) for a in axes)
+    if sorted(order) != list(range(rank)):
+        raise ShapeError(f"{tuple(axes or ())} is no permutation of {rank} dimensions", where=where)
+    source = [axis(f"d{order.index(dimension)}") for dimension in range(rank)]
+    return copy_of("transpose", x, [x.shape[dimension] for dimension in order], source, name, result)
+
+
+INDEX_TYPES = ("int32", "int64")
+
+
+def gather(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The slices of `x` along `axis` at the positions `ids`, whose dimensions take that axis's place.
+
+    >>> operator, tensor = gather(Tensor("words", (100, 8)), Tensor("ids", (2, 3), "int64"), name="gather", result="y")
+    >>> tensor.shape, operator.reads[1].lookups
+    ((2, 3, 8), ((0, 0),))
+    """
+    where = _checked(x, ids, "Gather")
+    chosen = normalize_axis(axis, len(x.shape), where)
+    shape = (*x.shape[:chosen], *ids.shape, *x.shape[chosen + 1 :])
+    rank = len(ids.shape)
+    id_indices = tuple(axis_index(f"d{chosen + d}") for d in range(rank))
+    indices = tuple(
+        constant(0) if d == chosen else axis_index(f"d{d if d < chosen else d + rank - 1}") for d in range(len(x.shape))
+    )
+    return _looked_up("gather", x, shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
+
+
+def gather_elements(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """For every element of `ids` the element of `x` at its position, but for `axis`, along which `ids` says the position.
+
+    >>> gather_elements(Tensor("x", (5, 4)), Tensor("ids", (2, 4), "int64"), name="gather", result="y")[1].shape
+    (2, 4)
+    """
+    where = _checked(x, ids, "GatherElements")
+    chosen = normalize_axis(axis, len(x.shape), where)
+    if len(ids.shape) != len(x.shape) or any(
+        not _fits(length, extent) for d, (length, extent) in enumerate(zip(ids.shape, x.shape, strict=True)) if d != chosen
+    ):
+        raise ShapeError("indices and data do not lie over each other", where=where)
+    id_indices = points(len(ids.shape))
+    indices = tuple(constant(0) if d == chosen else index for d, index in enumerate(id_indices))
+    return _looked_up("gather", x, ids.shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
+
+
+def gather_nd(x: Tensor, ids: Tensor, batch_dims: int = 0, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """The slices of `x` at the positions that the last dimension of `ids` holds, behind `batch_dims` common dimensions.
+
+    >>> gather_nd(Tensor("x", (5, 4, 3)), Tensor("ids", (7, 2), "int64"), name="gather", result="y")[1].shape
+    (7, 3)
+    """
+    where = _checked(x, ids, "GatherND")
+    depth = ids.shape[-1] if ids.shape else 0
+    if not isinstance(depth, int) or not 0 <= batch_dims < len(ids.shape) or batch_dims + depth > len(x.shape):
+        raise ShapeError(f"{depth} positions behind {batch_dims} common dimensions", where=where)
+    if not depth or ids.shape[:batch_dims] != x.shape[:batch_dims]:
+        raise ShapeError("the common dimensions differ, or there are no positions", where=where)
+    shape = (*ids.shape[:-1], *x.shape[batch_dims + depth :])
+    id_indices, rest = points(len(ids.shape) - 1), points(len(shape))[len(ids.shape) - 1 :]
+    indices = (*id_indices[:batch_dims], *(constant(0) for _ in range(depth)), *rest)
+    lookups = {batch_dims + k: Access(ids.name, (*id_indices, constant(k))) for k in range(depth)}
+    return _looked_up("gather", x, shape, indices, lookups, name, result)
+
+
+def _fits(length: object, extent: object) -> bool:
+    return length == extent or (isinstance(length, int) and isinstance(extent, int) and length <= extent)
+
+
+def _checked(x: Tensor, ids: Tensor, kind: str) -> str:
+    where = f"{kind} of {shape_text(x.shape)} by {shape_text(ids.shape)}"
+    if ids.dtype not in INDEX_TYPES:
+        raise DTypeError(f"positions of type {ids.dtype}", where=where, hint=f"they are {' or '.join(INDEX_TYPES)}")
+    return where
+
+
+def _looked_up(
+    kind: str, x: Tensor, shape: Shape, indices: tuple[Index, ...], lookups: dict[int, Access], name: str, result: str
+) -> tuple[Operator, Tensor]:
+    """A map that reads `x` where `lookups` say by dimension; those of no extent have no position to be held to."""
+    if any(x.shape[dimension] == 0 for dimension in lookups) and 0 not in shape:
+        raise ShapeError("there is nothing to choose from", where=f"{kind} of {shape_text(x.shape)}")
+    reads = (*lookups.values(), Access(x.name, indices, lookups=tuple((d, n) for n, d in enumerate(lookups))))
+    return map_of(kind, shape, reads, Load(len(lookups)), x.dtype, name, result)

@@ -9,8 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
-from tilewright.graph.builders.computed_positions import Place, Position, as_position
-from tilewright.graph.builders.elementwise import copy_of
+from tilewright.graph.builders.reshape import Place, Position, as_position
 from tilewright.graph.extents import (
     SymbolicExtent,
     ceil_quotient,
@@ -23,34 +22,23 @@ from tilewright.graph.extents import (
     minus,
     plus,
 )
-from tilewright.graph.index import Index, axis, constant
+from tilewright.graph.index import axis, constant
 from tilewright.graph.scalar import apply, scalar_of
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Extent, Operator, Tensor
+from tilewright.graph.types import Extent, Tensor
 
 Key: TypeAlias = int | SymbolicExtent | slice | EllipsisType | None
 
 
-def slicing(x: Tensor, key: tuple[Key, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`x[key]` of NumPy's basic indexing.
+def places(x: Tensor, key: tuple[Key, ...]) -> tuple[tuple[Extent, ...], list[Place]]:
+    """The shape of `x[key]` of NumPy's basic indexing, and where every dimension of `x` is read, by the dimensions of the result.
 
     Raises `ShapeError` for an index out of range or too many of them, `UnsupportedOperation` for indexing by arrays, and
-    `Undecided` where that depends on dimensions, or where no index map says what is read (`places` does).
+    `Undecided` where that depends on dimensions.
 
-    >>> operator, tensor = slicing(Tensor("x", (10, 4)), (slice(8, 2, -2), 1), name="slice", result="y")
-    >>> tensor.shape, [str(index) for index in operator.reads[0].indices]
+    >>> shape, found = places(Tensor("x", (10, 4)), (slice(8, 2, -2), 1))
+    >>> shape, list(map(str, found))
     ((3,), ['-2*d0 + 8', '1'])
-    """
-    shape, found = places(x, key)
-    indices = tuple(place for place in found if isinstance(place, Index))
-    if len(indices) < len(found):
-        raise Undecided(f"no index map slices {shape_text(x.shape)}", where="slice")
-    return copy_of("slice", x, shape, indices, name, result)
-
-
-def places(x: Tensor, key: tuple[Key, ...]) -> tuple[tuple[Extent, ...], list[Place]]:
-    """The shape of `x[key]`, and where every dimension of `x` is read, by the dimensions of the result.
-
     >>> s = SymbolicExtent("s", 2, 9, 9)
     >>> shape, (rows, column) = places(Tensor("x", (s, 4)), (slice(1, None), -1))
     >>> shape_text(shape), str(rows), str(column)

@@ -1,18 +1,52 @@
-"""Conversions around what kernels compute in float32 alone: contractions and row-wise reductions."""
+"""Copies of tensors, into other element types or not.
+
+- Every output of a graph has an operator of its own.
+- What kernels compute in float32 alone, contractions and row-wise reductions, has conversions around it.
+- Products of float32 with weights that are rounded to bfloat16, of which the sums stay float32 (`precision="bf16"`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.lossless import is_condition
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.rewrites.rename import unused
-from tilewright.graph.rewrites.separate_outputs import copy_of
-from tilewright.graph.scalar import Literal, apply
-from tilewright.graph.types import Graph, Operator, Tensor
+from tilewright.graph.rewrites.rebuild import unused, with_operators
+from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.types import Access, Graph, Operator, Tensor
+
+
+class SeparateOutputs(Rewrite):
+    """An output that is an input, a constant, or an output already is a copy, under another name, in the same place."""
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph whose outputs all are written, each once."""
+        free = {operator.write.tensor for operator in graph.operators}
+        if len(set(graph.outputs)) == len(graph.outputs) and free.issuperset(graph.outputs):
+            return graph
+        tensors, copies, outputs = {tensor.name: tensor for tensor in graph.tensors}, list[Operator](), list[str]()
+        for name in graph.outputs:
+            if name not in free:
+                target = replace(graph.tensor(name), name=unused(f"{name}_copy", tensors))
+                tensors[target.name] = target
+                copies.append(copy_of(graph.tensor(name), target, f"copy_{target.name}"))
+                name = target.name
+            free.discard(name)
+            outputs.append(name)
+        operators = (*graph.operators, *copies)
+        return replace(graph, operators=operators, tensors=tuple(tensors.values()), outputs=tuple(outputs))
+
+
+def copy_of(source: Tensor, target: Tensor, name: str) -> Operator:
+    """The operator that puts the elements of a tensor into another of the same shape, perhaps of another type."""
+    kind = "copy" if source.dtype == target.dtype else "astype"
+    reads = [Access(source.name, points(len(source.shape)))]
+    return map_of(kind, source.shape, reads, Load(0), target.dtype, name, target.name)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,3 +135,52 @@ class _Conversion:
         tensor = Tensor(unused(name, self.tensors), like.shape)
         self.tensors[tensor.name] = tensor
         return tensor
+
+
+SHORT = "bfloat16"
+
+
+class ShortProducts(Rewrite):
+    """Both operands of a float32 product with a constant operand are rounded to bfloat16 (`docs/correctness.md`).
+
+    Constants are folded, so that half as many bytes are read. Products without a constant stay: their operands would have to be
+    rounded at every call. So do windows and all other reads that are not affine, and what is summed in another type.
+    """
+
+    licence = Licence.ROUNDING
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with such operands."""
+        return _Rounding(graph, {tensor.name: tensor for tensor in graph.tensors}).rounded()
+
+
+@dataclass(slots=True)
+class _Rounding:
+    graph: Graph
+    tensors: dict[str, Tensor]
+    short: dict[str, str] = field(default_factory=dict)
+    """By tensor the one that holds it in bfloat16."""
+
+    def rounded(self) -> Graph:
+        """The graph with all roundings."""
+        made = (operator.write.tensor for operator in constant_operators(self.graph))
+        weights = frozenset((*(name for name, _ in self.graph.constants), *made))
+        operators = [part for operator in self.graph.operators for part in self.parts(operator, weights)]
+        return with_operators(replace(self.graph, tensors=tuple(self.tensors.values())), operators)
+
+    def parts(self, operator: Operator, weights: frozenset[str]) -> Iterator[Operator]:
+        """An operator with what rounds its operands before it."""
+        types = {self.tensors[access.tensor].dtype for access in (*operator.reads, operator.write)}
+        constant = [access.tensor in weights for access in operator.reads]
+        is_float = operator.accumulator == "float32" and types == {"float32"}
+        is_free = ShortProducts.licence.permits_operators((operator,), self.tensors)
+        if not (operator.is_contraction() and is_float and is_free and any(constant) and not all(constant)):
+            yield operator
+            return
+        for tensor in dict.fromkeys(access.tensor for access in operator.reads):
+            if tensor not in self.short:
+                name = unused(f"{tensor}_{SHORT}", self.tensors)
+                held = replace(self.tensors[tensor], name=name, dtype=SHORT, entries=None)
+                self.tensors[held.name], self.short[tensor] = held, held.name
+                yield copy_of(self.tensors[tensor], held, f"round_{tensor}")
+        yield replace(operator, reads=tuple(replace(access, tensor=self.short[access.tensor]) for access in operator.reads))

@@ -1,4 +1,6 @@
-"""Products of dequantised bytes become products of the bytes, and their scales multiply the sums.
+"""Products of integers that a model computes in floats.
+
+Products of dequantised bytes become products of the bytes, and their scales multiply the sums.
 
 With bytes a and b, zero points za and zb, and scales sa and sb, which are the same at all steps of the sum,
 
@@ -6,25 +8,29 @@ With bytes a and b, zero points za and zb, and scales sa and sb, which are the s
 
 The left side is what DequantizeLinear in front of a product says; the right side sums integers, exactly. Filters of one channel
 have no micro kernel: theirs are whole numbers in float32, as long as it holds every sum.
+
+Sums of bytes that are whole numbers in float32 stay in it where they would become int32 for readers that compute in float32.
+
+ConvInteger's result is int32. Filters of one channel are summed in float32, and a reader that scales the sums would read them
+through an int32 tensor, which is a pass of its own over the image.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, prod
-from typing import ClassVar
 
 import numpy as np
 
+from tilewright.graph.builders.einsum import with_zero_points
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.rewrites.rename import unused
-from tilewright.graph.scalar import Apply, Load, Scalar, apply
+from tilewright.graph.rewrites.rebuild import unused, with_operators
+from tilewright.graph.scalar import Apply, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
 LARGEST_SUM = 2**31 - 1
@@ -43,7 +49,6 @@ class Dequantised:
     """Of |number - zero|."""
 
 
-@dataclass(frozen=True, slots=True)
 class IntegerProducts(Rewrite):
     """Legal where no sum can leave int32 (for filters of one channel: what float32 holds of whole numbers), where scales are
     constants, finite and normal, and where both operands are bytes whose scales and zero points do not change along the sum. Sums
@@ -51,7 +56,7 @@ class IntegerProducts(Rewrite):
     becomes padding with the zero point, which has to be a constant.
     """
 
-    licence: ClassVar[Licence] = Licence.QUANTISED
+    licence = Licence.QUANTISED
 
     def run(self, graph: Graph) -> Graph:
         """The graph with products of bytes, each with a map that scales behind it."""
@@ -195,13 +200,8 @@ def _largest(dtype: str, zero: Access | None, zeros: Array | None) -> int:
 
 def _product(operator: Operator, found: Collection[Dequantised], sums: Tensor) -> Operator:
     """The product of numbers less their zero points, in int32."""
-    reads = [operand.number for operand in found]
-    factors: list[Scalar] = []
-    for place, operand in enumerate(found):
-        factors.append(Load(place) if operand.zero is None else apply("subtract", Load(place), Load(len(reads))))
-        reads += [] if operand.zero is None else [operand.zero]
-    write = replace(operator.write, tensor=sums.name)
-    return replace(operator, reads=tuple(reads), write=write, body=apply("multiply", *factors), accumulator="int32")
+    numbers, write = tuple(operand.number for operand in found), replace(operator.write, tensor=sums.name)
+    return with_zero_points(replace(operator, reads=numbers, write=write), [operand.zero for operand in found], "int32")
 
 
 def _renamed(operator: Operator, operands: Sequence[str], sums: Tensor) -> Operator:
@@ -217,3 +217,71 @@ def _scaling(operator: Operator, found: Collection[Dequantised], sums: Tensor, t
     reads = (replace(operator.write, tensor=sums.name), *(operand.scale for operand in found))
     body = apply("multiply", total, apply("multiply", Load(1), Load(2)))
     return Operator(f"{operator.name}_scaled", "scale", axes, reads, operator.write, body)
+
+
+LARGEST_CENTRED = 255
+"""Of the magnitude of a byte less another one of its type."""
+
+
+class WholeSums(Rewrite):
+    """Legal where the sums are whole numbers that float32 holds, up to 2^24, in any order of their terms: sums of products of
+    bytes less zero points of their types, of 258 taps at most. Such a number is the same in int32 and back in float32.
+
+    Readers round what they read, which changes none of it, so that no pass moves a factor of theirs into the filters. Guards and
+    lookups of readers keep the int32 tensor, as do readers in other types.
+    """
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph whose maps in float32 read such sums where they are summed."""
+        types = {tensor.name: tensor.dtype for tensor in graph.tensors}
+        made = {operator.write.tensor: operator for operator in graph.operators}
+        casts = {name: operator.reads[0].tensor for name, operator in made.items() if _casts_whole_sums(operator, made, types)}
+        return with_operators(graph, [_reading_sums(operator, casts) for operator in graph.operators]) if casts else graph
+
+
+def _casts_whole_sums(operator: Operator, made: Mapping[str, Operator], types: Mapping[str, str]) -> bool:
+    """Whether a map writes whole sums as int32, element by element and in the same places."""
+    if not operator.is_map() or operator.body != Load(0) or types[operator.write.tensor] != "int32":
+        return False
+    (read,) = operator.reads
+    in_place = read.indices == operator.write.indices and read.guard is None and not read.lookups
+    is_whole = all(index.is_axis() or not index.terms for index in read.indices)
+    sums = made.get(read.tensor)
+    return in_place and is_whole and sums is not None and _are_whole(sums, made, types)
+
+
+def _are_whole(sums: Operator, made: Mapping[str, Operator], types: Mapping[str, str]) -> bool:
+    """Whether an operator sums products of centred bytes in float32, few enough of them."""
+    if not sums.is_product_sum() or (sums.accumulator, types[sums.write.tensor]) != ("float32", "float32"):
+        return False
+    steps = [axis.extent for axis in sums.reduction_axes()]
+    known = [extent for extent in steps if isinstance(extent, int)]
+    is_short = len(known) == len(steps) and prod(known) * LARGEST_CENTRED**2 <= LARGEST_WHOLE
+    return is_short and all(_is_centred(read, made, types) for read in sums.reads)
+
+
+def _is_centred(read: Access, made: Mapping[str, Operator], types: Mapping[str, str]) -> bool:
+    """Whether a tensor has bytes, less a zero point of their type or as they are, and what is around it is 0."""
+    map_ = made.get(read.tensor)
+    if map_ is None or not map_.is_map() or types[read.tensor] != "float32" or (read.guard and read.guard.otherwise):
+        return False
+    of = [types[each.tensor] for each in map_.reads if each.guard is None]
+    match map_.body:
+        case Load() | Apply("subtract", (Load(), Load())):
+            return len(of) == len(map_.reads) and len(set(of)) == 1 and of[0] in BYTES
+    return False
+
+
+def _reading_sums(operator: Operator, casts: Mapping[str, str]) -> Operator:
+    """A map in float32 that reads sums where they are summed; any other operator as it is."""
+    numbers = {number for number, read in enumerate(operator.reads) if read.tensor in casts and _is_plain(operator, number)}
+    if not operator.is_map() or operator.accumulator != "float32" or not numbers:
+        return operator
+    reads = tuple(replace(read, tensor=casts[read.tensor]) if n in numbers else read for n, read in enumerate(operator.reads))
+    body = rewrite(operator.body, lambda node: apply("round", node) if isinstance(node, Load) and node.read in numbers else None)
+    return replace(operator, reads=reads, body=body)
+
+
+def _is_plain(operator: Operator, number: int) -> bool:
+    read = operator.reads[number]
+    return read.guard is None and not read.lookups and number not in operator.looked_up()

@@ -1,9 +1,14 @@
-"""Assembly of the graph that a pass has changed, and which of its tensors are read once: maker and reader may change together."""
+"""Graphs with other operators, reads, scalars or names: what rewrites share.
+
+Assembly of the graph that a pass has changed, and which of its tensors are read once: maker and reader may change together.
+
+Other names for tensors, throughout a graph, and names that no tensor has.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 
 from tilewright.graph.scalar import Load, Scalar, rewrite
@@ -16,7 +21,8 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
     Operators that are equal to those that were there are these, so that it shows what is new.
     """
     originals = {operator.write.tensor: operator for operator in graph.operators}
-    kept = tuple(_itself(operator, originals.get(operator.write.tensor)) for operator in operators)
+    pairs = ((operator, originals.get(operator.write.tensor, operator)) for operator in operators)
+    kept = tuple(original if original == operator else operator for operator, original in pairs)
     used = {*graph.inputs, *graph.outputs}
     for operator in kept:
         used.update(access.tensor for access in (*operator.reads, operator.write))
@@ -26,10 +32,6 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
         tensors=tuple(tensor for tensor in graph.tensors if tensor.name in used),
         constants=tuple(pair for pair in graph.constants if pair[0] in used),
     )
-
-
-def _itself(operator: Operator, original: Operator | None) -> Operator:
-    return original if original is not None and original == operator else operator
 
 
 def with_used_reads(operator: Operator) -> Operator:
@@ -63,3 +65,33 @@ def read_once(graph: Graph) -> set[str]:
     """Tensors that a single access of a single operator reads, and that are no outputs."""
     readers = Counter(access.tensor for operator in graph.operators for access in operator.reads)
     return {tensor for tensor, count in readers.items() if count == 1} - set(graph.outputs)
+
+
+def unused(name: str, taken: Container[str]) -> str:
+    """The name itself, or with underscores behind it: a name that is made of others may be one of those already.
+
+    >>> unused("x_copy", {"x", "x_copy"})
+    'x_copy_'
+    """
+    while name in taken:
+        name += "_"
+    return name
+
+
+def rename_tensors(graph: Graph, names: Mapping[str, str]) -> Graph:
+    """The graph with tensors renamed from key to value; other names stay."""
+
+    def access(old: Access) -> Access:
+        return replace(old, tensor=names.get(old.tensor, old.tensor))
+
+    def operator(old: Operator) -> Operator:
+        return old.with_accesses(access)
+
+    return replace(
+        graph,
+        tensors=tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in graph.tensors),
+        operators=tuple(map(operator, graph.operators)),
+        inputs=tuple(names.get(name, name) for name in graph.inputs),
+        outputs=tuple(names.get(name, name) for name in graph.outputs),
+        constants=tuple((names.get(name, name), constant) for name, constant in graph.constants),
+    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
-from tilewright.graph.special_functions import CUBIC, SQRT_2_OVER_PI
+from tilewright.graph.scalar_functions import CUBIC, SQRT_2_OVER_PI
 from tilewright.graph.types import Graph, Operator
 
 
@@ -40,14 +39,13 @@ COMPOSITIONS = (
 NAMED = frozenset(("sigmoid", *(composition.function for composition in COMPOSITIONS)))
 
 
-@dataclass(frozen=True, slots=True)
 class RecogniseFunctions(Rewrite):
     """Sums and products that make up a function become that function, in whatever order and brackets they were written.
 
     Results are those of exact arithmetic: named functions are at least as accurate as what they stand for.
     """
 
-    licence: ClassVar[Licence] = Licence.ROUNDING
+    licence = Licence.ROUNDING
 
     def run(self, graph: Graph) -> Graph:
         """The graph with named functions in the place of their compositions."""

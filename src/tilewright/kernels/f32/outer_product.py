@@ -14,10 +14,10 @@ packed panel some way behind this one, or, of a B in place, the same rows of a p
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from tilewright.kernels.contract import (
     NESTED_LOOPS,
@@ -32,9 +32,8 @@ from tilewright.kernels.contract import (
     matrix_abi,
 )
 from tilewright.kernels.dialects.vocabulary import VectorDialect
-from tilewright.kernels.f32.known_left import KnownLeftTile
-from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, Tile
-from tilewright.kernels.tile_shapes import dispatch_text, wanted_shapes
+from tilewright.kernels.f32.outer_product_tile import UNROLL, WIDE_VECTORS, KnownLeftTile, Tile
+from tilewright.kernels.tile_ending import dispatch_text, function_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
 Form: TypeAlias = Callable[..., Tile]
@@ -74,18 +73,13 @@ def outer_product_kernel(
     columns = vectors * dialect.lanes
     tile_name = f"matmul_{dialect.name}_f32_{rows}x{columns}"
     ahead, nest = ["prefetch", *prefetch] if prefetch else [], [f"nest{reduction_loops}"] if reduction_loops > 1 else []
-    return MicroKernel(
-        name="_".join([tile_name, *ahead, *nest]),
-        operation="matmul",
-        rows=rows,
-        columns=columns,
-        depth=unroll,
-        element_types=("float32", "float32", "float32"),
-        architecture=dialect.architecture,
-        features=dialect.features,
-        vector_bits=dialect.vector_bits,
+    name = "_".join([tile_name, *ahead, *nest])
+    return matmul_kernel(
+        dialect,
+        name,
+        (rows, columns, unroll),
+        texts.emit,
         peak_share=peak_share,
-        emit=texts.emit,
         emit_with=texts.emit,
         emit_prefetching=texts.emit_prefetching if prefetch == ("right",) and vectors < WIDE_VECTORS else None,
         prefetch=prefetch,
@@ -101,7 +95,7 @@ def outer_product_kernel(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Texts:
-    """The sources of a kernel: of all shapes of its tile, and of one."""
+    """The sources of a kernel: of all shapes of its tile, and of one. A call with another shape traps."""
 
     dialect: VectorDialect
     rows: int
@@ -113,20 +107,41 @@ class _Texts:
 
     def emit(self, name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
         """Of `MicroKernel.emit` and `MicroKernel.emit_with`."""
-        loops, form = self.reduction_loops, self.form
-        return self._source(name, variants, self.prefetch, self.unroll, epilogue, reduction_loops=loops, form=form)
+        return self._source(name, variants, self.form, self.prefetch, epilogue)
 
     def emit_prefetching(self, name: str, variants: Variants, epilogue: Epilogue | None) -> KernelSource:
         """Of `MicroKernel.emit_prefetching`."""
-        return self._source(name, variants, (), self.unroll, epilogue, prefetching=True)
+        return self._source(name, variants, Tile, (), epilogue, prefetching=True)
 
     def emit_known(self, name: str, variants: Variants, epilogue: Epilogue | None, known: Matrix) -> KernelSource:
         """Of `MicroKernel.emit_known`."""
-        return self._source(name, variants, epilogue=epilogue, form=partial(KnownLeftTile, known))
+        return self._source(name, variants, partial(KnownLeftTile, matrix=known), (), epilogue)
 
-    def _source(self, *arguments: Any, **options: Any) -> KernelSource:
-        """Of all shapes that are wanted, by the arguments of `outer_product_text` behind the tile."""
-        return KernelSource(SourceKind.C, outer_product_text(self.dialect, self.rows, self.vectors, *arguments, **options))
+    def _source(
+        self,
+        name: str,
+        variants: Variants,
+        form: Form,
+        prefetch: tuple[str, ...],
+        epilogue: Epilogue | None,
+        prefetching: bool = False,
+    ) -> KernelSource:
+        """Of all shapes that are wanted, self-contained."""
+        shapes = ((m, v, edge) for m, v in wanted_shapes(self.rows, self.vectors, variants, name) for edge in (False, True))
+        tiles = [self._tile(form, shape, prefetch, epilogue, prefetching) for shape in shapes]
+        texts = (*tiles[0].ending().vocabulary(), *(_variant(name, tile) for tile in tiles), _dispatch(name, tiles))
+        return KernelSource(SourceKind.C, "\n".join([self.dialect.prelude, VARIANT, *texts]))
+
+    def _tile(
+        self,
+        form: Form,
+        shape: tuple[int, int, bool],
+        prefetch: tuple[str, ...],
+        epilogue: Epilogue | None,
+        prefetching: bool,
+    ) -> Tile:
+        wide, lanes = self.vectors >= WIDE_VECTORS, self.dialect.lanes
+        return form(*shape, prefetch, self.unroll, wide, epilogue, lanes, prefetching, self.reduction_loops)
 
     def of_shape(self, name: str, m: int, n: int) -> tuple[str, tuple[str, ...]]:
         """Of `MicroKernel.of_shape`."""
@@ -136,42 +151,10 @@ class _Texts:
 
     def emit_shape(self, name: str, m: int, n: int, epilogue: Epilogue | None, prefetching: bool) -> KernelSource:
         """Of `MicroKernel.emit_shape`."""
-        lanes, own = self.dialect.lanes, () if prefetching else self.prefetch
-        wide = self.vectors >= WIDE_VECTORS
-        tile = self.form(m, -(-n // lanes), bool(n % lanes), own, self.unroll, wide, epilogue, lanes, prefetching)
+        shape = m, -(-n // self.dialect.lanes), bool(n % self.dialect.lanes)
+        tile = self._tile(self.form, shape, () if prefetching else self.prefetch, epilogue, prefetching)
         text = unit_text(self.dialect, (*tile.ending().vocabulary(), _variant(name, tile)))
         return KernelSource(SourceKind.C, text, joins=True)
-
-
-def outer_product_text(
-    dialect: VectorDialect,
-    rows: int,
-    vectors: int,
-    name: str,
-    variants: Variants,
-    prefetch: tuple[str, ...] = (),
-    unroll: int = UNROLL,
-    epilogue: Epilogue | None = None,
-    *,
-    prefetching: bool = False,
-    reduction_loops: int = 1,
-    form: Form | None = None,
-) -> str:
-    """The C of the function `name`, self-contained, with code for `variants` only (None: every shape of the tile).
-
-    A call with another shape traps.
-    """
-    ordered = wanted_shapes(rows, vectors, variants, name)
-    wide, statements = vectors >= WIDE_VECTORS, form if form is not None else Tile
-    shapes = ((m, v, edge) for m, v in ordered for edge in (False, True))
-    tiles = [
-        statements(m, v, edge, prefetch, unroll, wide, epilogue, dialect.lanes, prefetching, reduction_loops)
-        for m, v, edge in shapes
-    ]
-    dispatch = _dispatch(name, ordered, epilogue, prefetching, reduction_loops)
-    return "\n".join(
-        [dialect.prelude, VARIANT, *tiles[0].ending().vocabulary(), *(_variant(name, tile) for tile in tiles), dispatch]
-    )
 
 
 def _variant(name: str, tile: Tile) -> str:
@@ -182,17 +165,9 @@ def _variant(name: str, tile: Tile) -> str:
         *(PREFETCH_PARAMETERS if tile.prefetching else ()),
     )
     last = "".join(f", {parameter}" for parameter in (*more, *(["long last"] if tile.edge else [])))
-    return "\n".join(
-        [
-            f"TW_VARIANT void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,",
-            f"    const float *b, long b_row, float *c, long c_row, long accumulate{last}) {{",
-            *tile.declarations(),
-            *tile.loop(),
-            *tile.finish(),
-            "}",
-            "",
-        ]
-    )
+    start = f"void {name}_{tile.suffix}(long k, const float *a, long a_row, long a_column,"
+    head = f"TW_VARIANT {start}\n    const float *b, long b_row, float *c, long c_row, long accumulate{last})"
+    return function_text(head, (*tile.declarations(), *tile.loop(), *tile.finish()))
 
 
 def _outer_arguments(reduction_loops: int) -> list[str]:
@@ -200,15 +175,11 @@ def _outer_arguments(reduction_loops: int) -> list[str]:
     return [f"{part}_{i}" for i in range(1, reduction_loops) for part in ("k", "a_step", "b_step")]
 
 
-def _dispatch(
-    name: str, variants: list[tuple[int, int]], epilogue: Epilogue | None, prefetching: bool = False, reduction_loops: int = 1
-) -> str:
+def _dispatch(name: str, tiles: Sequence[Tile]) -> str:
     """The function of the ABI."""
+    any_tile = tiles[0]
+    epilogue, prefetching, loops = any_tile.epilogue, any_tile.prefetching, any_tile.reduction_loops
     more = (*(epilogue.arguments() if epilogue is not None else ()), *(PREFETCH_ARGUMENTS if prefetching else ()))
-    arguments = ", ".join([*PRODUCT, *_outer_arguments(reduction_loops), *more])
-    cases = (
-        (rows, vectors, edge, f"{name}_{Tile(rows, vectors, edge).suffix}({arguments}{', last' * edge})")
-        for rows, vectors in variants
-        for edge in (False, True)
-    )
-    return dispatch_text(matrix_abi(name, epilogue, prefetching=prefetching, reduction_loops=reduction_loops), cases)
+    arguments = ", ".join([*PRODUCT, *_outer_arguments(loops), *more])
+    cases = ((one.rows, one.vectors, one.edge, f"{name}_{one.suffix}({arguments}{', last' * one.edge})") for one in tiles)
+    return dispatch_text(matrix_abi(name, epilogue, prefetching=prefetching, reduction_loops=loops), cases)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from tilewright.kernels.contract import NESTED_LOOPS
 from tilewright.kernels.dialects.avx512 import DIALECT
-from tilewright.kernels.f32.dot_product import dot_product_kernel
-from tilewright.kernels.f32.inner_product import inner_product_kernel
+from tilewright.kernels.f32.inner_product import dot_product_kernel, inner_product_kernel
 from tilewright.kernels.f32.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.

@@ -29,7 +29,7 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.avx512 import DIALECT
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.interleaved_product import WORDS
-from tilewright.kernels.tile_ending import TileEnding
+from tilewright.kernels.tile_ending import TileEnding, matmul_kernel
 from tilewright.kernels.translation_units import used_definitions
 
 BLOCK = 16
@@ -178,18 +178,15 @@ def tile_kernel(arithmetic: TileArithmetic, *, peak_share: float) -> MicroKernel
     def emit(name: str, variants: Variants, epilogue: Epilogue | None = None) -> KernelSource:
         return KernelSource(SourceKind.C, tile_text(arithmetic, name, epilogue))
 
-    return MicroKernel(
-        name=f"matmul_amx_{arithmetic.name}_{ROWS}x{COLUMNS}",
-        operation="matmul",
-        rows=ROWS,
-        columns=COLUMNS,
-        depth=arithmetic.interleave,
+    name = f"matmul_amx_{arithmetic.name}_{ROWS}x{COLUMNS}"
+    return matmul_kernel(
+        DIALECT,
+        name,
+        (ROWS, COLUMNS, arithmetic.interleave),
+        emit,
         element_types=arithmetic.element_types,
-        architecture="x86_64",
         features=DIALECT.features | {"amx_tile", "avx512bw", arithmetic.feature},
-        vector_bits=8 * ROW_BYTES,
         peak_share=peak_share,
-        emit=emit,
         emit_with=emit,
         rows_per_instruction=BLOCK,
         call_cycles=CALL_CYCLES,

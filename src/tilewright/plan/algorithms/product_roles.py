@@ -11,7 +11,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.index import Index, constant, floordiv, mod
 from tilewright.graph.index import axis as axis_index
-from tilewright.graph.rewrites.rename import unused
+from tilewright.graph.rewrites.rebuild import unused
 from tilewright.graph.scalar import Load, Scalar
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
 from tilewright.plan.algorithms.definition import Problem

@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 
 from tilewright import compiler
-from tilewright.graph.builders.arange import arange
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import arange
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.common_subexpressions import CommonSubexpressions
-from tilewright.graph.rewrites.constants.constant_part import evaluated, split
-from tilewright.graph.rewrites.constants.small_constants import FoldConstants
+from tilewright.graph.rewrites.constants.constant_part import FoldConstants, evaluated, split
+from tilewright.graph.rewrites.redundancy import CommonSubexpressions
 from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Constant, Graph, Operator, Tensor
 from tilewright.graph.verifier import verify

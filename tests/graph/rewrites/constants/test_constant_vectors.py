@@ -10,7 +10,7 @@ import pytest
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.constants.constant_vectors import ConstantVectors
+from tilewright.graph.rewrites.constants.constant_part import ConstantVectors
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 

@@ -10,8 +10,8 @@ from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.fusion.weighted_sums import FinishWeightedSums
-from tilewright.graph.rewrites.index_changes.fold_writes import FoldWrites
+from tilewright.graph.rewrites.fusion.fuse_maps import FinishWeightedSums
+from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldWrites
 from tilewright.graph.verifier import verify
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.support.typed import Graphs, sample
 from tilewright.compiler import rewrite
+from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import accumulator_of, body_of, elementwise
-from tilewright.graph.builders.matmul import matmul
+from tilewright.graph.rewrites.element_types import SeparateOutputs
 from tilewright.graph.rewrites.fusion.lossless import as_read, is_as_read
-from tilewright.graph.rewrites.separate_outputs import SeparateOutputs
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify

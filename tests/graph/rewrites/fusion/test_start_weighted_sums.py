@@ -12,7 +12,7 @@ from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.fusion.weighted_sums import StartWeightedSums, byte_of
+from tilewright.graph.rewrites.fusion.fuse_maps import StartWeightedSums, byte_of
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify

@@ -12,7 +12,7 @@ from tests.support.algorithms import computed_by
 from tests.support.onnx_operators import operator
 from tilewright.compiler import rewrite
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors, without_digits

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tilewright as tw
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.index_changes.merge_arguments import with_merged_arguments
+from tilewright.graph.rewrites.index_changes.flatten_tensors import with_merged_arguments
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 

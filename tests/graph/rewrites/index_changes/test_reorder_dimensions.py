@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.graphs import random
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import with_orders
 from tilewright.graph.types import Graph

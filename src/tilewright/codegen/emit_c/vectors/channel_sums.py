@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.c_text import Lines, indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.emit_c.vectors.sliding_places import IMAGES, first_window, limit_value, strides_of
-from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.sliding_weights import IMAGES, first_window, limit_value, strides_of
+from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
-from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES, suffix
 from tilewright.plan.regions.sliding_sums import ChannelSum, Slide, channel_sum
 
@@ -101,8 +100,7 @@ class _Emitter(VectorStatements):
 
     def weights(self) -> str:
         """Where the weights of the window's first tap lie."""
-        view = self.loops.reads[1]
-        assert isinstance(view, View)
+        view = self.loops.view(1)
         taps = {slide.tap for slide in _slides(self.form)}
         moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides if axis not in taps)
         return f"{view.buffer} + {to_c(add(view.offset, *moved))}"
@@ -128,14 +126,9 @@ class _Emitter(VectorStatements):
         rows, strides = self.form.rows, strides_of(self.loops)
         at = add("image", multiply("column", strides[self.form.columns.output]))
         if rows is None:
-            return [
-                "{",
-                *indent([f"const {self.pixel} *const seen = {to_c(at)};", "const float *const taps = weights;"]),
-                *indent(self.row(wide, part, checked=checked)),
-                "}",
-            ]
-        view = self.loops.reads[1]
-        assert isinstance(view, View)
+            pointers = [f"const {self.pixel} *const seen = {to_c(at)};", "const float *const taps = weights;"]
+            return ["{", *indent([*pointers, *self.row(wide, part, checked=checked)]), "}"]
+        view = self.loops.view(1)
         position = add(
             multiply(add(self.ranges[rows.output].start, self.offset(rows.output)), rows.stride), multiply("tap", rows.dilation)
         )
@@ -152,8 +145,7 @@ class _Emitter(VectorStatements):
 
     def row(self, wide: int, part: bool, *, checked: bool, is_outside: bool = False) -> Lines:
         """The products of a row of taps: every column of the image that is seen, with every sum that sees it."""
-        slide, view = self.form.columns, self.loops.reads[1]
-        assert isinstance(view, View)
+        slide, view = self.form.columns, self.loops.view(1)
         lines = ["(void)seen;"] if is_outside else []
         lines += [
             f"const tw_vec weight_{tap} = {self.vector(add('taps', multiply(tap, view.stride(slide.tap))), part)};"
@@ -197,13 +189,8 @@ class _Emitter(VectorStatements):
 
     def stored(self, number: int, part: bool) -> Lines:
         """Finish and store a sum."""
-        reduction = self.loops.operator.reduction
-        assert reduction is not None
         lines = [f"const long {names.axis_offset(self.form.columns.output)} = {to_c(add('column', number))};"]
-        lines.append(f"const tw_vec state_sum = sum_{number};")
-        reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
-        lines += [line for read in reads for line in self.load_lines(read, part)]
-        return [*lines, *self.define("result", self.value(reduction.finish)), self.store("result", part)]
+        return [*lines, *self.finished_sum(f"sum_{number}", part)]
 
 
 def _limits(slide: Slide, first: Value, last: Value) -> list[str]:

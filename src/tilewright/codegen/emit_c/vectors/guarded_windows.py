@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.gathers import index_text
+from tilewright.codegen.emit_c.lookups import index_text, lane_stride, place_text
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.expressions import Value, add, multiply, to_c
+from tilewright.codegen.expressions import to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import C_TYPES, NARROW, reading, suffix
@@ -193,9 +193,8 @@ def _assigned(
 ) -> str:
     """The assignment of a vector of whose lanes those of a span are real."""
     first, last = span or (f"first_{read}", f"last_{read}")
-    step = add(*(multiply(index.coefficient(vector or ""), stride) for index, stride in _dims(operand)))
-    place = add(operand.offset, *(multiply(f"({index_text(index, position)})", stride) for index, stride in _dims(operand)))
-    pointer, of = f"{operand.buffer} + {to_c(place)}", suffix(operand.dtype)
+    step, pointer = lane_stride(operand, vector), f"{operand.buffer} + {place_text(operand, position)}"
+    of = suffix(operand.dtype)
     if step == 1 and span is not None:
         return f"load_{read} = tw_load{of}({pointer});"
     otherwise = literal_text(operand.guard.otherwise) if operand.guard is not None else "0.0f"
@@ -222,10 +221,6 @@ def is_guarded_window(operand: Gather) -> bool:
     """Whether a read is affine, with affine constraints."""
     constraints = operand.guard.constraints if operand.guard is not None else ()
     return not operand.lookups and all(index.is_affine() for index in (*operand.indices, *constraints))
-
-
-def _dims(operand: Gather) -> list[tuple[Index, Value]]:
-    return list(zip(operand.indices, operand.dim_strides, strict=True))
 
 
 def _start(constraint: Index, factor: int, position: Callable[[str], str]) -> str:

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen.emit_c.c_text import Lines, indent
+from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
-from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
 from tilewright.plan.regions.packed_sums import PackedSum, counts_together, packed_sum, rows_together
@@ -58,8 +57,7 @@ def _strides(loops: VectorLoops, found: PackedSum) -> Iterable[tuple[int, dict[s
 
 
 def _strides_are(loops: VectorLoops, read: int, wanted: dict[str, int]) -> bool:
-    view, box = loops.reads[read], dict(loops.box)
-    assert isinstance(view, View)
+    view, box = loops.view(read), dict(loops.box)
     return all(view.stride(axis) == stride for axis, stride in wanted.items() if box[axis].size != 1)
 
 
@@ -114,15 +112,15 @@ class _Emitter(VectorStatements):
         form, row = self.form, names.axis_offset(self.form.row)
         blocks = to_c(self.ranges[form.block].size)
         size = kind.groups * kind.panel * WORD_BYTES
-        row_block = self.stride_of(1, form.block)
+        row_block = self.loops.view(1).stride(form.block)
         numbers, rows = self.place(0, multiply("first", size)), self.place(1, multiply("first", row_block))
         scales = self.place(form.scales, multiply("first", kind.panel))
         zeros = self.place(form.zeros, multiply("first", kind.panel)) if form.has_zeros else "0"
-        reads = (form.scales + 1, form.scales + 2) if form.is_whole else ()
-        of_rows = [text for read in reads for text in (self.place(read, "first"), to_c(self.stride_of(read, form.row)))] or [
-            "0"
-        ] * 4
-        arguments = [numbers, scales, zeros, rows, to_c(self.stride_of(1, form.row)), to_c(row_block), *of_rows]
+        of_rows = ["0"] * 4
+        if form.is_whole:
+            reads = (form.scales + 1, form.scales + 2)
+            of_rows = [text for n in reads for text in (self.place(n, "first"), to_c(self.loops.view(n).stride(form.row)))]
+        arguments = [numbers, scales, zeros, rows, to_c(self.loops.view(1).stride(form.row)), to_c(row_block), *of_rows]
         return [
             f"float sums[{kind.rows * kind.columns}] = {{0}};",
             f"for (long first = 0; first < {blocks}; first += {form.blocks_in_a_run})",
@@ -135,25 +133,13 @@ class _Emitter(VectorStatements):
 
     def finished(self, kind: PackedProduct) -> Lines:
         """Finish and store the sums of a row."""
-        column, reduction = names.axis_offset(self.form.column), self.loops.operator.reduction
-        assert reduction is not None
-        reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
-        loads = [line for read in reads for line in self.load_lines(read, part=False)]
-        lines = [f"const tw_vec state_sum = tw_load(sums + way * {kind.columns} + {column});", *loads]
-        lines += [*self.define("result", self.value(reduction.finish)), self.store("result", part=False)]
+        column = names.axis_offset(self.form.column)
+        lines = self.finished_sum(f"tw_load(sums + way * {kind.columns} + {column})", part=False)
         head = f"for (long {column} = 0; {column} < {kind.columns}; {column} += TW_LANES) {{"
         return [f"(void){names.axis_offset(self.form.row)};", head, *indent(lines), "}"]
 
     def place(self, read: int, further: Value) -> str:
         """Where the first element of a read is, from a block on."""
-        view = self.loops.reads[read]
-        assert isinstance(view, View)
-        fixed = {self.form.column, *self.reduced}
+        view, fixed = self.loops.view(read), {self.form.column, *self.reduced}
         moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides if axis not in fixed)
         return f"{view.buffer} + {to_c(add(view.offset, *moved, further))}"
-
-    def stride_of(self, read: int, axis: str) -> Value:
-        """Elements of a read from one place along an axis to the next."""
-        view = self.loops.reads[read]
-        assert isinstance(view, View)
-        return view.stride(axis)

@@ -72,7 +72,7 @@ def fall(power: Apply, reduction: Reduction | None) -> tuple[float, Scalar] | No
 
     None of other expressions, those of other functions of such a difference among them.
 
-    >>> from tilewright.graph.builders.softmax import ROW_SOFTMAX
+    >>> from tilewright.graph.builders.norms import ROW_SOFTMAX
     >>> [fall(power, ROW_SOFTMAX)[0] for state in ROW_SOFTMAX.states for power in long_functions(state.contribution)]
     [1.0]
     """
@@ -92,7 +92,7 @@ def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:
     that state is: the exponentials of a softmax tell what its maximum has lost. A sum of points does not tell that a root of
     one of them is NaN.
 
-    >>> from tilewright.graph.builders.softmax import ROW_SOFTMAX
+    >>> from tilewright.graph.builders.norms import ROW_SOFTMAX
     >>> [may_lose_nan(ROW_SOFTMAX, state) for state in ROW_SOFTMAX.states]
     [True, False]
     """

@@ -10,13 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.long_sums import BLOCK, emptied_at_end, in_blocks
-from tilewright.codegen.emit_c.multiply_adds import summed_product
-from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text
+from tilewright.codegen.emit_c.c_text import BLOCK, Lines, emptied_at_end, in_blocks, indent, loop
+from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text, summed_product
 from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
-from tilewright.codegen.emit_c.vectors.statements import Known, Lines, VectorStatements
+from tilewright.codegen.emit_c.vectors.statements import Known, VectorStatements
 from tilewright.codegen.expressions import add, multiply, to_c
 from tilewright.codegen.loop_nest import RunningStates, View
 from tilewright.graph.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
@@ -90,10 +87,6 @@ class RowPasses(VectorStatements):
             return [*lines, f"{reduce}_rows({total});", *self.define(result, self.var(total))]
         return [*lines, *self.define(result, f"tw_splat({reduce}({total}))" if lanes_are_reduced else total)]
 
-    def takes_turns(self, state: StateVariable) -> bool:
-        """Whether several accumulators take turns along a row: where a step is no more than combining, its latency would show."""
-        return self.loops.vector_axis in self.reduced and state.contribution == Point()
-
     def shows_order(self, state: StateVariable) -> bool:
         """Whether results tell in which order points are combined: maxima of zeros do by the sign, unless they are subtracted."""
         reduction = self.loops.operator.reduction
@@ -104,7 +97,8 @@ class RowPasses(VectorStatements):
 
         As many take turns in a row that is alone as among others, so that its bits do not depend on its neighbours.
         """
-        in_turns = self.takes_turns(state) and (not self.rows or self.shows_order(state))
+        is_able = self.loops.vector_axis in self.reduced and state.contribution == Point()
+        in_turns = is_able and (not self.rows or self.shows_order(state))
         more_totals = [f"{total}_{i}" for i in range(1, self.loops.vectors.accumulators)] if in_turns else []
         accumulators = (total, *more_totals)
         lines = [line for name in accumulators for line in self.define(name, _identity(state), "")]
@@ -146,8 +140,7 @@ class RowPasses(VectorStatements):
             axis, unit, body = self.loops.vector_axis, " * TW_LANES", self.over(self.loops.vector_axis, step, several, BLOCK)
         else:
             axis, unit = next(axis for axis in reversed(self.reduced) if self.ranges[axis].size != 1), ""
-            index = names.axis_offset(axis)
-            body = [f"for (long {index} = from; {index} < until; {index}++) {{", *indent(step(part)), "}"]
+            body = loop(axis, *BLOCK, step(part))
         assert axis is not None
         size, enough = to_c(self.ranges[axis].size), f"{steps}{unit}"
         blocks = in_blocks(size, f"{steps * len(accumulators)}{unit}", enough, body, emptying)

@@ -19,16 +19,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.c_text import Lines, indent
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
-from tilewright.codegen.emit_c.vectors.sliding_places import IMAGES, first_window, limit_value, strides_of
-from tilewright.codegen.emit_c.vectors.sliding_weights import WeightsOfWindows
-from tilewright.codegen.emit_c.vectors.statements import Lines
+from tilewright.codegen.emit_c.vectors.sliding_weights import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
-from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
@@ -435,8 +432,6 @@ class _Emitter(WeightsOfWindows):
     def stored(self, block: _Columns, vector: int, total: str) -> Lines:
         """Finish and store a vector of sums."""
         columns, rows, lanes = self.form.columns, self.form.rows, self.loops.sliding_lanes
-        reduction = self.loops.operator.reduction
-        assert reduction is not None
         first = add(block.start, vector * lanes)
         left = subtract(block.left, vector * lanes)
         is_whole = isinstance(left, int) and left >= lanes
@@ -444,10 +439,7 @@ class _Emitter(WeightsOfWindows):
         if rows is not None and self.ranges[rows.output].size != 1:
             lines.append(f"const long {names.axis_offset(rows.output)} = {to_c(subtract('step', self.form.waiting))};")
         lines += [] if is_whole else [f"const long lanes = tw_min({to_c(left)}, TW_LANES);"]
-        lines.append(f"const tw_vec state_sum = {total};")
-        reads = sorted({node.read for node in subexpressions(reduction.finish) if isinstance(node, Load)})
-        lines += [line for read in reads for line in self.load_lines(read, not is_whole)]
-        lines += [*self.define("result", self.value(reduction.finish)), self.store("result", not is_whole), *self.prefetched()]
+        lines += [*self.finished_sum(total, not is_whole), *self.prefetched()]
         body = ["{", *indent(lines), "}"]
         return body if isinstance(left, int) else [f"if ({to_c(left)} > 0) {{", *indent(lines), "}"]
 

@@ -1,15 +1,52 @@
-"""Weights of sliding sums: where they lie, and the vectors that they are spread in, at every row or before the first."""
+"""What sums of sliding windows read: places of the image, and weights.
+
+Where windows that slide over an image lie in memory: strides between neighbours, the first window, and ends of the image.
+
+Weights of sliding sums: where they lie, and the vectors that they are spread in, at every row or before the first.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen.emit_c.vectors.sliding_places import strides_of
-from tilewright.codegen.emit_c.vectors.statements import Lines, VectorStatements
+from tilewright.codegen import names
+from tilewright.codegen.emit_c.c_text import Lines
+from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.expressions import Value, add, multiply, to_c
-from tilewright.codegen.loop_nest import View
+from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.graph.index import Index
 from tilewright.kernels.element_access import suffix
 from tilewright.plan.regions.sliding_sums import SlidingSum
+
+IMAGES = frozenset(("float32", "int8", "uint8"))
+"""Element types of images: bytes become floats where they are loaded."""
+
+
+def strides_of(loops: VectorLoops) -> dict[str, Value]:
+    """Elements of the image between neighbours along every axis."""
+    image = loops.reads[0]
+    if isinstance(image, View):
+        return {axis: image.stride(axis) for axis, _ in loops.box}
+    dims = list(zip(image.indices, image.dim_strides, strict=True))
+    return {axis: add(*(multiply(stride, index.coefficient(axis)) for index, stride in dims)) for axis, _ in loops.box}
+
+
+def first_window(loops: VectorLoops) -> Value:
+    """The element of the image at the start of all ranges and at the first tap, were it inside of the image."""
+    image = loops.reads[0]
+    if isinstance(image, View):
+        return image.offset
+    strides = strides_of(loops)
+    starts = (multiply(block.start, strides[axis]) for axis, block in loops.box)
+    constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
+    return add(image.offset, *starts, *constants)
+
+
+def limit_value(limit: int | Index) -> Value:
+    """A limit of positions, of integers or of an extent known at run time."""
+    if isinstance(limit, int):
+        return limit
+    return add(*(names.extent(extent.name) for extent in limit.extents()), limit.constant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +71,7 @@ class WeightsOfWindows(VectorStatements):
 
     def weight_of(self, row: int, column: int, ahead: Value) -> str:
         """The vector of a weight, so many neighbours `ahead`."""
-        view = self.weights_view()
+        view = self.loops.view(1)
         steps = [multiply(column, view.stride(self.form.columns.tap))]
         steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
         steps += [multiply(ahead, view.stride(self.paired))] if self.paired else []
@@ -43,15 +80,9 @@ class WeightsOfWindows(VectorStatements):
 
     def weights_place(self, *steps: Value) -> str:
         """Where the weights of a window lie, so far ahead."""
-        view = self.weights_view()
+        view = self.loops.view(1)
         around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
         return f"{view.buffer} + {to_c(add(view.offset, *around, *steps))}"
-
-    def weights_view(self) -> View:
-        """Where all weights lie."""
-        view = self.loops.reads[1]
-        assert isinstance(view, View)
-        return view
 
     @property
     def points_at_weights(self) -> bool:
@@ -60,7 +91,7 @@ class WeightsOfWindows(VectorStatements):
         GCC 12 would else keep their scalars in registers, and spread them by shuffles, which wait for the unit of multiply-adds;
         a load spreads them for nothing.
         """
-        return not self.keeps_weights and self.weights_view().dtype == "float32"
+        return not self.keeps_weights and self.loops.view(1).dtype == "float32"
 
     def pointed_weights(self) -> Lines:
         """Declare `first_weight`."""

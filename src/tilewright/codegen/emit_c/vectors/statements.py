@@ -9,19 +9,17 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import indent
-from tilewright.codegen.emit_c.gathers import gather_lines
-from tilewright.codegen.emit_c.lookups import is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
+from tilewright.codegen.emit_c.c_text import Lines, PointStatements, indent
+from tilewright.codegen.emit_c.lookups import gather_lines, is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
 from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import guarded_lines, is_guarded_window, lines_inside
 from tilewright.codegen.emit_c.vectors.row_expressions import fall, long_functions
 from tilewright.codegen.expressions import Value, add, multiply, to_c
-from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
+from tilewright.codegen.loop_nest import Gather, View
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
 from tilewright.kernels.element_access import suffix
 
-Lines = list[str]
 Span: TypeAlias = tuple[str, str]
 """Where a loop begins and ends."""
 Known: TypeAlias = Mapping[Scalar, str]
@@ -29,36 +27,15 @@ Known: TypeAlias = Mapping[Scalar, str]
 
 
 @dataclass(frozen=True, slots=True)
-class VectorStatements:
-    """The statements of a map or a row-wise reduction at one point of its loops."""
+class VectorStatements(PointStatements):
+    """The statements at the points of a vector."""
 
-    loops: VectorLoops
     ahead: int = 0
     """Vectors between the loop's position and what is emitted, in unrolled loops."""
     rows: str = ""
     """The axis of which `TW_ROWS` rows are emitted together, each statement for all of them."""
     spans: frozenset[int] = frozenset()
     """The reads of guarded windows of which is known before the loop over vectors where all lanes are real."""
-
-    @property
-    def reduced(self) -> tuple[str, ...]:
-        """The reduction axes."""
-        return tuple(axis.name for axis in self.loops.operator.reduction_axes())
-
-    @property
-    def ranges(self) -> dict[str, Range]:
-        """The range of every axis."""
-        return dict(self.loops.box)
-
-    def nest(self, axes: list[str], body: Lines) -> Lines:
-        """Loops point by point."""
-        for axis in reversed(axes):
-            if self.ranges[axis].size == 1:
-                continue
-            index = names.axis_offset(axis)
-            size = to_c(self.ranges[axis].size)
-            body = [f"for (long {index} = 0; {index} < {size}; {index}++) {{", *indent(body), "}"]
-        return body
 
     def over(
         self,
@@ -94,11 +71,22 @@ class VectorStatements:
         rest += [*indent(indent(body(True))), "  }"]
         return [*whole, *rest, "}"]
 
+    def points(self, part: bool) -> Lines:
+        """One vector of a map, or one for each of some rows."""
+        body = self.loops.operator.body
+        return [*self.loads(body, part), *self.compute("result", body), self.store(self.var("result"), part)]
+
     def loads(self, scalar: Scalar, part: bool, loaded: tuple[Scalar, ...] = ()) -> Lines:
         """Declare one vector per read of an expression, but for those of expressions that are loaded."""
         known = {node for scalar in loaded for node in subexpressions(scalar)}
         reads = sorted({node.read for node in subexpressions(scalar) if isinstance(node, Load) and node not in known})
         return [line for read in reads for line in self.load_lines(read, part)]
+
+    def finished_sum(self, total: str, part: bool) -> Lines:
+        """Stores a vector of sums, finished."""
+        finish = self.loops.reduction.finish
+        lines = [f"const tw_vec state_sum = {total};", *self.loads(finish, part)]
+        return [*lines, *self.define("result", self.value(finish)), self.store("result", part)]
 
     def load_lines(self, read: int, part: bool) -> Lines:
         """Declare the vector of one read."""
@@ -186,28 +174,18 @@ class VectorStatements:
             return [*self.define(name, operand), f"{function}_rows({name});"]
         return self.define(name, f"{function}({operand})")
 
-    def address(self, view: View) -> str:
-        """The pointer to the current point."""
-        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides)
-        offset = to_c(add(view.offset, *moved))
-        return view.buffer if offset == "0" else f"{view.buffer} + {offset}"
-
     def offset(self, axis: str) -> Value:
         """The position inside the box, 0 along axes of one point (which have no loop)."""
         if axis == self.loops.vector_axis:
             return add(names.axis_offset(axis), multiply(self.ahead, "TW_LANES"))
         if axis == self.rows:
             return add(names.axis_offset(axis), "way")
-        return 0 if self.ranges[axis].size == 1 else names.axis_offset(axis)
+        return PointStatements.offset(self, axis)
 
     def position(self, axis: str) -> str:
         """The absolute position along an axis, lane included."""
         lane = ["lane"] if axis == self.loops.vector_axis else []
         return to_c(add(self.ranges[axis].start, self.offset(axis), *lane))
-
-    def first_position(self, axis: str) -> str:
-        """The absolute position along an axis, of the first lane."""
-        return to_c(add(self.ranges[axis].start, self.offset(axis)))
 
     def value(self, scalar: Scalar, known: Known = MappingProxyType({})) -> str:
         """The vector expression of a scalar."""
@@ -242,5 +220,4 @@ class VectorStatements:
 
     def axis_value(self, axis: str) -> str:
         """Positions along an axis, as floats (exact below 2^24)."""
-        start = to_c(add(self.ranges[axis].start, self.offset(axis)))
-        return f"(tw_splat((float)({start})){' + tw_iota()' if axis == self.loops.vector_axis else ''})"
+        return f"(tw_splat((float)({self.first_position(axis)})){' + tw_iota()' if axis == self.loops.vector_axis else ''})"

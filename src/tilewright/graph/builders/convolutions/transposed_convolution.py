@@ -12,11 +12,10 @@ from math import prod
 
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.convolutions.convolution import biased, convolution
-from tilewright.graph.builders.convolutions.run_time_windows import Taps
-from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window
+from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Taps, Window
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.pad import pad_lengths
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, maximum, minus, plus, quotient, times
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index

@@ -13,10 +13,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.run_time_windows import PaddedWindow
-from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Window, windowed
-from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTimeWindow, Window, windowed
+from tilewright.graph.builders.elementwise import REDUCTIONS, accumulator_of
 from tilewright.graph.extents import Extent, largest_extent, least_extent, minus, plus, times
 from tilewright.graph.index import axis
 from tilewright.graph.scalar import AxisValue, Literal, Load, apply, scalar_of

@@ -1,21 +1,46 @@
-"""Sliding windows: where they lie, and reductions over the window along one dimension.
+"""Windows of convolutions and pooling.
+
+Sliding windows: where they lie, and reductions over the window along one dimension.
 
 Output o of a dimension sees the inputs o * stride + k * dilation - begin for k = 0..kernel-1; those outside are padding
 (V. Dumoulin, F. Visin, "A guide to convolution arithmetic for deep learning", arXiv:1603.07285, 2016).
+
+Windows over images of any extents; where these are known at run time, over a padded copy in which all windows lie inside.
+
+Where it is known how far the first window stands out, guards may take the place of the copy (`PaddedWindow.guarded`). Windows are
+as many as over a fixed image of the same extents, and see the same elements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from enum import Enum
 from math import prod
+from typing import TypeAlias
 
+from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.elementwise import map_of, points
+from tilewright.graph.extents import (
+    Extent,
+    ceil_quotient,
+    cuts_between,
+    largest_extent,
+    least_extent,
+    maximum,
+    minimum,
+    minus,
+    plus,
+    quotient,
+    remainder,
+)
 from tilewright.graph.index import Index, constant
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Load
-from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Reduction, Tensor
+from tilewright.graph.shapes import are_known
+from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, Tensor, planned_extent
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,22 +78,37 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
-class RunTimeWindow:
-    """The windows along spatial dimensions known at run time."""
+class Taps:
+    """What every window is made of, along each spatial dimension."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
     dilations: tuple[int, ...]
-    outputs: tuple[Extent, ...]
-    begins: tuple[int, ...]
-    """How far the first one stands out before the first element: nothing where padding was copied."""
-    ends: tuple[Extent | None, ...]
-    """Of the image, where windows may stand out behind; None where they all lie inside."""
 
     @property
     def rank(self) -> int:
         """How many spatial dimensions there are."""
         return len(self.kernel)
+
+    def spans(self) -> tuple[int, ...]:
+        """Elements from the first to the last of a window."""
+        return tuple((k - 1) * d + 1 for k, d in zip(self.kernel, self.dilations, strict=True))
+
+    def window(self, outputs: Sequence[Extent]) -> RunTimeWindow:
+        """So many of them, from the first element on."""
+        begins, ends = (0,) * self.rank, (None,) * self.rank
+        return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs), begins, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class RunTimeWindow(Taps):
+    """The windows along spatial dimensions known at run time."""
+
+    outputs: tuple[Extent, ...]
+    begins: tuple[int, ...]
+    """How far the first one stands out before the first element: nothing where padding was copied."""
+    ends: tuple[Extent | None, ...]
+    """Of the image, where windows may stand out behind; None where they all lie inside."""
 
     def is_pointwise(self) -> bool:
         """Whether every window is the element of the same position."""
@@ -124,7 +164,7 @@ def window_reduction(
 ) -> tuple[Operator, Tensor]:
     """Combine the elements of every window along a dimension; `window` has that dimension only.
 
-    >>> from tilewright.graph.builders.reduce import REDUCTIONS
+    >>> from tilewright.graph.builders.elementwise import REDUCTIONS
     >>> pairs = Window(extents=(4,), kernel=(2,), strides=(1,), dilations=(1,), begins=(0,), ends=(0,), outputs=(3,))
     >>> window_reduction(Tensor("x", (3, 4)), 1, pairs, REDUCTIONS["max"], 0.0, name="pool", result="y")[1].shape
     (3, 3)
@@ -149,8 +189,140 @@ def windowed(
     """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on (the last)."""
     first = len(x.shape) - window.rank if first is None else first
     for d in range(window.rank):
-        window_along = type(window)(*(getattr(window, field)[d : d + 1] for field in type(window).__slots__))
+        window_along = type(window)(*(getattr(window, field.name)[d : d + 1] for field in fields(window)))
         if not window_along.is_pointwise():
             dimension = first + d
             x = builder.record(window_reduction, x, dimension, window_along, reduction, otherwise, kind="window")
     return x
+
+
+@dataclass(frozen=True, slots=True)
+class PaddedWindow:
+    """Padding of every spatial dimension, and the windows over the padded image."""
+
+    extents: tuple[Extent, ...]
+    """Of the image."""
+    begins: tuple[Extent, ...]
+    """Padding before the first element."""
+    ends: tuple[Extent, ...]
+    """Padding behind the last element: what windows see, or more."""
+    asked: tuple[Extent, ...]
+    """The padding behind that means take for elements: as it was asked for, or as the name of the padding says."""
+    window: RunTimeWindow
+
+    def guarded(self) -> RunTimeWindow | None:
+        """The windows over the image itself, of which some stand out; None where it is not known how far the first one does."""
+        begins = tuple(begin for begin in self.begins if isinstance(begin, int))
+        if len(begins) < len(self.begins):
+            return None
+        ends = tuple(extent if end != 0 else None for extent, end in zip(self.extents, self.ends, strict=True))
+        return replace(self.window, begins=begins, ends=ends)
+
+    def padded(self, builder: Builder, x: Tensor, dimensions: Sequence[int], value: float) -> Tensor:
+        """`x` with `value` around these dimensions."""
+        sides = dict(zip(dimensions, zip(self.begins, self.ends, strict=True), strict=True))
+        return pad_lengths(builder, x, tuple(sides.get(d, (0, 0)) for d in range(len(x.shape))), value)
+
+
+class Same(Enum):
+    """As much padding as ceil(extent / stride) windows need: with an odd element behind (upper) or before."""
+
+    UPPER, LOWER = "upper", "lower"
+
+
+Padding: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]] | Same
+"""Elements before and behind every dimension."""
+
+
+def windows_over(extents: Sequence[Extent], taps: Taps, padding: Padding, *, ceil_mode: bool = False) -> Window | PaddedWindow:
+    """The windows over an image with this padding. Where all extents are known there may be less than one: none fits then.
+
+    Raises `ShapeError` and `Undecided` as `explicitly_padded`.
+
+    >>> windows_over((5,), Taps((3,), (2,), (1,)), Same.UPPER).outputs
+    (3,)
+    """
+    if not are_known(extents):
+        if isinstance(padding, Same):
+            return same_padded(extents, taps, is_upper=padding is Same.UPPER)
+        return explicitly_padded(extents, taps, *padding, ceil_mode=ceil_mode)
+    sizes, spans = tuple(map(planned_extent, extents)), taps.spans()
+    if isinstance(padding, Same):
+        padding = same_padding(sizes, spans, taps.strides, is_upper=padding is Same.UPPER)
+    each = zip(sizes, spans, taps.strides, *padding, strict=True)
+    outputs = tuple(window_count(*along, ceil_mode=ceil_mode) for along in each)
+    return Window(sizes, taps.kernel, taps.strides, taps.dilations, *padding, outputs)
+
+
+def explicitly_padded(
+    extents: Sequence[Extent], taps: Taps, begins: Sequence[int], ends: Sequence[int], *, ceil_mode: bool = False
+) -> PaddedWindow:
+    """Windows over an image with so many elements of padding; with `ceil_mode` as `window_count` says.
+
+    Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of an extent.
+
+    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> found = explicitly_padded((SymbolicExtent("s", 5, 64, 32), 9), Taps((3, 3), (2, 1), (1, 2)), (0, 0), (0, 0))
+    >>> [str(count) for count in found.window.outputs]
+    ['((s + 1)//2) - 1', '5']
+    """
+    each = list(zip(extents, taps.spans(), taps.strides, begins, ends, strict=True))
+    count = _rounded_up_count if ceil_mode else _count
+    outputs = tuple(count(*along) for along in each)
+    _check_fits([(span, plus(extent, begin + end)) for extent, span, _, begin, end in each], outputs)
+    overhang = tuple(stride - 1 if ceil_mode else 0 for stride in taps.strides)
+    behind = tuple(end + more for end, more in zip(ends, overhang, strict=True))
+    return PaddedWindow(tuple(extents), tuple(begins), behind, tuple(ends), taps.window(outputs))
+
+
+def same_padded(extents: Sequence[Extent], taps: Taps, *, is_upper: bool) -> PaddedWindow:
+    """ceil(extent / stride) windows, with the padding before the first element of `windows.same_padding`.
+
+    With m = (extent - 1) mod stride the padding is max(span - 1 - m, 0), as (ceil(extent / stride) - 1) stride is
+    extent - 1 - m. As much as m = 0 needs is put behind.
+
+    >>> from tilewright.graph.dimensions import multiple_of
+    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> s = SymbolicExtent("s", 1, 64, 32)
+    >>> found = same_padded((s, multiple_of(s, 2)), Taps((3, 3), (2, 2), (1, 1)), is_upper=False)
+    >>> [str(count) for count in found.window.outputs], str(found.begins[1]), found.ends
+    (['(s + 1)//2', 's//2'], '1', (1, 1))
+    """
+    outputs = tuple(ceil_quotient(extent, stride) for extent, stride in zip(extents, taps.strides, strict=True))
+    begins, ends, asked = [], [], []
+    for extent, span, stride in zip(extents, taps.spans(), taps.strides, strict=True):
+        seen = minus(span - 1, remainder(minus(extent, 1), stride))
+        total = minimum(maximum(seen, 0), span - 1)
+        begins.append(quotient(total if is_upper else plus(total, 1), 2))
+        asked.append(minus(total, begins[-1]))
+        ends.append((span if is_upper else span - 1) // 2)
+    return PaddedWindow(tuple(extents), tuple(begins), tuple(ends), tuple(asked), taps.window(outputs))
+
+
+def _count(extent: Extent, span: int, stride: int, begin: int, end: int) -> Extent:
+    """(extent + padding - span) // stride + 1."""
+    return plus(quotient(plus(extent, begin + end - span), stride), 1)
+
+
+def _rounded_up_count(extent: Extent, span: int, stride: int, begin: int, end: int) -> Extent:
+    """The same rounded up, but for a last window that begins behind the image and the padding before it.
+
+    Let n be the number rounded up and c = ceil((extent + begin) / stride) that of the windows that begin before. For
+    span - end >= stride n <= c holds; for 0 <= span - end < stride c <= n <= c + 1; for span < end n > c: one window is left out.
+    """
+    rounded = plus(ceil_quotient(plus(extent, begin + end - span), stride), 1)
+    if span - end >= stride:
+        return rounded
+    return ceil_quotient(plus(extent, begin), stride) if span >= end else minus(rounded, 1)
+
+
+def _check_fits(windows: Sequence[tuple[int, Extent]], counts: Sequence[Extent]) -> None:
+    """Raises for windows, as (span, padded extent), that are larger than some images: for all dimensions at once."""
+    missing = [(window, count) for window, count in zip(windows, counts, strict=True) if least_extent(count) < 1]
+    if not missing:
+        return
+    text = "; ".join(f"a window of {span} in {extent} elements, padding included" for (span, extent), _ in missing)
+    if any(largest_extent(count) < 1 for _, count in missing):
+        raise ShapeError(text)
+    cuts = tuple(cut for _, count in missing for cut in cuts_between(count, 0, "<="))
+    raise Undecided(text, why="no window fits into the shortest of them").with_cuts(cuts)

@@ -1,19 +1,38 @@
-"""Constant part of a graph: what depends on constants alone, as a graph that is evaluated once, when a kernel is loaded."""
+"""The part of a graph that depends on constants alone, and constants of few elements.
+
+Constant part of a graph: what depends on constants alone, as a graph that is evaluated once, when a kernel is loaded.
+
+Maps of constants that are stored: who reads their results in every call does not compute them again.
+
+Constants of few elements, of one, and of one dimension.
+
+Small constants: what follows from them alone is computed, and numbers become literals.
+
+Their values may decide what code is generated: scales, roots of two, epsilons.
+
+Constants of channels become vectors: a bias of shape (1, 64, 1, 1) loses the dimensions of one element behind its channels.
+
+Micro tiles and vector loops load operands whose columns are a last dimension. Where channels come last, these are the channels.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import cached_property
+from math import inf, prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.graph.constant_values import decide, is_moderate
+from tilewright.graph.constant_values import FEW, decide, is_moderate
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.rewrites.dead_code import DeadCode
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import Apply, Literal, Parameter
-from tilewright.graph.types import Constant, Graph, Operator, Tensor
+from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.rewrites.redundancy import DeadCode
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, rewrite
+from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor, largest_extent
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -102,8 +121,142 @@ def unread(tensor: Tensor) -> Constant:
 def _is_constant(operator: Operator, known: Collection[str]) -> bool:
     fixed = all(isinstance(axis.extent, int) for axis in operator.axes)
     reads = operator.is_map() if not operator.reads else all(access.tensor in known for access in operator.reads)
-    return fixed and reads and not _has_parameters(operator)
+    return fixed and reads and not any(isinstance(node, Parameter) for node in operator.scalars())
 
 
-def _has_parameters(operator: Operator) -> bool:
-    return any(isinstance(node, Parameter) for node in operator.scalars())
+COSTLY = frozenset(name for name, function in FUNCTIONS.items() if function.is_real) - {"divide", "reciprocal", "sqrt"} | {"pow"}
+"""Functions that take longer than to load an element, wherever that lies."""
+
+
+class StoredParts:
+    """Maps of constants that stay apart from readers which are computed in every call: evaluated once, their results are read.
+
+    They do so where reading a result takes no longer than computing it again: where they apply an exponential or the like, and
+    where they read as many bytes as they write. Short numbers, outer products, numbers and positions stay in the reader.
+    """
+
+    def __init__(self, graph: Graph) -> None:
+        self._graph = graph
+
+    @cached_property
+    def _constants(self) -> set[str]:
+        return constant_tensors(self._graph)
+
+    def keep_apart(self, producer: Operator, reader: Operator) -> bool:
+        """Whether a map is not to be computed inside of a reader."""
+        is_end = producer.write.tensor in self._constants and reader.write.tensor not in self._constants
+        if not is_end or not COSTLY.isdisjoint(producer.functions()):
+            return is_end
+        return not (any(isinstance(node, AxisValue) for node in producer.scalars()) or self._lengthens(producer))
+
+    def _lengthens(self, operator: Operator) -> bool:
+        """Whether an operator writes more bytes than it reads."""
+        return sum(self._bytes(access, operator) for access in operator.reads) < self._bytes(operator.write, operator)
+
+    def _bytes(self, access: Access, operator: Operator) -> int:
+        """Of the elements that an access addresses: no more than the tensor has, nor than there are points."""
+        tensor = self._graph.tensor(access.tensor)
+        points = prod(largest_extent(axis.extent) for axis in operator.axes if axis.name in access.axes())
+        elements = prod(map(largest_extent, tensor.shape))
+        return (elements if access.lookups else min(points, elements)) * np.dtype(tensor.dtype).itemsize
+
+
+class FoldConstants(Rewrite):
+    """Operators of constants alone become constants, as long as all that they read and write is small.
+
+    What reads nothing stays a formula: a reader knows more of positions than of an array of them.
+    """
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph with results in the place of operators on small constants."""
+        small = {tensor.name for tensor in graph.tensors if _elements(tensor) <= FEW}
+        known = {name for name, _ in graph.constants} & small
+        folded: list[Operator] = []
+        for operator in constant_operators(graph):
+            read = {access.tensor for access in operator.reads}
+            if operator.write.tensor in small and read and read <= known:
+                known.add(operator.write.tensor)
+                folded.append(operator)
+        if not folded:
+            return graph
+        results = [operator.write.tensor for operator in folded]
+        values = tuple((name, Constant(array)) for name, array in evaluated(graph, results).items())
+        kept = [operator for operator in graph.operators if operator.write.tensor not in results]
+        return with_operators(replace(graph, constants=(*graph.constants, *values)), kept)
+
+
+def _elements(tensor: Tensor) -> float:
+    return prod(extent if isinstance(extent, int) else inf for extent in tensor.shape)
+
+
+class Literals(Rewrite):
+    """A number that a map reads everywhere the same is part of its formula, whoever wrote it as an array.
+
+    Only in maps that compute in floating point, which is what literals are.
+    """
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph whose maps read no constant of one element."""
+        single = ((name, constant.array) for name, constant in graph.constants if constant.array.size == 1)
+        numbers = {name: Literal(float(array.reshape(())[()])) for name, array in single}
+        return with_operators(graph, [_with_literals(operator, numbers) for operator in graph.operators]) if numbers else graph
+
+
+def _with_literals(operator: Operator, numbers: Mapping[str, Literal]) -> Operator:
+    known = {Load(number): numbers[access.tensor] for number, access in enumerate(operator.reads) if access.tensor in numbers}
+    if not known or not operator.is_map() or not np.issubdtype(np.dtype(operator.accumulator), np.floating):
+        return operator
+    guarded = {Load(number) for number, access in enumerate(operator.reads) if access.guard is not None}
+    values: Mapping[Scalar, Literal] = {load: value for load, value in known.items() if load not in guarded}
+    return with_used_reads(replace(operator, body=rewrite(operator.body, values.get)))
+
+
+class ConstantVectors(Rewrite):
+    """Legal for constants that maps alone read, at position 0 of every dimension that is lost: one element is all that there is.
+
+    Dimensions of a guard, or of positions that are looked up, are not moved.
+    """
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph whose maps read such constants as vectors."""
+        shorter = _shorter(graph)
+        if not shorter:
+            return graph
+        constants = tuple((name, value.reshaped(shorter.get(name, value.array.shape))) for name, value in graph.constants)
+        tensors = tuple(replace(tensor, shape=shorter.get(tensor.name, tensor.shape)) for tensor in graph.tensors)
+        operators = [_reading(operator, shorter) for operator in graph.operators]
+        return with_operators(replace(graph, tensors=tensors, constants=constants), operators)
+
+
+def _shorter(graph: Graph) -> Mapping[str, tuple[int, ...]]:
+    """The shapes of constants that may be vectors, without the last dimensions of one element."""
+    shapes = {name: value.array.shape for name, value in graph.constants if _is_vector(value.array.shape)}
+    for operator in graph.operators:
+        for access in operator.reads:
+            if access.tensor in shapes and not (operator.is_map() and _is_at_zero(access, shapes[access.tensor])):
+                del shapes[access.tensor]
+    kept = {name: shape for name, shape in shapes.items() if name not in (*graph.inputs, *graph.outputs)}
+    return {name: shape[: _dimensions(shape)] for name, shape in kept.items()}
+
+
+def _is_vector(shape: tuple[int, ...]) -> bool:
+    """Whether one dimension has all elements, several of them, and others of one element are behind it."""
+    return max(shape, default=1) == prod(shape) > 1 and shape[-1] == 1
+
+
+def _dimensions(shape: tuple[int, ...]) -> int:
+    return max(dimension for dimension, extent in enumerate(shape) if extent != 1) + 1
+
+
+def _is_at_zero(access: Access, shape: tuple[int, ...]) -> bool:
+    """Whether an access has nothing but 0 in the last dimensions of one element."""
+    lost = access.indices[_dimensions(shape) :]
+    return access.guard is None and not access.lookups and all(not index.terms and not index.constant for index in lost)
+
+
+def _reading(operator: Operator, shorter: Mapping[str, tuple[int, ...]]) -> Operator:
+    reads = tuple(
+        replace(access, indices=access.indices[: len(shorter[access.tensor])]) if access.tensor in shorter else access
+        for access in operator.reads
+    )
+    return operator if reads == operator.reads else replace(operator, reads=reads)

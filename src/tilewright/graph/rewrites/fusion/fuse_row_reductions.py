@@ -2,23 +2,30 @@
 
 What matters is the data flow. Reductions along the same axes of one tensor, and maps of their results and of the tensor's
 elements, are states of one reduction, as long as nobody else reads what lies between.
+
+Positive constant factors move out of what row-wise reductions read and into their reductions, where they cost nothing:
+softmax(c * q k^T) takes the exponentials of c * (x - max x); the pass that multiplied is gone. The factor may stand on an operand
+of a contraction, (c * q) k^T, or in front of a mask: where(kept, c * x, -inf) = c * where(kept, x, -inf).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from math import isinf
 
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_tensors
+from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known, matched_reduction
-from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, rewrite, subexpressions
-from tilewright.graph.types import Access, Axis, AxisKind, Extent, Graph, Guard, Operator, Reduction, StateVariable, Tensor
+from tilewright.graph.rewrites.rebuild import read_once, with_operators, with_used_reads
+from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Point, Scalar, State, apply, rewrite, subexpressions
+from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
+from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Reduction, StateVariable
 
 MOST_OPERATORS = 16
 """How far a formula is followed: longer ones stay in pieces."""
@@ -52,7 +59,7 @@ class FuseRowReductions(Rewrite):
             return graph
         flow = _Flow(graph)
         for operator in graph.operators:
-            if flow.can_begin(operator):
+            if flow.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator):
                 flow.fuse(operator, matches_only=self.matches_only, exact=self.exact)
         return with_operators(graph, flow.operators.values()) if flow.fused else graph
 
@@ -70,32 +77,21 @@ class _Value:
     reductions: int = 0
 
 
-@dataclass(slots=True)
 class _Flow:
     """A graph by its tensors, while formulas in it are joined."""
 
-    graph: Graph
-    operators: dict[str, Operator] = field(default_factory=dict)
-    """By what they write, in order."""
-    tensors: dict[str, Tensor] = field(default_factory=dict)
-    readers: dict[str, list[str]] = field(default_factory=dict)
-    positions: dict[str, int] = field(default_factory=dict)
-    constants: set[str] = field(default_factory=set)
-    """Tensors that do not change between calls: what is made of them alone is no part of a formula that does."""
-    fused: bool = False
-
-    def __post_init__(self) -> None:
-        self.constants = constant_tensors(self.graph)
-        self.tensors = {tensor.name: tensor for tensor in self.graph.tensors}
-        for position, operator in enumerate(self.graph.operators):
-            self.operators[operator.write.tensor] = operator
-            self.positions[operator.write.tensor] = position
+    def __init__(self, graph: Graph) -> None:
+        self.graph, self.fused = graph, False
+        self.constants = constant_tensors(graph)
+        """Tensors that do not change between calls: what is made of them alone is no part of a formula that does."""
+        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.operators = {operator.write.tensor: operator for operator in graph.operators}
+        """By what they write, in order."""
+        self.positions = {tensor: position for position, tensor in enumerate(self.operators)}
+        self.readers: dict[str, list[str]] = {}
+        for operator in graph.operators:
             for tensor in {access.tensor for access in operator.reads}:
                 self.readers.setdefault(tensor, []).append(operator.write.tensor)
-
-    def can_begin(self, operator: Operator) -> bool:
-        """Whether an operator that is still there reduces rows."""
-        return self.operators.get(operator.write.tensor) is operator and _is_plain_reduction(operator)
 
     def fuse(self, operator: Operator, *, matches_only: bool, exact: bool) -> None:
         """Fuse the formula that an operator's reduction belongs to, if there is such a formula."""
@@ -134,11 +130,11 @@ class _Region:
     def __init__(self, flow: _Flow, base: str) -> None:
         self.flow = flow
         self.base = flow.tensors[base]
-        self.axes = tuple(f"d{dimension}" for dimension in range(len(self.base.shape)))
+        self.extents = {f"d{dimension}": extent for dimension, extent in enumerate(self.base.shape)}
         self.reduced: frozenset[str] = frozenset()
         self.reductions = 0
         self.parameters: list[Access] = []
-        self.values = {base: _Value(Point(), self.axes)}
+        self.values = {base: _Value(Point(), tuple(self.extents))}
 
     def ends(self) -> list[_Value]:
         """The values that end a formula: those of most reductions first, and of these the last ones."""
@@ -154,16 +150,16 @@ class _Region:
     def fused(self, value: _Value, exact: bool) -> Operator:
         """The row-wise reduction that makes a value; an exact one as it is written."""
         (tensor,) = (name for name, candidate in self.values.items() if candidate is value)
-        extents = self._extents()
         like_base = [name is None for name in value.dimensions] == [extent == 1 for extent in self.base.shape]
-        kept = [name for name, extent in extents.items() if extent != 1 or like_base]
-        axes = tuple(Axis(name, extents[name], self._kind(name)) for name in kept)
-        indices = tuple(axis_index(name) if name in kept else Index() for name in self.axes)
-        names = tuple(map(_first, value.dimensions, self.axes)) if like_base else value.dimensions
+        kept = [name for name, extent in self.extents.items() if extent != 1 or like_base]
+        kinds = (AxisKind.REDUCTION if name in self.reduced else AxisKind.PARALLEL for name in kept)
+        axes = tuple(Axis(name, self.extents[name], kind) for name, kind in zip(kept, kinds, strict=True))
+        indices = tuple(axis_index(name) if name in kept else Index() for name in self.extents)
+        pairs = zip(value.dimensions, self.extents, strict=True)  # results may be transposed
+        names = tuple(axis if name is None else name for name, axis in pairs) if like_base else value.dimensions
         write = Access(tensor, tuple(Index() if name is None else axis_index(name) for name in names))
-        reduction, used = _with_used_loads(Reduction(value.states, value.scalar))
-        reads = (Access(self.base.name, indices), *(self.parameters[number - 1] for number in used))
-        fused = Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction)
+        reduction, reads = Reduction(value.states, value.scalar), (Access(self.base.name, indices), *self.parameters)
+        fused = with_used_reads(Operator(self.flow.operators[tensor].name, "rows", axes, reads, write, Load(0), reduction))
         return fused if exact else matched_reduction(fused)
 
     def _followers(self) -> Iterator[str]:
@@ -186,13 +182,11 @@ class _Region:
         """Whether a value has all the base's points, and nobody else reads, or returns, what it is made of."""
         inside = value.made - {tensor}
         needed = (reader for name in inside for reader in self.flow.readers.get(name, ()))
-        whole = self._wide_axes() == {name for name in value.dimensions if name}
+        whole = {name for name, extent in self.extents.items() if extent != 1} == {name for name in value.dimensions if name}
         if tensor not in self.flow.constants and not self.flow.constants.isdisjoint(inside):
             return False
-        return whole and self.flow.operators[tensor].is_map() and value.made.issuperset(needed) and not self._are_outputs(inside)
-
-    def _are_outputs(self, tensors: frozenset[str]) -> bool:
-        return not tensors.isdisjoint(self.flow.graph.outputs)
+        is_inside = value.made.issuperset(needed) and inside.isdisjoint(self.flow.graph.outputs)
+        return whole and self.flow.operators[tensor].is_map() and is_inside
 
     def _value(self, operator: Operator) -> _Value | None:
         """What an operator makes of known values; None if it is no part of a formula of rows."""
@@ -209,11 +203,8 @@ class _Region:
             return None
         scalar, states = reduced
         made = frozenset((operator.write.tensor,)).union(*(part.made for part in known))
-        reductions = len({name for name in made if self._reduces(name)})
+        reductions = sum(not self.flow.operators[name].is_map() for name in made)
         return _Value(scalar, dimensions, states, made, reductions) if reductions <= MOST_REDUCTIONS else None
-
-    def _reduces(self, tensor: str) -> bool:
-        return not self.flow.operators[tensor].is_map()
 
     def _reduced(
         self, operator: Operator, names: Mapping[str, str | None], known: Sequence[_Value]
@@ -245,14 +236,14 @@ class _Region:
             if access.guard is not None:
                 return None
             for index, name in zip(access.indices, self.values[access.tensor].dimensions, strict=True):
-                if name is not None and self._extents()[name] != 1 and not self._walks(operator, index, name, found):
+                if name is not None and self.extents[name] != 1 and not self._walks(operator, index, name, found):
                     return None
         wide = [name for name in found.values() if name is not None]
         return found if len(set(wide)) == len(wide) and found.keys() == {axis.name for axis in operator.axes} else None
 
     def _walks(self, operator: Operator, index: Index, name: str, found: dict[str, str | None]) -> bool:
         """Whether an operator goes through all of a dimension by an axis that goes through no other one."""
-        if not index.is_axis() or operator.axis(str(index)).extent != self._extents()[name]:
+        if not index.is_axis() or operator.axis(str(index)).extent != self.extents[name]:
             return False
         return found.setdefault(str(index), name) == name
 
@@ -269,36 +260,10 @@ class _Region:
     def _other(self, access: Access, names: Mapping[str, str | None]) -> Load:
         """A read of another tensor; read 0 is that of the base."""
         values = {axis: Index() if name is None else axis_index(name) for axis, name in names.items()}
-        guard = access.guard
-        if guard is not None:
-            guard = Guard(tuple(constraint.substitute(values) for constraint in guard.constraints), guard.otherwise)
-        moved = Access(access.tensor, tuple(index.substitute(values) for index in access.indices), guard)
+        moved = access.mapped(lambda index: index.substitute(values))
         if moved not in self.parameters:
             self.parameters.append(moved)
         return Load(self.parameters.index(moved) + 1)
-
-    def _kind(self, axis: str) -> AxisKind:
-        return AxisKind.REDUCTION if axis in self.reduced else AxisKind.PARALLEL
-
-    def _extents(self) -> dict[str, Extent]:
-        return dict(zip(self.axes, self.base.shape, strict=True))
-
-    def _wide_axes(self) -> set[str]:
-        return {name for name, extent in self._extents().items() if extent != 1}
-
-
-def _first(dimension: str | None, axis: str) -> str:
-    """The axis along a dimension, which may be another one than the base's there: results may be transposed."""
-    return axis if dimension is None else dimension
-
-
-def _with_used_loads(reduction: Reduction) -> tuple[Reduction, tuple[int, ...]]:
-    """A reduction whose loads are numbered from 1 on, and which ones they were."""
-    roots = (*(state.contribution for state in reduction.states), reduction.finish)
-    used = sorted({node.read for root in roots for node in subexpressions(root) if isinstance(node, Load)})
-    numbers: dict[Scalar, Scalar] = {Load(old): Load(new) for new, old in enumerate(used, 1)}
-    states = tuple(replace(state, contribution=rewrite(state.contribution, numbers.get)) for state in reduction.states)
-    return Reduction(states, rewrite(reduction.finish, numbers.get)), tuple(used)
 
 
 def _dimension(index: Index, names: Mapping[str, str | None]) -> str | None:
@@ -313,3 +278,97 @@ def _is_plain_reduction(operator: Operator) -> bool:
     if operator.reduction is None or operator.is_product_sum() or len(operator.reduction.states) != 1:
         return False
     return not operator.reduction.rescales and not any(axis.name in operator.write.axes() for axis in operator.reduction_axes())
+
+
+class FoldScales(Rewrite):
+    """A map that only multiplies is left without a reader. Results are those of exact arithmetic, rounded elsewhere.
+
+    Only tensors in float32 that nobody else reads change their values: what is never read at all is removed before.
+    """
+
+    licence = Licence.ROUNDING
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""
+        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        free = read_once(graph) & {tensor.name for tensor in graph.tensors if tensor.dtype == "float32"}
+        operators = {operator.write.tensor: operator for operator in graph.operators}
+        for operator in graph.operators:
+            if operator.is_row_reduction() and operator.reduction is not None and operator.body == Load(0):
+                factor, access, changed = _without_factor(operator, operator.reads[0], operators, free)
+                reduction = scaled_reduction(operator.reduction, factor) if factor != 1 else None
+                group = [operator, *(operators[tensor] for tensor in changed)]
+                if reduction is not None and self.licence.permits_operators(group, tensors):
+                    reads = (access, *operator.reads[1:])  # its states and its finish may load the others
+                    operators |= {**changed, operator.write.tensor: replace(operator, reads=reads, reduction=reduction)}
+        return with_operators(graph, operators.values())
+
+
+Found = tuple[float, Access, Mapping[str, Operator]]
+"""A factor, the access of what is left without it, and the operators that then make it, by the tensors they write."""
+
+
+def _without_factor(reader: Operator, access: Access, operators: Mapping[str, Operator], free: set[str]) -> Found:
+    """What `access`, by which `reader` reads, gives is this factor times what the new access gives."""
+    producer = operators.get(access.tensor)
+    if producer is None or access.guard is not None or access.lookups or access.tensor not in free:
+        return 1.0, access, {}
+    factor, body = _factored(producer.body)
+    changed: dict[str, Operator] = {}
+    reads = list(producer.reads)
+    for read in _proportional_reads(replace(producer, body=body)):
+        read_factor, reads[read], deeper = _without_factor(producer, reads[read], operators, free)
+        factor, changed = factor * read_factor, {**changed, **deeper}
+    if factor == 1 or not (producer.is_map() or producer.is_product_sum()):
+        return 1.0, access, {}
+    if body == Load(0) and producer.is_map():
+        source = _through(reader, producer, reads[0], access)
+        if source is not None:
+            return factor, source, changed
+    return factor, access, {**changed, access.tensor: replace(producer, reads=tuple(reads), body=body)}
+
+
+def _through(reader: Operator, producer: Operator, read: Access, access: Access) -> Access | None:
+    """What is left of a map that only copies, read by its reader itself; None where that would divide, or where it cannot be."""
+    if not is_invertible(producer) or read.guard is not None or read.lookups:
+        return None
+    source = composed(read, consumer_positions(producer, access), largest_extents(reader))
+    return source if source.is_affine() else None
+
+
+def _proportional_reads(operator: Operator) -> Iterator[int]:
+    """The reads, one by one, to which what an operator makes is proportional."""
+    if operator.is_product_sum():
+        yield from (0, 1)
+    elif operator.is_map():
+        yield from _proportional_loads(operator.body)
+
+
+def _proportional_loads(body: Scalar) -> Iterator[int]:
+    """The load that an expression is, where it is not the same for every factor."""
+    match body:
+        case Load(read):
+            yield read
+        case Apply("where", (condition, Load(read), Literal(value))):
+            if _stays(value) and Load(read) not in subexpressions(condition):
+                yield read
+        case _:
+            return
+
+
+def _factored(body: Scalar) -> tuple[float, Scalar]:
+    """A positive constant and what it is multiplied by, from in front of an expression and of what a mask keeps."""
+    factor, rest = factor_and_rest(body)
+    match rest:
+        case Apply("where", (condition, kept, Literal(value))) if _stays(value):
+            inner_factor, kept = _factored(kept)
+            return factor * inner_factor, apply("where", condition, kept, Literal(value))
+        case _ if factor != 1:
+            inner_factor, rest = _factored(rest)
+            return factor * inner_factor, rest
+    return factor, rest
+
+
+def _stays(value: float) -> bool:
+    """Whether a value times any positive factor is itself."""
+    return value == 0 or isinf(value)

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.graph.builders.norms import layer_norm_reduction, rms_norm_reduction
-from tilewright.graph.builders.reduce import point_count
-from tilewright.graph.builders.softmax import ROW_SOFTMAX
+from tilewright.graph.builders.elementwise import point_count
+from tilewright.graph.builders.norms import ROW_SOFTMAX, layer_norm_reduction, rms_norm_reduction
 from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient
 from tilewright.graph.scalar import (
     Apply,
@@ -75,7 +74,7 @@ def _by_reciprocal(node: Scalar) -> Scalar | None:
 def _is_softmax(reduction: Reduction) -> bool:
     """Whether it is exp(point - max) over its sum, with or without the maximum."""
     *before, total = reduction.states
-    is_shifted = len(before) == 1 and _is(before[0], "maximum", Point())
+    is_shifted = len(before) == 1 and (before[0].combine, before[0].contribution) == ("maximum", Point())
     shares = _power(total.contribution, before[0] if is_shifted else None)
     if (before and not is_shifted) or total.combine != "add" or total.identity != 0 or shares is None:
         return False
@@ -92,10 +91,6 @@ def _power(scalar: Scalar, largest: StateVariable | None) -> Scalar | None:
             expected = Point() if largest is None else apply("subtract", Point(), State(largest.name))
             return scalar if _equal(operand, expected) else None
     return None
-
-
-def _is(state: StateVariable, combine: str, contribution: Scalar) -> bool:
-    return state.combine == combine and state.contribution == contribution
 
 
 # Norms

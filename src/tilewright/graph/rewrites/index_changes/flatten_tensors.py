@@ -1,4 +1,6 @@
-"""Tensors whose dimensions are walked as one become tensors of fewer dimensions: the pixels of an image in a row.
+"""Dimensions of tensors that become one.
+
+Tensors whose dimensions are walked as one become tensors of fewer dimensions: the pixels of an image in a row.
 
 A reshape that merges dimensions divides: x[n, c, p // W, p % W]. The tensor with these two dimensions as one, x[n, c, p], is the
 same memory. Other operators then address it by h * W + w, and those that walk h and w in no other way walk their combination;
@@ -6,6 +8,12 @@ tensors for which they need that are merged, too. Shapes of arguments and result
 
 An access is moved by arithmetic on its indices, so every index must say by itself where it points: dimensions into which some
 operator looks by the elements of another read stay apart, as do dimensions whose extents have no value yet.
+
+Dimensions of arguments that no operator tells apart become one: pixels of an image that filters of one tap meet one by one.
+
+A product whose columns are two axes walks short rows, with unused lanes at the end of each. Where every operator that touches
+an argument walks its dimensions as the digits of one number, the argument is the same memory with one dimension in their
+place, if its elements lie in a row there. Callers see the dimensions as they were declared.
 """
 
 from __future__ import annotations
@@ -17,7 +25,7 @@ from math import prod
 
 from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.rename import rename_tensors, unused
+from tilewright.graph.rewrites.rebuild import rename_tensors, unused
 from tilewright.graph.scalar import AxisValue
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
 
@@ -80,7 +88,7 @@ class Work:
         users = {position for name in old for position in self.users.get(name, ())}
         for position in users:
             operator = self.operators[position]
-            self.operators[position] = replace(operator, reads=tuple(map(changed, operator.reads)), write=changed(operator.write))
+            self.operators[position] = operator.with_accesses(changed)
         for name, tensor in old.items():
             magnitudes = tensor.magnitudes and tensor.magnitudes.joined(_runs(tensor, joints))
             self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints), magnitudes=magnitudes)
@@ -262,5 +270,87 @@ def with_one_axis(operator: Operator, pair: Pair) -> Operator:
         return Index(kept, index.constant) + Index(((outer.name, factor),) if factor else ())
 
     axes = tuple(fused if axis is outer else axis for axis in operator.axes if axis is not inner)
-    reads = tuple(access.mapped(changed) for access in operator.reads)
-    return replace(operator, axes=axes, reads=reads, write=operator.write.mapped(changed))
+    return replace(operator, axes=axes).with_accesses(lambda access: access.mapped(changed))
+
+
+def with_merged_arguments(graph: Graph) -> tuple[Graph, dict[str, tuple[int, ...]]]:
+    """The graph with fewer dimensions, and by name the dimensions of arguments that became one with the next.
+
+    Legal where all arguments' elements lie in a row along these dimensions, which whoever calls must see to.
+    """
+    work = Work(graph, kept=frozenset())
+    kept = {*graph.inputs, *graph.outputs}
+    joined: dict[str, tuple[int, ...]] = {}
+    position = 0
+    while position < len(work.operators):
+        merged = _merged_from(work, position)
+        arguments = {name: dimension for name, dimension in merged[0] if name in kept} if merged else {}
+        if merged is None or not arguments:
+            position += 1
+            continue
+        joints, pairs = merged
+        for name, dimension in arguments.items():
+            joined[name] = (*joined.get(name, ()), _declared(dimension, joined.get(name, ())))
+        work.flatten(joints)
+        for changed, pair in pairs.items():
+            work.operators[changed] = with_one_axis(work.operators[changed], pair)
+    return work.result() if joined else graph, joined
+
+
+def _declared(dimension: int, joined: tuple[int, ...]) -> int:
+    """The declared dimension behind which the elements of a dimension end, less one: where it joins the next."""
+    lasts = [dim for dim in range(dimension + len(joined) + 1) if dim not in joined]
+    return lasts[dimension]
+
+
+def _merged_from(work: Work, position: int) -> tuple[frozenset[Joint], dict[int, Pair]] | None:
+    """What must be merged so that a product walks its last two axes of results as one: in all operators, or in none."""
+    pair = _columns(work.operators[position])
+    if pair is None:
+        return None
+    pairs, joints, waiting = {position: pair}, set[Joint](), [position]
+    while waiting:
+        current = waiting.pop()
+        operator = work.operators[current]
+        found = needed(work, operator, pairs[current])
+        if found is None:
+            return None
+        for joint in frozenset(found) - joints:
+            joints.add(joint)
+            for user in work.users[joint[0]]:
+                following = _pair_at(work.operators[user], joint)
+                if following is None or pairs.get(user, following) != following:
+                    return None
+                if user not in pairs:
+                    pairs[user] = following
+                    waiting.append(user)
+    return frozenset(joints), pairs
+
+
+def _columns(operator: Operator) -> Pair | None:
+    """The last two axes of a product's results, if an operand has them side by side, too. Factors may have zero points."""
+    pair = _plain_pair(operator.write, len(operator.write.indices) - 2)
+    if pair is None or not operator.sums_products():
+        return None
+    reads = ((read, place) for read in operator.reads for place in range(len(read.indices) - 1))
+    return pair if any(_plain_pair(read, place) == pair for read, place in reads) else None
+
+
+def _pair_at(operator: Operator, joint: Joint) -> Pair | None:
+    """The two axes by which all accesses of an operator walk two dimensions; None if there are others, or none."""
+    name, dimension = joint
+    accesses = [access for access in (*operator.reads, operator.write) if access.tensor == name]
+    found = {_plain_pair(access, dimension) for access in accesses}
+    return found.pop() if len(found) == 1 else None
+
+
+def _plain_pair(access: Access, place: int) -> Pair | None:
+    """The axes along a dimension and the next, if these are all that stands there."""
+    if place < 0:
+        return None
+    first, second = (_axis(index) for index in access.indices[place : place + 2])
+    return (first, second) if first and second and first != second else None
+
+
+def _axis(index: Index) -> str:
+    return next(iter(index.axes())) if index.is_axis() else ""

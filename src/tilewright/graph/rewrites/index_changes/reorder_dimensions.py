@@ -1,12 +1,22 @@
-"""Dimensions of tensors in another order: every access follows, and no element is moved."""
+"""Dimensions of tensors in another order.
+
+Dimensions of tensors in another order: every access follows, and no element is moved.
+
+Maps of integers write in the order in which they read; who reads their results turns them, in registers of floats.
+
+Sums of integers come out of a matrix product with filters last, and zero points are taken out of them before they become floats.
+Vectors of integers have no way to transpose, vectors of floats do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from math import prod
 from typing import TypeAlias
 
-from tilewright.graph.types import Access, Graph, Tensor
+from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
 
 Order: TypeAlias = tuple[int, ...]
 """For each dimension of the new shape, the dimension that it was."""
@@ -27,12 +37,7 @@ def with_orders(graph: Graph, orders: Mapping[str, Order]) -> Graph:
     """
     if not orders:
         return graph
-    operators = tuple(
-        replace(
-            operator, reads=tuple(_reordered(read, orders) for read in operator.reads), write=_reordered(operator.write, orders)
-        )
-        for operator in graph.operators
-    )
+    operators = tuple(operator.with_accesses(lambda access: _reordered(access, orders)) for operator in graph.operators)
     return replace(graph, tensors=tuple(_tensor(tensor, orders) for tensor in graph.tensors), operators=operators)
 
 
@@ -51,3 +56,51 @@ def _reordered(access: Access, orders: Mapping[str, Order]) -> Access:
         return access
     lookups = tuple((order.index(dimension), read) for dimension, read in access.lookups)
     return replace(access, indices=tuple(access.indices[place] for place in order), lookups=lookups)
+
+
+@dataclass(frozen=True, slots=True)
+class IntegersInOrder(Rewrite):
+    """Legal for every tensor that the graph's operators alone see: not for `ends`, inputs and outputs. All accesses follow."""
+
+    ends: Collection[str] = ()
+
+    def run(self, graph: Graph) -> Graph:
+        """The graph in which no map in int32 moves elements from one order into another, if it may do otherwise."""
+        fixed = {*self.ends, *graph.inputs, *graph.outputs}
+        orders: dict[str, Order] = {}
+        for operator in graph.operators:
+            if operator.write.tensor not in fixed and operator.is_map() and operator.accumulator == "int32":
+                order = _order_read(operator, graph)
+                if order is not None:
+                    orders[operator.write.tensor] = order
+        changed = with_orders(graph, orders)
+        operators = tuple(_with_outer_axes_first(op) if op.write.tensor in orders else op for op in changed.operators)
+        return replace(changed, operators=operators)
+
+
+def _with_outer_axes_first(operator: Operator) -> Operator:
+    """A map whose axes are in the order of the dimensions that it writes: blocks are cut along the first."""
+    place = {str(index): dim for dim, index in enumerate(operator.write.indices)}
+    return replace(operator, axes=tuple(sorted(operator.axes, key=lambda axis: place.get(axis.name, -1))))
+
+
+def _order_read(operator: Operator, graph: Graph) -> Order | None:
+    """The order of a result's dimensions in which the read of all of its elements walks memory; None where it is that already."""
+    if not all(index.is_axis() or not index.terms for index in operator.write.indices):
+        return None
+    wide = {axis.name for axis in operator.axes if axis.extent != 1}
+    whole = [read for read in operator.reads if read.is_affine() and wide <= read.axes()]
+    if len(whole) != 1 or not all(isinstance(extent, int) for extent in graph.tensor(whole[0].tensor).shape):
+        return None
+    strides = [_stride(whole[0], str(index) if str(index) in wide else None, graph) for index in operator.write.indices]
+    order = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
+    walked = [dim for dim in order if str(operator.write.indices[dim]) in wide]
+    return order if walked != sorted(walked) else None
+
+
+def _stride(read: Access, axis: str | None, graph: Graph) -> float:
+    """How far apart neighbours along an axis are; infinite along none."""
+    if axis is None:
+        return float("inf")
+    shape = [planned_extent(extent) for extent in graph.tensor(read.tensor).shape]
+    return sum(index.coefficient(axis) * prod(shape[dim + 1 :]) for dim, index in enumerate(read.indices))

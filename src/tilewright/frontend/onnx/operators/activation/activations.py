@@ -17,10 +17,10 @@ from tilewright.frontend.onnx.definition import define, onnx_operator
 from tilewright.frontend.onnx.operators.math.elements import RealFunction
 from tilewright.frontend.onnx.operators.operands import in_operand_type, known
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.softmax import log_softmax, numpy_reference
+from tilewright.graph.builders.norms import log_softmax, softmax_reference
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, times
+from tilewright.graph.scalar_functions import gelu, gelu_tanh, sigmoid
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
-from tilewright.graph.special_functions import gelu, gelu_tanh, sigmoid
 from tilewright.graph.types import Tensor
 
 _X, _ZERO, _ONE, _TWO = Load(0), Literal(0.0), Literal(1.0), Literal(2.0)
@@ -298,7 +298,7 @@ class Softmax:
 
     @in_operand_type
     def reference(self, x: Any) -> Any:
-        return numpy_reference(x, self.axis)
+        return softmax_reference(x, self.axis)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         return builder.softmax(x, self.axis)

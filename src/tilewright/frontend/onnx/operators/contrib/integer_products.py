@@ -34,7 +34,7 @@ from tilewright.frontend.onnx.operators.quantization.products import (
 )
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear, lowered_quantized, quantized
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.softmax import numpy_reference as softmax
+from tilewright.graph.builders.norms import softmax_reference as softmax
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import are_known, broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor

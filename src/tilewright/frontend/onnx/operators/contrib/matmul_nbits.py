@@ -21,7 +21,7 @@ from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.operands import completed
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.concatenate import pad
 from tilewright.graph.builders.nbits_matmul import (
     WORD_BYTES,
     PackedWeights,
@@ -30,7 +30,7 @@ from tilewright.graph.builders.nbits_matmul import (
     nbits_matmul_of_integers,
     numbers_of_bytes,
 )
-from tilewright.graph.builders.pad import pad
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent, times
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text

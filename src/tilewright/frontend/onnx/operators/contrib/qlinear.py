@@ -31,8 +31,8 @@ from tilewright.frontend.onnx.operators.tensor.shapes import Concat
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.scalar_functions import sigmoid
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.special_functions import sigmoid
 from tilewright.graph.types import Tensor
 
 MICROSOFT = "com.microsoft"

@@ -20,9 +20,8 @@ from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
-from tilewright.graph.builders.arange import arange, range_length
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import broadcast, map_of, points
+from tilewright.graph.builders.elementwise import arange, broadcast, map_of, points, range_length
 from tilewright.graph.conditions import SPREAD, compared_ahead
 from tilewright.graph.extents import least_extent
 from tilewright.graph.numpy_types import is_short_float

@@ -17,7 +17,7 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.operators.image.interpolation import TIE, Mode, Resampling, nearest_mode, nearest_positions
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import copy_of, map_of, points
-from tilewright.graph.builders.gather import gather
+from tilewright.graph.builders.reshape import gather
 from tilewright.graph.extents import Extent, exact_quotient, largest_extent, minus, quotient, times
 from tilewright.graph.index import floordiv
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of

@@ -40,7 +40,7 @@ from tilewright.frontend.onnx.operators.tensor.shapes import Concat
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.builders.softmax import numpy_reference as softmax
+from tilewright.graph.builders.norms import softmax_reference as softmax
 from tilewright.graph.index import Index, axis
 from tilewright.graph.index import constant as number
 from tilewright.graph.numpy_types import widened

@@ -22,12 +22,11 @@ from tilewright.frontend.onnx.operators.nn.sliding import Sliding, is_same, taps
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolved
-from tilewright.graph.builders.convolutions.run_time_windows import Taps
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution, written
-from tilewright.graph.builders.convolutions.windows import Window
+from tilewright.graph.builders.convolutions.windows import Taps, Window
 from tilewright.graph.extents import least_extent, times
+from tilewright.graph.scalar_functions import silu
 from tilewright.graph.shapes import are_known, shape_text
-from tilewright.graph.special_functions import silu
 from tilewright.graph.types import Extent, Tensor, planned_extent
 
 

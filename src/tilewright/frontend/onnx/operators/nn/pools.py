@@ -21,7 +21,7 @@ from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.window_means import element_counts, lowest, pooled, pooled_mean
 from tilewright.graph.builders.convolutions.windows import Window, inside, position
-from tilewright.graph.builders.reduce import REDUCTIONS
+from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index

@@ -28,8 +28,8 @@ from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
     quantized,
 )
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.convolutions.integer_convolution import is_known_as_0, padded_integer_convolution
-from tilewright.graph.builders.integer_matmul import integer_matmul
+from tilewright.graph.builders.convolutions.convolution import is_known_as_0, padded_integer_convolution
+from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.extents import cuts_between, largest_extent, least_extent
 from tilewright.graph.numpy_types import widened

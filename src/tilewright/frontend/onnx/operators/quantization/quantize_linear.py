@@ -18,9 +18,8 @@ from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import known
-from tilewright.graph.builders.builder import Builder, Operand
+from tilewright.graph.builders.builder import Builder, Operand, least_value
 from tilewright.graph.builders.elementwise import repeat
-from tilewright.graph.builders.least_values import least_value
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, Scalar, apply

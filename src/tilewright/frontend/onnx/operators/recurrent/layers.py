@@ -37,7 +37,7 @@ from tilewright.frontend.onnx.operators.recurrent.unrolled import (
 )
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, Scalar, apply
-from tilewright.graph.special_functions import sigmoid
+from tilewright.graph.scalar_functions import sigmoid
 from tilewright.graph.types import Tensor
 
 Function: TypeAlias = Callable[[Any], Any]

@@ -27,10 +27,8 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
-from tilewright.graph.builders import reduce as reduce_operator
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.builders.reduce import REDUCTIONS, combined
+from tilewright.graph.builders.elementwise import REDUCTIONS, combined, map_of, points, reduce
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.extents import largest_extent
 from tilewright.graph.index import Index
@@ -109,7 +107,7 @@ class Reduce:
 
 
 def _log_sum_exp_operator(x: Tensor, axes: Sequence[int], keepdims: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    operator, tensor = reduce_operator.reduce("sum", x, axes, keepdims, name=name, result=result)
+    operator, tensor = reduce("sum", x, axes, keepdims, name=name, result=result)
     return replace(operator, kind="log_sum_exp", reduction=LOG_SUM_EXP), tensor
 
 

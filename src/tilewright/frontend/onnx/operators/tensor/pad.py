@@ -25,10 +25,9 @@ from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS, check_size
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import concatenated
+from tilewright.graph.builders.concatenate import Pads, concatenated, pad
 from tilewright.graph.builders.convolutions.windows import inside
 from tilewright.graph.builders.elementwise import broadcast, map_of, points
-from tilewright.graph.builders.pad import Pads, pad
 from tilewright.graph.index import constant
 from tilewright.graph.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text

@@ -1,1 +1,0 @@
-"""C texts of the functions in double precision."""
