@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.studies.schedules.regret import text_of
 from benchmarks.studies.schedules.results import Document
 from benchmarks.studies.tuned.measuring import undisturbed
 from benchmarks.studies.tuned.variants import table as variants_of
@@ -102,7 +103,7 @@ def processor_s() -> float:
 def schedule_of(trial: Trial) -> str:
     """Tiles and loops, outermost first, and the micro kernel."""
     assert trial.origin is not None
-    return str(trial.origin.point)
+    return text_of(trial.origin.point)
 
 
 def table(cases: Sequence[Document]) -> list[str]:
