@@ -1,8 +1,8 @@
 """Choice of a micro kernel for a contraction: least time with edges, of registered kernels that can compute it.
 
 Exact kernels cannot saturate, whatever a call's arguments are. What is known of arguments is their type. Of constants planning
-knows how large elements and pairs of neighbours are (`graph/magnitudes.py`): found when a graph is made, and a part of what equal
-chains have in common.
+knows how large elements and pairs of neighbours are (`graph/constant_values.py`): found when a graph is made, and a part of what
+equal chains have in common.
 """
 
 from __future__ import annotations

@@ -249,7 +249,7 @@ class ConvInteger(Convolution):
     def lower(self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None = None, w_zero: Tensor | None = None) -> Tensor:
         """One operator, behind a padded copy of some images: planning chooses how it is computed.
 
-        Filters of one channel are summed in float32 where that is exact (`graph/rewrites/whole_sums.py` goes on with them).
+        Filters of one channel are summed in float32 where that is exact (`graph/rewrites/integer_products.py` goes on with them).
         """
         _check_conv_zeros(x, x_zero, w, w_zero)
         sums = self.whole_sums(builder, x, w, x_zero, w_zero)
