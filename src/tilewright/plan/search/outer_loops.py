@@ -404,4 +404,6 @@ def _where(condition: np.ndarray, this: _Choice, that: _Choice) -> _Choice:
 
 def _taken(figures: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Of every row along the last dimension the figure at its place."""
-    return np.take_along_axis(figures, at[..., np.newaxis], axis=-1)[..., 0]
+    rows = figures.reshape(-1, figures.shape[-1])
+    taken: np.ndarray = rows[np.arange(len(rows)), at.reshape(-1)]  # np.take_along_axis takes 2% of planning a CNN
+    return taken.reshape(at.shape)
