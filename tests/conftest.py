@@ -29,7 +29,7 @@ from tilewright.machine import Machine, fit_files  # noqa: E402
 from tilewright.plan.planner import forget_plans  # noqa: E402
 from tilewright.runtime import calibration  # noqa: E402
 
-ALONE = "not sweep and not ci"
+ALONE = "not sweep and not rest and not ci"
 """The choice of markers of pyproject.toml."""
 settings.register_profile(
     "tilewright",

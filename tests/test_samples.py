@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from tests.conformance.cases import Case, cases
 from tests.conformance.test_conformance import everyday, operators
-from tests.support.samples import CI_SAMPLE, ONLY_IN_CI, SAMPLE, SAMPLED, TESTS
+from tests.support.samples import ONLY_IN_CI, SAMPLED, TESTS
 
 
 def test_tables_name_files_and_folders() -> None:
     names = [path.relative_to(TESTS).as_posix() for path in TESTS.rglob("*")]
     assert [name for name in ONLY_IN_CI if name not in names] == []
     assert [name for name in SAMPLED if not any(found.startswith(name) for found in names)] == []
-
-
-def test_ci_takes_what_pytest_takes() -> None:
-    assert SAMPLE % CI_SAMPLE == 0
 
 
 def test_every_operator_has_a_case_and_every_micro_kernel_its_contract() -> None:

@@ -71,7 +71,7 @@ def test_mutants_of_a_file_are_programs():
     source = path.read_text()
     found = list(mutants_of(source, path.relative_to(ROOT)))
     assert len(found) > 50
-    for mutant in found:
+    for mutant in found[::7]:
         assert ast.dump(ast.parse(mutated(source, mutant))) != ast.dump(ast.parse(source))
 
 

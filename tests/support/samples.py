@@ -1,4 +1,4 @@
-"""Which tests `pytest` leaves to `.ci/run`, and both to those who name a file: whole folders, and cases of long products."""
+"""What `pytest` leaves to `.ci/run` (whole folders), and what both leave to those who name a file (cases of long products)."""
 
 from __future__ import annotations
 
@@ -49,9 +49,8 @@ SAMPLED = (
 """Where cases are products of shapes, element types, machines and layouts, of which a part is taken of each test."""
 WHOLE_COUNT = 2
 """Cases of a test that are always taken."""
-SAMPLE, CI_SAMPLE = 6, 3
-"""Of the others, `pytest` alone and `.ci/run` take one of so many, by their names; the first is a multiple
-of the second, so that CI takes whatever `pytest` takes. Who names the file gets all of them."""
+SAMPLE = 6
+"""Of the others, one of so many is taken, by their names. Who names the file gets all of them."""
 
 
 def is_only_in_ci(path: Path) -> bool:
@@ -67,7 +66,7 @@ def is_of_second_compiler(item: pytest.Item) -> bool:
 
 
 def left_out(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest.MarkDecorator]]:
-    """The cases of `SAMPLED` that `pytest` alone leaves out, and those that `.ci/run` leaves out, too, with their markers."""
+    """The cases that `pytest` alone leaves out, and those that `.ci/run` leaves out, too, with their markers."""
     counts: Counter[str] = Counter()
     for item in items:
         if is_of_second_compiler(item):
@@ -77,6 +76,4 @@ def left_out(items: Iterable[pytest.Item]) -> Iterator[tuple[pytest.Item, pytest
             counts[test] += 1
             number = zlib.crc32(item.nodeid.encode()) if counts[test] > WHOLE_COUNT else 0
             if number % SAMPLE:
-                yield item, pytest.mark.ci
-            if number % CI_SAMPLE:
                 yield item, pytest.mark.rest

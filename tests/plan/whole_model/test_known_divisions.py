@@ -76,7 +76,10 @@ def test_a_model_loses_no_more_than_the_limit(
     assert taken >= 2 * len(seeds)
 
 
-@pytest.mark.parametrize(("graph", "other"), [(convolutions(3, 5), convolutions(4, 5)), (products(1), products(2))])
+@pytest.mark.parametrize(
+    ("graph", "other"),
+    [pytest.param(convolutions(3, 5), convolutions(4, 5), marks=pytest.mark.sweep), (products(1), products(2))],
+)
 def test_what_was_planned_before_decides_nothing(graph: Graph, other: Graph, large: None) -> None:
     forget_plans()
     with counting() as counts:
