@@ -157,6 +157,6 @@ def test_wrong_levels_and_devices_are_refused(old: str, new: str, why: str) -> N
 
 def test_levels_that_are_no_tables_are_refused() -> None:
     head = GOOD[: GOOD.index("[[levels]]")]
-    for levels in ("levels = []\n", "levels = [1, 2]\n"):
+    for levels in ("levels = []\n", "levels = [1, 2]\n", "levels = [1, {}]\n"):
         with pytest.raises(InvalidTarget, match="levels is not a list of tables"):
             targets.parse("mine", head + levels)
