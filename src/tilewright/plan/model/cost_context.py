@@ -12,11 +12,11 @@ from math import prod
 
 import numpy as np
 
+from tilewright.arrays import Condition, Count, Quantity
 from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Condition, Count, Quantity
 from tilewright.plan.element_types import computed_type, held_bytes, outer_bytes, product_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops, has_windows

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from math import prod
 
+from tilewright.arrays import Count, Quantity, either, maximum, minimum, product
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
-from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum, product
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.execution import LEAST_TURNED_ROWS
 from tilewright.plan.model.cost_context import CostContext

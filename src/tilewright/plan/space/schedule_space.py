@@ -19,8 +19,8 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.arrays import spread
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
-from tilewright.plan.arrays import spread
 from tilewright.plan.chains import derived_once, equal_axes, tensor_axes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.epilogues import uncut_axes

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import TypeAlias
 
+from tilewright.arrays import Count
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.arrays import Count
 from tilewright.plan.decisions.execution import with_execution
 from tilewright.plan.decisions.micro_kernel import can_compute, fitting
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term, non_temporal_writes
