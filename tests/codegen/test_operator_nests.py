@@ -17,10 +17,12 @@ from tests.support.graphs import random
 from tests.support.random.chains import random_graph
 from tilewright import compiler
 from tilewright.backends import loading
+from tilewright.block.integers import Variable, VariableKind
 from tilewright.codegen.artifact import Artifact
 from tilewright.codegen.emit_c import library
 from tilewright.codegen.emit_c.c_file import nest_name, nest_text
 from tilewright.codegen.loop_nest import NestCall, OperatorNest, VectorLoops
+from tilewright.codegen.names import variable_name
 from tilewright.codegen.operator_nests import with_shared_nests
 from tilewright.codegen.program import Program, emit_program, lower_program
 from tilewright.graph.builders.builder import Builder
@@ -117,7 +119,7 @@ def test_layers_that_differ_in_long_extents_share_a_nest() -> None:
 
     first, second = nests_of(program_of(layers, (64, 300), (64, 500)))
     assert first == second
-    assert "size_d1" in first.numbers
+    assert Variable(VariableKind.BLOCK_SIZE, "d1") in first.numbers
 
 
 def test_maps_that_transpose_share_a_nest() -> None:
@@ -161,10 +163,10 @@ def test_short_extents_are_literals() -> None:
     program = program_of(lambda x, y: (tw.softmax(x, axis=-1), tw.softmax(y, axis=-1)), (40, 7), (40, 9))
     first, second = nests_of(program)
     assert first != second
-    assert "size_d1" not in first.numbers
+    assert Variable(VariableKind.BLOCK_SIZE, "d1") not in first.numbers
     first, second = nests_of(program, Nests(most_literal=1, most_literal_lanes=1))
     assert first == second
-    assert "size_d1" in first.numbers
+    assert Variable(VariableKind.BLOCK_SIZE, "d1") in first.numbers
 
 
 def test_rows_that_fill_groups_have_loops_without_a_rest() -> None:
@@ -218,7 +220,7 @@ def test_every_pointer_and_number_is_used() -> None:
     for nest in dict.fromkeys(nests_of(program)):
         assert text.count(f"static void {nest_name(nest)}(") == 1
         head, _, body = nest_text(nest).partition(") {")
-        for name in (*(pointer.name for pointer in nest.pointers), *nest.numbers):
+        for name in (*(pointer.name for pointer in nest.pointers), *map(variable_name, nest.numbers)):
             assert name in head
             assert name in body
 

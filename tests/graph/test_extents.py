@@ -1,13 +1,13 @@
 """Extents beside the evaluation of the same formula by Python's integers, at every value of small ranges."""
 
 import itertools
-import math
 import operator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.codegen import names
 from tilewright.codegen.arguments import value_of_formula
 from tilewright.errors import UnsupportedOperation
@@ -134,28 +134,10 @@ def test_the_text_is_a_formula_of_the_same_value_and_its_variable_no_other_s(lef
 def test_generated_code_computes_the_same(tree):
     extent = _built(tree)
     if extent is not None:
-        value = value_of_formula(extent, {name: name for name in DIMENSIONS})
-        assert all(_in_c(value, point) == value_of(extent, point) for point in POINTS)
-
-
-def _in_c(value, point):
-    """What C makes of a value: its quotients are rounded toward zero."""
-    if isinstance(value, int | str):
-        return point.get(value, value)
-    first, *rest = (_in_c(operand, point) for operand in value.operands)
-    match value.name:
-        case "?:":
-            return rest[0] if first else rest[1]
-        case "<":
-            return first < rest[0]
-        case "-":
-            return first - rest[0]
-        case "/":
-            return abs(first) // rest[0] * (1 if first >= 0 else -1)
-        case "+":
-            return first + sum(rest)
-        case "*":
-            return first * math.prod(rest)
+        variables = {name: Variable(VariableKind.EXTENT, name) for name in DIMENSIONS}
+        value = value_of_formula(extent, variables)
+        for point in POINTS:
+            assert evaluated(value, {variables[name]: number for name, number in point.items()}) == value_of(extent, point)
 
 
 def test_divisions_by_what_may_be_zero_are_refused():

@@ -22,13 +22,13 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tests.oracles.traced_helpers import traced
+from tilewright.block.integers import round_up
 from tilewright.codegen.artifact import Signature
 from tilewright.codegen.emit_c.c_file import DECLARATIONS, Argument, File
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
 from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, kernel_calls
 from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue
 from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
-from tilewright.codegen.expressions import round_up
 from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.names import identifier
 from tilewright.codegen.program import Program, c_file

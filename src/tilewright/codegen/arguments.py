@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce
+from math import prod
 from typing import assert_never
 
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, choose, less, quotient
 from tilewright.codegen import names
 from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
-from tilewright.codegen.expressions import Operation, Value, add, choose, divide, less, multiply, subtract
 from tilewright.codegen.lower.storage import Stored
 from tilewright.errors import DTypeError
 from tilewright.graph.dimensions import dimension_of_multiple
@@ -140,7 +140,7 @@ def _merged(model_plan: ModelPlan) -> dict[str, MergedArgument]:
 def stored_argument(tensor: Tensor, unit: int | None, merged: MergedArgument | None = None) -> Stored:
     """Where an argument lies; elements of dimensions that are one are as far apart as those of the last of them."""
     dims = range(len(tensor.shape)) if merged is None else merged.last_dims()
-    strides: list[Value] = [1 if dim == unit else names.stride(tensor.name, dim) for dim in dims]
+    strides: list[IntegerExpression] = [1 if dim == unit else Variable(VariableKind.STRIDE, tensor.name, dim) for dim in dims]
     return Stored(names.identifier(tensor.name), tuple(strides), (0,) * len(strides), dtype=tensor.dtype)
 
 
@@ -153,11 +153,11 @@ def extents_in(model_plan: ModelPlan) -> dict[str, SymbolicExtent]:
     return {extent.name: extent for extent in found if isinstance(extent, SymbolicExtent)}
 
 
-def hints(graph: Graph) -> dict[str, int]:
-    """The planned values of run-time extents, by the names of their variables."""
+def hints(graph: Graph) -> dict[Variable, int]:
+    """The planned values of run-time extents."""
     shapes = [extent for tensor in graph.tensors for extent in tensor.shape]
     extents = [*shapes, *(extent for operator in graph.operators for extent in _of(operator))]
-    return {names.extent(extent.name): extent.hint for extent in extents if isinstance(extent, SymbolicExtent)}
+    return {Variable(VariableKind.EXTENT, extent.name): extent.hint for extent in extents if isinstance(extent, SymbolicExtent)}
 
 
 def _of(operator: Operator) -> Iterator[Extent]:
@@ -166,16 +166,14 @@ def _of(operator: Operator) -> Iterator[Extent]:
     yield from operator.guard_extents()
 
 
-def value_of_formula(extent: Extent, dimensions: Mapping[str, Value]) -> Value:
+def value_of_formula(extent: Extent, dimensions: Mapping[str, IntegerExpression]) -> IntegerExpression:
     """The value of an extent, where dimensions have these values.
 
-    >>> from tilewright.codegen.expressions import to_c
+    >>> from tilewright.codegen.emit_c.integer_expressions import local, to_c
     >>> from tilewright.graph.extents import minimum, plus, quotient, times
     >>> s = SymbolicExtent("s", 1, 9, 9)
-    >>> to_c(value_of_formula(plus(times(s, 8), 1), {"s": "n"})), to_c(value_of_formula(quotient(s, 2), {"s": "n"}))
-    ('n * 8 + 1', 'n / 2')
-    >>> to_c(value_of_formula(minimum(s, 4), {"s": "n"}))
-    '(4 < n ? 4 : n)'
+    >>> [to_c(value_of_formula(extent, {"s": local("n")})) for extent in (plus(times(s, 8), 1), quotient(s, 2), minimum(s, 4))]
+    ['n * 8 + 1', 'n / 2', '(4 < n ? 4 : n)']
     """
     if isinstance(extent, int):
         return extent
@@ -183,8 +181,7 @@ def value_of_formula(extent: Extent, dimensions: Mapping[str, Value]) -> Value:
         case None:
             return dimensions[extent.name]
         case Sum(terms):
-            parts = [multiply(coefficient, *(value_of_formula(f, dimensions) for f in factors)) for coefficient, factors in terms]
-            return reduce(lambda total, part: add(total, part), parts)
+            return sum(coefficient * prod(value_of_formula(f, dimensions) for f in factors) for coefficient, factors in terms)
         case Quotient(dividend, divisor):
             return _floor(dividend, value_of_formula(dividend, dimensions), value_of_formula(divisor, dimensions))
         case Least(first, second):
@@ -197,9 +194,9 @@ def value_of_formula(extent: Extent, dimensions: Mapping[str, Value]) -> Value:
             assert_never(extent.formula)
 
 
-def _floor(dividend: Extent, value: Value, divisor: Value) -> Value:
-    """C rounds towards zero: floor(x / m) = -((m - 1 - x) / m) for x < 0."""
+def _floor(dividend: Extent, value: IntegerExpression, divisor: IntegerExpression) -> IntegerExpression:
+    """Quotients have no negative dividends: floor(x / m) = -((m - 1 - x) / m) for x < 0."""
     if least_extent(dividend) >= 0:
-        return divide(value, divisor)
-    above = subtract(add(divisor, -1), value)
-    return choose(less(value, 0), Operation("-", (0, Operation("/", (above, divisor)))), divide(value, divisor))
+        return quotient(value, divisor)
+    above = divisor + -1 - value
+    return choose(less(value, 0), 0 - quotient(above, divisor), quotient(value, divisor))

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from tilewright.codegen.expressions import Value, add, ceil_divide, minimum, multiply
+from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, minimum
 from tilewright.errors import InternalError
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
@@ -21,23 +21,23 @@ from tilewright.plan.execution import PanelPrefetch, Vectors
 FLOAT_BYTES = element_bytes("float32")
 
 
-def floats_of(count: Value, dtype: str) -> Value:
+def floats_of(count: IntegerExpression, dtype: str) -> IntegerExpression:
     """The floats that take the place of so many elements.
 
     >>> floats_of(10, "int8"), floats_of(10, "float64")
     (3, 20)
     """
     size_bytes = element_bytes(dtype)
-    return count if size_bytes == FLOAT_BYTES else ceil_divide(multiply(count, size_bytes), FLOAT_BYTES)
+    return count if size_bytes == FLOAT_BYTES else ceil_divide(count * size_bytes, FLOAT_BYTES)
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
     """The current block of an axis: `start`, `size`, the largest size that it ever has, and all sizes if they are known."""
 
-    start: Value
-    size: Value
-    capacity: Value
+    start: IntegerExpression
+    size: IntegerExpression
+    capacity: IntegerExpression
     sizes: frozenset[int] | None = None
     most: int | None = None
     """No size is larger, where the sizes are not known; None if nothing is known."""
@@ -45,15 +45,15 @@ class Range:
     def pieces(self, tile: int) -> frozenset[int]:
         """All sizes of the pieces that a tile may cut the range into.
 
-        >>> Range(0, 14, 14, frozenset((14,))).pieces(6) == {6, 2}, Range(0, "m", "m", most=3).pieces(6) == {1, 2, 3}
+        >>> Range(0, 14, 14, frozenset((14,))).pieces(6) == {6, 2}, Range(0, 14, 14, most=3).pieces(6) == {1, 2, 3}
         (True, True)
         """
         if self.sizes is None:
             return frozenset(range(1, (tile if self.most is None else min(tile, self.most)) + 1))
         return frozenset(part for size in self.sizes for part in ({tile} if size >= tile else set()) | {size % tile} - {0})
 
-    def blocks(self, tile: int, start: str, size: str) -> Range:
-        """The range inside a loop over blocks of `tile`, with the names of the variables for start and size."""
+    def blocks(self, tile: int, start: Variable, size: Variable) -> Range:
+        """The range inside a loop over blocks of `tile`, with variables for start and size."""
         sizes = self.pieces(tile) if self.sizes is not None else None
         fixed = sizes == frozenset({tile})
         capacity = tile if self.sizes is not None else minimum(tile, self.capacity)
@@ -61,9 +61,14 @@ class Range:
         return Range(start, tile if fixed else size, capacity, sizes, most)
 
     @property
-    def size_variable(self) -> str:
-        """The variable that holds the size; "" if none does."""
-        return self.size if isinstance(self.size, str) else ""
+    def stop(self) -> IntegerExpression:
+        """Behind the last point."""
+        return self.start + self.size
+
+    @property
+    def size_variable(self) -> Variable | None:
+        """The variable that holds the size; None if none does."""
+        return self.size if isinstance(self.size, Variable) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +76,11 @@ class View:
     """Elements of a box in memory: `buffer[offset + sum(strides[axis] * local position)]`, positions from the box's start."""
 
     buffer: str
-    offset: Value
-    strides: tuple[tuple[str, Value], ...]
+    offset: IntegerExpression
+    strides: tuple[tuple[str, IntegerExpression], ...]
     dtype: str = "float32"
 
-    def stride(self, axis: str | None) -> Value:
+    def stride(self, axis: str | None) -> IntegerExpression:
         """Elements between neighbours along an axis; 0 along axes that it does not depend on."""
         return dict(self.strides).get(axis, 0) if axis is not None else 0
 
@@ -86,7 +91,7 @@ class Lookup:
 
     dimension: int
     read: int
-    extent: Value
+    extent: IntegerExpression
     number: int
     """Among the lookups of the chain: with it a position outside of the dimension is reported."""
 
@@ -99,10 +104,10 @@ class Gather:
     """
 
     buffer: str
-    offset: Value
+    offset: IntegerExpression
     """Of the element that all indices being 0 would address."""
     indices: tuple[Index, ...]
-    dim_strides: tuple[Value, ...]
+    dim_strides: tuple[IntegerExpression, ...]
     guard: Guard | None
     dtype: str = "float32"
     lookups: tuple[Lookup, ...] = ()
@@ -113,54 +118,53 @@ class Buffer:
     """Scratch of one thread: `elements` of a type, 64-byte aligned."""
 
     name: str
-    elements: Value
+    elements: IntegerExpression
     note: str
     place: str = ""
     """Buffers with the same place, not "", are never alive together, and lie on top of each other."""
     dtype: str = "float32"
 
     @property
-    def floats(self) -> Value:
+    def floats(self) -> IntegerExpression:
         """The floats that take its place."""
         return floats_of(self.elements, self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class BlockLoop:
-    """A loop over blocks of `tile`; `variable` is the start of the block, `size_variable` its size ("" if always `tile`)."""
+    """A loop over blocks of `tile`, each of which is `block`: its start is a variable, and so is its size unless it is known."""
 
     axis: str
-    variable: str
-    size_variable: str
-    start: Value
-    stop: Value
+    whole: Range
+    block: Range
     tile: int
-    may_be_empty: bool
     body: tuple[Node, ...]
-
-    @classmethod
-    def over(
-        cls, axis: str, whole: Range, block: Range, tile: int, body: tuple[Node, ...], *, may_be_empty: bool = False
-    ) -> BlockLoop:
-        """The loop over a range that gives `block` to its axis."""
-        stop = add(whole.start, whole.size)
-        return cls(axis, str(block.start), block.size_variable, whole.start, stop, tile, may_be_empty, body)
+    may_be_empty: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class If:
     """Run the body if the condition is not 0."""
 
-    condition: Value
+    condition: IntegerExpression
     body: tuple[Node, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Define:
-    """A name for a value, in the rest of the body that it stands in."""
+    """A variable for a value, in the rest of the body that it stands in."""
 
-    name: str
-    value: Value
+    variable: Variable
+    value: IntegerExpression
+
+
+@dataclass(frozen=True, slots=True)
+class DefineRounded:
+    """A variable for an element of a tensor, rounded to an integer."""
+
+    variable: Variable
+    element: View
+    rounds_up: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +178,15 @@ class Copy:
 
     source: View
     target: View
-    outer: tuple[tuple[str, Value, Value], ...]
+    outer: tuple[tuple[str, IntegerExpression, IntegerExpression], ...]
     """(axis, size, stride in the target) of every outer axis."""
     depth_axis: str | None
-    depth: Value
+    depth: IntegerExpression
     column_axis: str | None
-    columns: Value
+    columns: IntegerExpression
     panel_columns: int
-    panel_stride: Value
-    target_row: Value
+    panel_stride: IntegerExpression
+    target_row: IntegerExpression
     interleave: int = 1
 
     def __post_init__(self) -> None:
@@ -196,7 +200,7 @@ class TileOperand:
     """What an epilogue reads: its place for the first element of C, its stride along rows, and whether it moves with columns."""
 
     view: View
-    row: Value
+    row: IntegerExpression
     has_columns: bool
     is_far: bool = False
     """Whether nothing has asked for its lines before."""
@@ -225,10 +229,10 @@ class TileEpilogue:
 class ReductionLoop:
     """A reduction loop around the depth that passes inside of a micro kernel."""
 
-    steps: Value
-    left_step: Value
+    steps: IntegerExpression
+    left_step: IntegerExpression
     """Elements from one step to the next in A."""
-    right_step: Value
+    right_step: IntegerExpression
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,21 +241,21 @@ class KernelCall:
 
     kernel: str
     symbol: str
-    rows: Value
-    columns: Value
-    depth: Value
+    rows: IntegerExpression
+    columns: IntegerExpression
+    depth: IntegerExpression
     left: View
-    left_row: Value
-    left_depth: Value
+    left_row: IntegerExpression
+    left_depth: IntegerExpression
     right: View
-    right_panel: Value
+    right_panel: IntegerExpression
     """Elements between column panels of the micro kernel's width."""
-    right_row: Value
+    right_row: IntegerExpression
     """Elements between neighbours along the depth (groups of interleaved ones), or between columns where the micro kernel reads
     them so."""
     target: View
-    target_row: Value
-    accumulate: Value
+    target_row: IntegerExpression
+    accumulate: IntegerExpression
     shapes: frozenset[tuple[int, int]] | None
     """All (rows, columns) that occur, None if they are known at run time only."""
     ranges: tuple[Range, Range] = (Range(0, 0, 0), Range(0, 0, 0))
@@ -378,7 +382,7 @@ class OperatorNest:
     loops: VectorLoops | Copy
     """In the names of the parameters; axes are numbered."""
     pointers: tuple[PointerParameter, ...]
-    numbers: tuple[str, ...]
+    numbers: tuple[Variable, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -388,35 +392,29 @@ class NestCall:
     nest: OperatorNest
     note: str
     """The operator, for readers."""
-    places: tuple[tuple[str, Value], ...]
+    places: tuple[tuple[str, IntegerExpression], ...]
     """Buffer and offset in elements of every pointer."""
-    numbers: tuple[Value, ...]
+    numbers: tuple[IntegerExpression, ...]
 
 
-Node: TypeAlias = BlockLoop | If | Define | Copy | KernelCall | VectorLoops | NestCall
+Node: TypeAlias = BlockLoop | If | Define | DefineRounded | Copy | KernelCall | VectorLoops | NestCall
 
 
 @dataclass(frozen=True, slots=True)
 class ParallelAxis:
-    """One of the axes whose blocks are numbered together and distributed over threads, outermost first."""
+    """One of the axes whose blocks are numbered together and distributed over threads, outermost first.
+
+    The start of the current block is a variable unless it is the whole range.
+    """
 
     axis: str
-    variable: str
-    size_variable: str
-    extent: Value
+    whole: Range
+    block: Range
     tile: int
-    prologue: tuple[Node, ...]
+    prologue: tuple[Node, ...] = ()
     """What to do when this axis moves to a new block, before the axes inside it start (packing)."""
     descends: bool = False
     """Whether the last block of the axis comes first: where masks leave more to later blocks, long ones should not be last."""
-
-    @classmethod
-    def over(
-        cls, axis: str, whole: Range, block: Range, tile: int, prologue: tuple[Node, ...] = (), descends: bool = False
-    ) -> ParallelAxis:
-        """The axis whose range is distributed, and whose current block is `block`; "" stands for the start of a whole range."""
-        start = str(block.start) if block.start != 0 else ""
-        return cls(axis, start, block.size_variable, whole.size, tile, prologue, descends)
 
 
 @dataclass(frozen=True, slots=True)
@@ -426,10 +424,10 @@ class SoftwarePrefetch:
     tensor: str
     view: View
     """Of what a block reads, at its parallel axes."""
-    rows: Value
-    row_stride: Value
-    columns: Value
-    column_stride: Value
+    rows: IntegerExpression
+    row_stride: IntegerExpression
+    columns: IntegerExpression
+    column_stride: IntegerExpression
     lines: int
     """What every micro tile asks for."""
     position: int = 0

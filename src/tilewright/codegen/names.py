@@ -13,6 +13,9 @@ the block `fetched_<axis>`. Of what masks let through, the points along an axis 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
+
+from tilewright.block.integers import Variable, VariableKind
 
 KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
@@ -38,6 +41,7 @@ FORMULA_WORDS = (
     (")", "_e"),
 )
 """The signs of formulas of extents."""
+REGION_BOUNDS = (VariableKind.REQUIRED_START, VariableKind.REQUIRED_STOP, VariableKind.COMPUTED_START)
 RESERVED_PREFIXES = tuple(PREFIXES.split())
 
 
@@ -53,59 +57,43 @@ def identifier(name: str) -> str:
     return f"{text}_" if clashes else text
 
 
-def axis_start(axis: str, nesting: int = 0) -> str:
-    """The variable that holds where the current block of an axis starts."""
-    return "at_" + _suffixed(axis, nesting)
+MOST_REMEMBERED = 4096
 
 
-def axis_size(axis: str, nesting: int = 0) -> str:
-    """The variable that holds the size of the current block of an axis."""
-    return "size_" + _suffixed(axis, nesting)
+@lru_cache(MOST_REMEMBERED)
+def variable_name(variable: Variable) -> str:
+    """The identifier of a variable.
+
+    >>> variable_name(Variable(VariableKind.BLOCK_START, "m", 1)), variable_name(Variable(VariableKind.PLAIN_STOP, "mask"))
+    ('at_m_1', 'plain_to_mask')
+    >>> variable_name(Variable(VariableKind.REQUIRED_STOP, "h", 1, "conv"))
+    'reach_to_1_h_of_conv'
+    """
+    kind, of, number = variable.kind, variable.of, variable.number
+    if kind is VariableKind.LOCAL:
+        return of
+    if kind is VariableKind.EXTENT:
+        return extent(of)
+    if kind is VariableKind.STRIDE and of:
+        return stride(of, number or 0)
+    place = f"{of}_of_{identifier(variable.operator)}" if variable.operator else of
+    words = (kind, number, place) if kind in REGION_BOUNDS else (kind, place, number)
+    return re.sub(r"\W", "_", "_".join(str(word) for word in words if word not in ("", None)), flags=re.ASCII)
 
 
 def last_block(axis: str) -> str:
     """The variable that holds the number of the block of a parallel axis that operands were packed for."""
-    return "last_" + _suffixed(axis, 0)
+    return "last_" + re.sub(r"\W", "_", axis, flags=re.ASCII)
 
 
 def prefetched_block(axis: str) -> str:
     """The variable that holds the number of the block of a parallel axis in which the next one was asked for."""
-    return "fetched_" + _suffixed(axis, 0)
-
-
-def first(axis: str) -> str:
-    """The variable that holds the first point along an axis that a mask lets through."""
-    return "first_" + _suffixed(axis, 0)
-
-
-def count(axis: str) -> str:
-    """The variable that holds how many points along an axis begin there."""
-    return "count_" + _suffixed(axis, 0)
-
-
-def limit(axis: str, number: int) -> str:
-    """The variable that holds a value of the data that limits an axis."""
-    return f"limit_{_suffixed(axis, 0)}_{number}"
-
-
-def plain(operator: str) -> tuple[str, str]:
-    """The variables that hold from where and up to where a mask does nothing."""
-    text = re.sub(r"\W", "_", operator, flags=re.ASCII)
-    return f"plain_from_{text}", f"plain_to_{text}"
-
-
-def region_bound(kind: str, operator: str, axis: str, blocks_before: int) -> str:
-    """The variable that holds a bound of what an operator computes along an axis, some blocks before the current one.
-
-    >>> region_bound("to", "conv", "h", 1)
-    'reach_to_1_h_of_conv'
-    """
-    return f"reach_{kind}_{blocks_before}_" + _suffixed(f"{axis}_of_{identifier(operator)}", 0)
+    return "fetched_" + re.sub(r"\W", "_", axis, flags=re.ASCII)
 
 
 def axis_offset(axis: str) -> str:
     """The variable that counts points inside the current block of an axis."""
-    return "in_" + _suffixed(axis, 0)
+    return variable_name(Variable(VariableKind.POINT, axis))
 
 
 def running(tensor: str, state: str) -> str:
@@ -135,8 +123,3 @@ def extent(symbol: str) -> str:
 def stride(tensor: str, dim: int) -> str:
     """The variable that holds the stride of a tensor's dimension, in elements."""
     return f"stride_{identifier(tensor)}_{dim}"
-
-
-def _suffixed(axis: str, nesting: int) -> str:
-    text = re.sub(r"\W", "_", axis, flags=re.ASCII)
-    return f"{text}_{nesting}" if nesting else text

@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from tilewright.codegen import names
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.codegen.emit_c.vectors.loops import transposed_axis
-from tilewright.codegen.expressions import Value
 from tilewright.codegen.loop_nest import (
     Copy,
     Gather,
@@ -84,26 +83,26 @@ class _Parameters:
     """The parameters of a nest in the order in which they are met, each with what its call passes."""
 
     nests: Nests
-    offsets: dict[str, set[Value]]
+    offsets: dict[str, set[IntegerExpression]]
     """Of the views of every buffer: a pointer to a buffer of one offset begins there."""
     written: frozenset[str]
-    pointers: dict[str, tuple[PointerParameter, Value]] = field(default_factory=dict)
-    numbers: dict[tuple[str, Value], str] = field(default_factory=dict)
+    pointers: dict[str, tuple[PointerParameter, IntegerExpression]] = field(default_factory=dict)
+    numbers: dict[tuple[Variable | VariableKind, IntegerExpression], Variable] = field(default_factory=dict)
 
-    def number(self, role: str, value: Value, name: str = "", *, along_lanes: bool = False) -> Value:
-        """A value as the nest sees it: as a parameter of this name, or as the one that equal values of the role have."""
+    def number(self, role: Variable | VariableKind, value: IntegerExpression, *, along_lanes: bool = False) -> IntegerExpression:
+        """A value as the nest sees it: as this parameter, or as the one of the kind that equal values have."""
         if isinstance(value, int) and self.nests.folds(value, along_lanes=along_lanes):
             return value
-        count = sum(key[0].startswith(role) for key in self.numbers)
-        return self.numbers.setdefault((f"{role}{name}", value), name or f"{role}_{count}")
+        count = sum(key == role for key, _ in self.numbers)
+        return self.numbers.setdefault((role, value), role if isinstance(role, Variable) else Variable(role, number=count))
 
-    def place(self, buffer: str, offset: Value, dtype: str) -> tuple[str, Value]:
+    def place(self, buffer: str, offset: IntegerExpression, dtype: str) -> tuple[str, IntegerExpression]:
         """The name of a buffer, and the offset that is left."""
         only = len(self.offsets[buffer]) == 1
         if buffer not in self.pointers:
             parameter = PointerParameter(f"tensor_{len(self.pointers)}", dtype, buffer in self.written)
             self.pointers[buffer] = parameter, offset if only else 0
-        return self.pointers[buffer][0].name, 0 if only else self.number("offset", offset)
+        return self.pointers[buffer][0].name, 0 if only else self.number(VariableKind.OFFSET, offset)
 
     def call(self, loops: VectorLoops | Copy, note: str) -> NestCall:
         """The call of these loops in the names of the parameters."""
@@ -113,7 +112,7 @@ class _Parameters:
 
 
 def _parameters(nests: Nests, views: Iterable[View], written: Iterable[View]) -> _Parameters:
-    offsets: dict[str, set[Value]] = {}
+    offsets: dict[str, set[IntegerExpression]] = {}
     for view in views:
         offsets.setdefault(view.buffer, set()).add(view.offset)
     return _Parameters(nests, offsets, frozenset(view.buffer for view in written))
@@ -128,7 +127,7 @@ def _copy_call(copy: Copy, nests: Nests) -> NestCall:
     source = _view(copy.source, axes, given, lanes)
     target = _view(replace(copy.target, strides=()), axes, given, lanes)
     outer = tuple(
-        (axes[axis], given.number("size", size, names.axis_size(axes[axis])), given.number("stride", stride))
+        (axes[axis], given.number(Variable(VariableKind.BLOCK_SIZE, axes[axis]), size), given.number(VariableKind.STRIDE, stride))
         for axis, size, stride in copy.outer
         if size != 1
     )
@@ -138,11 +137,11 @@ def _copy_call(copy: Copy, nests: Nests) -> NestCall:
         target=target,
         outer=outer,
         depth_axis=axes.get(copy.depth_axis or ""),
-        depth=given.number("size", copy.depth, "depth"),
+        depth=given.number(Variable(VariableKind.DEPTH), copy.depth),
         column_axis=axes.get(copy.column_axis or ""),
-        columns=given.number("size", copy.columns, "columns"),
-        panel_stride=given.number("stride", copy.panel_stride) if copy.panel_columns else 0,
-        target_row=given.number("stride", copy.target_row) if not copy.panel_columns else 0,
+        columns=given.number(Variable(VariableKind.COLUMNS), copy.columns),
+        panel_stride=given.number(VariableKind.STRIDE, copy.panel_stride) if copy.panel_columns else 0,
+        target_row=given.number(VariableKind.STRIDE, copy.target_row) if not copy.panel_columns else 0,
     )
     return given.call(abstract, "")
 
@@ -194,8 +193,8 @@ def _nameless(operator: Operator, axes: dict[str, str]) -> Operator:
 
 def _range(block: Range, axis: str, given: _Parameters, has_position: bool, has_lanes: bool) -> Range:
     """The range of an axis: of sizes that are parameters, only what decides about the text of loops is known."""
-    start = given.number("start", block.start, names.axis_start(axis)) if has_position else 0
-    size = given.number("size", block.size, names.axis_size(axis), along_lanes=has_lanes)
+    start = given.number(Variable(VariableKind.BLOCK_START, axis), block.start) if has_position else 0
+    size = given.number(Variable(VariableKind.BLOCK_SIZE, axis), block.size, along_lanes=has_lanes)
     if isinstance(size, int):
         return Range(start, size, size, frozenset((size,)))
     pieces = frozenset(piece if piece == ROW_UNROLL else 1 for piece in block.pieces(ROW_UNROLL))
@@ -208,7 +207,7 @@ def _view(view: View, axes: dict[str, str], given: _Parameters, lanes: frozenset
     buffer, offset = given.place(view.buffer, view.offset, view.dtype)
     strides = {axes[axis]: stride for axis, stride in view.strides if axis in axes and stride != 0}
     numbers = {
-        axis: stride if axis in lanes and isinstance(stride, int) else given.number("stride", stride)
+        axis: stride if axis in lanes and isinstance(stride, int) else given.number(VariableKind.STRIDE, stride)
         for axis, stride in sorted(strides.items())
     }
     return View(buffer, offset, tuple(numbers.items()), view.dtype)

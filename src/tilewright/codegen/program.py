@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate, islice
 from pprint import pformat
 
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.codegen import names
 from tilewright.codegen.arguments import (
     argument_names,
@@ -28,10 +29,10 @@ from tilewright.codegen.arguments import (
 )
 from tilewright.codegen.artifact import Artifact, PackedSlot, Signature
 from tilewright.codegen.emit_c.c_file import Argument, File, Prepared
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.library import emit_files, packed_bytes, way_of_packing
 from tilewright.codegen.emit_c.nest import kernel_calls
-from tilewright.codegen.expressions import Value, multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.codegen.lower.chain import lower
 from tilewright.codegen.lower.plan_comment import header
@@ -70,8 +71,8 @@ def _place(tensor: str, place: Stored) -> Iterator[Hashable]:
     yield place.origins, place.offset, place.dtype
 
 
-def _stride(tensor: str, dimension: int, stride: Value) -> Value | None:
-    return None if stride == names.stride(tensor, dimension) else stride
+def _stride(tensor: str, dimension: int, stride: IntegerExpression) -> IntegerExpression | None:
+    return None if stride == Variable(VariableKind.STRIDE, tensor, dimension) else stride
 
 
 ENTRY_POINT = "tilewright_run"
@@ -164,7 +165,7 @@ def c_file(program: Program) -> File:
     name = program.model_plan.graph.name
     pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(argument_names(program.model_plan))}
     for tensor, offset in program.workspace.places:
-        pointers[tensor] = f"workspace + {to_c(multiply(offset, FLOAT_BYTES))}"
+        pointers[tensor] = f"workspace + {to_c(offset * FLOAT_BYTES)}"
     constants = {constant: f"(void *)context->constants[{number}]" for number, constant in enumerate(program.constants)}
     chains = zip(program.nests, program.plans, strict=True)
     nests = tuple(
@@ -251,7 +252,7 @@ def _bounds(program: Program) -> Iterator[tuple[str, tuple[int, int]]]:
 def _definitions(program: Program) -> Iterator[tuple[str, str]]:
     signature = program.signature
     position = len(signature.symbols)
-    dimensions: dict[str, Value] = {symbol.name: f"sizes[{number}]" for number, symbol in enumerate(signature.symbols)}
+    dimensions = {symbol.name: local(f"sizes[{number}]") for number, symbol in enumerate(signature.symbols)}
     yield from ((names.extent(name), to_c(value)) for name, value in dimensions.items())
     for name, extent in extents_in(program.model_plan).items():
         if name not in dimensions:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
+from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum, round_up
 from tilewright.codegen.arguments import hints
-from tilewright.codegen.expressions import Value, add, evaluated, maximum, round_up
 from tilewright.codegen.loop_nest import FLOAT_BYTES, Buffer, LoopNest, floats_of
 from tilewright.codegen.lower.storage import CACHE_LINE_FLOATS, elements_of, extent_value, partial_buffers
 from tilewright.graph.types import Tensor
@@ -23,7 +24,7 @@ class Allocation:
     """
 
     names: tuple[str, ...]
-    elements: Value
+    elements: IntegerExpression
     first: int
     last: int
 
@@ -35,12 +36,12 @@ class Workspace:
     The latter bounds what any arrangement takes. With symbolic extents it holds for the values that are planned with.
     """
 
-    places: tuple[tuple[str, Value], ...]
-    elements: Value
+    places: tuple[tuple[str, IntegerExpression], ...]
+    elements: IntegerExpression
     live_elements: int
 
 
-def arranged(allocations: Sequence[Allocation], hints: Mapping[str, int]) -> Workspace:
+def arranged(allocations: Sequence[Allocation], hints: Mapping[Variable, int]) -> Workspace:
     """The places of all allocations, each on cache lines of its own. `hints` are the planned values of run-time extents."""
     sizes = [round_up(allocation.elements, CACHE_LINE_FLOATS) for allocation in allocations]
     intervals = [
@@ -52,26 +53,19 @@ def arranged(allocations: Sequence[Allocation], hints: Mapping[str, int]) -> Wor
     return Workspace(tuple(places), total, most_alive(intervals))
 
 
-def _offsets(intervals: Sequence[Interval], sizes: Sequence[Value]) -> tuple[Sequence[Value], Value]:
+def _offsets(
+    intervals: Sequence[Interval], sizes: Sequence[IntegerExpression]
+) -> tuple[Sequence[IntegerExpression], IntegerExpression]:
+    """Where every allocation begins, and the end of the last one: a slot is as large as the largest of its allocations."""
     if all(isinstance(size, int) for size in sizes):
         arena = placed(intervals)
         return arena.offsets, arena.size
     chosen = slots(intervals)
-    starts, total = _starts(chosen, sizes)
-    return [starts[slot] for slot in chosen], total
-
-
-def _starts(chosen: Sequence[int], sizes: Sequence[Value]) -> tuple[list[Value], Value]:
-    """Where every slot begins, and the end of the last one: a slot is as large as the largest of its allocations."""
-    largest: dict[int, Value] = {}
+    largest: dict[int, IntegerExpression] = {}
     for slot, size in zip(chosen, sizes, strict=True):
         largest[slot] = maximum(largest[slot], size) if slot in largest else size
-    starts: list[Value] = []
-    end: Value = 0
-    for slot in range(len(largest)):
-        starts.append(end)
-        end = add(end, largest[slot])
-    return starts, end
+    starts = list(accumulate((largest[slot] for slot in range(len(largest))), initial=0))
+    return [starts[slot] for slot in chosen], starts[-1]
 
 
 def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
@@ -120,7 +114,7 @@ def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
     return found
 
 
-def _floats(layout: Layout, tensor: Tensor) -> Value:
+def _floats(layout: Layout, tensor: Tensor) -> IntegerExpression:
     return floats_of(elements_of(layout, tuple(map(extent_value, tensor.shape))), tensor.dtype)
 
 

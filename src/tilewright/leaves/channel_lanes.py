@@ -12,11 +12,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.arrays import Count, Quantity, either, maximum, minimum, product
+from tilewright.block.integers import IntegerExpression
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import Lines, indent
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.statements import VectorStatements
-from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES, suffix
 from tilewright.kernels.helpers import Helper
@@ -29,6 +30,7 @@ MOST_COLUMNS = 8
 """Sums side by side: as many multiply-adds as are under way at a time, two a cycle of four cycles each."""
 LOADED = 1
 """Registers for columns of the image; the others hold sums, and the weights of a row of taps."""
+COLUMN, TAP = map(local, ("column", "tap"))
 STORED = frozenset(("float32", *NARROW_STORES))
 """Types that lanes are stored as, side by side."""
 MOST_RESTS = 2
@@ -174,22 +176,20 @@ class _Emitter(VectorStatements):
     def image(self) -> str:
         """Where the first window of the row begins, were all of it inside of the image."""
         moving = {slide.tap for slide in self.form.windows} | {self.form.columns.output}
-        strides = strides_of(self.loops).items()
-        moved = (multiply(self.offset(axis), stride) for axis, stride in strides if axis not in moving)
-        return f"{self.loops.reads[0].buffer} + {to_c(add(first_window(self.loops), *moved))}"
+        start = first_window(self.loops) + self.shift(strides_of(self.loops).items(), moving)
+        return f"{self.loops.reads[0].buffer} + {to_c(start)}"
 
     def weights(self) -> str:
         """Where the weights of the window's first tap lie."""
         view = self.loops.view(1)
         taps = {slide.tap for slide in self.form.windows}
-        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides if axis not in taps)
-        return f"{view.buffer} + {to_c(add(view.offset, *moved))}"
+        return f"{view.buffer} + {to_c(view.offset + self.shift(view.strides, taps))}"
 
     def inside(self, wide: int) -> str:
         """The C text that says whether so many windows from a column on look at columns of the image alone; "" if all do."""
         slide = self.form.columns
-        first = multiply(add(self.ranges[slide.output].start, "column"), slide.stride)
-        last = add(first, (wide - 1) * slide.stride + (slide.taps - 1) * slide.dilation)
+        first = (self.ranges[slide.output].start + COLUMN) * slide.stride
+        last = first + (wide - 1) * slide.stride + (slide.taps - 1) * slide.dilation
         return " && ".join(_limits(slide, first, last))
 
     def block(self, wide: int, part: bool, *, checked: bool) -> Lines:
@@ -204,18 +204,16 @@ class _Emitter(VectorStatements):
     def over_rows(self, wide: int, part: bool, *, checked: bool) -> Lines:
         """The products of all rows of taps; a row that the image lacks is all that the guard says."""
         rows, strides = self.form.rows, strides_of(self.loops)
-        at = add("image", multiply("column", strides[self.form.columns.output]))
+        at = local("image") + COLUMN * strides[self.form.columns.output]
         if rows is None:
             pointers = [f"const {self.pixel} *const seen = {to_c(at)};", "const float *const taps = weights;"]
             return ["{", *indent([*pointers, *self.row(wide, part, checked=checked)]), "}"]
         view = self.loops.view(1)
-        position = add(
-            multiply(add(self.ranges[rows.output].start, self.offset(rows.output)), rows.stride), multiply("tap", rows.dilation)
-        )
+        position = (self.ranges[rows.output].start + self.offset(rows.output)) * rows.stride + TAP * rows.dilation
         limits = " && ".join(_limits(rows, position, position))
         pointers = [
-            f"const {self.pixel} *const seen = {to_c(add(at, multiply('tap', strides[rows.tap])))};",
-            f"const float *const taps = weights + {to_c(multiply('tap', view.stride(rows.tap)))};",
+            f"const {self.pixel} *const seen = {to_c(at + TAP * strides[rows.tap])};",
+            f"const float *const taps = weights + {to_c(TAP * view.stride(rows.tap))};",
         ]
         body = self.row(wide, part, checked=checked)
         if limits:
@@ -228,7 +226,7 @@ class _Emitter(VectorStatements):
         slide, view = self.form.columns, self.loops.view(1)
         lines = ["(void)seen;"] if is_outside else []
         lines += [
-            f"const tw_vec weight_{tap} = {self.vector(add('taps', multiply(tap, view.stride(slide.tap))), part)};"
+            f"const tw_vec weight_{tap} = {self.vector(local('taps') + tap * view.stride(slide.tap), part)};"
             for tap in range(slide.taps)
         ]
         for column, users in self.users(wide).items():
@@ -252,13 +250,13 @@ class _Emitter(VectorStatements):
         if is_outside:
             return otherwise
         number, tap = user
-        place = add("seen", multiply(number, strides[slide.output]), multiply(tap, strides[slide.tap]))
-        position = add(multiply(add(self.ranges[slide.output].start, "column"), slide.stride), column)
+        place = local("seen") + number * strides[slide.output] + tap * strides[slide.tap]
+        position = (self.ranges[slide.output].start + COLUMN) * slide.stride + column
         limits = " && ".join(_limits(slide, position, position)) if checked else ""
         pixel = self.vector(place, part, suffix(self.loops.reads[0].dtype))
         return f"{limits} ? {pixel} : {otherwise}" if limits else pixel
 
-    def vector(self, place: Value, part: bool, of: str = "") -> str:
+    def vector(self, place: IntegerExpression, part: bool, of: str = "") -> str:
         """A vector of channels."""
         return f"tw_load_part{of}({to_c(place)}, lanes)" if part else f"tw_load{of}({to_c(place)})"
 
@@ -269,11 +267,11 @@ class _Emitter(VectorStatements):
 
     def stored(self, number: int, part: bool) -> Lines:
         """Finish and store a sum."""
-        lines = [f"const long {names.axis_offset(self.form.columns.output)} = {to_c(add('column', number))};"]
+        lines = [f"const long {names.axis_offset(self.form.columns.output)} = {to_c(COLUMN + number)};"]
         return [*lines, *self.finished_sum(f"sum_{number}", part)]
 
 
-def _limits(slide: Window, first: Value, last: Value) -> list[str]:
+def _limits(slide: Window, first: IntegerExpression, last: IntegerExpression) -> list[str]:
     """The C conditions for positions between two to be inside of the image; none that is known to hold."""
     lower = [f"{to_c(first)} >= {slide.first}"] if slide.first is not None else []
     upper = [f"{to_c(last)} <= {to_c(limit_value(slide.last))}"] if slide.last is not None else []

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tilewright.block.integers import IntegerExpression
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import Lines, indent
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.vectors.statements import VectorStatements
-from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
@@ -111,13 +112,14 @@ class _Emitter(VectorStatements):
         blocks = to_c(self.ranges[form.block].size)
         size = kind.groups * kind.panel * WORD_BYTES
         row_block = self.loops.view(1).stride(form.block)
-        numbers, rows = self.place(0, multiply("first", size)), self.place(1, multiply("first", row_block))
-        scales = self.place(form.scales, multiply("first", kind.panel))
-        zeros = self.place(form.zeros, multiply("first", kind.panel)) if form.has_zeros else "0"
+        first = local("first")
+        numbers, rows = self.place(0, first * size), self.place(1, first * row_block)
+        scales = self.place(form.scales, first * kind.panel)
+        zeros = self.place(form.zeros, first * kind.panel) if form.has_zeros else "0"
         of_rows = ["0"] * 4
         if form.is_whole:
             reads = (form.scales + 1, form.scales + 2)
-            of_rows = [text for n in reads for text in (self.place(n, "first"), to_c(self.loops.view(n).stride(form.row)))]
+            of_rows = [text for n in reads for text in (self.place(n, first), to_c(self.loops.view(n).stride(form.row)))]
         arguments = [numbers, scales, zeros, rows, to_c(self.loops.view(1).stride(form.row)), to_c(row_block), *of_rows]
         return [
             f"float sums[{kind.rows * kind.columns}] = {{0}};",
@@ -136,11 +138,10 @@ class _Emitter(VectorStatements):
         head = f"for (long {column} = 0; {column} < {kind.columns}; {column} += TW_LANES) {{"
         return [f"(void){names.axis_offset(self.form.row)};", head, *indent(lines), "}"]
 
-    def place(self, read: int, further: Value) -> str:
+    def place(self, read: int, further: IntegerExpression) -> str:
         """Where the first element of a read is, from a block on."""
         view, fixed = self.loops.view(read), {self.form.column, *self.reduced}
-        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides if axis not in fixed)
-        return f"{view.buffer} + {to_c(add(view.offset, *moved, further))}"
+        return f"{view.buffer} + {to_c(view.offset + self.shift(view.strides, fixed) + further)}"
 
 
 LEAF = Leaf(NAME, order=3, match=match, seconds=seconds, lower=lower, constraints=constraints)

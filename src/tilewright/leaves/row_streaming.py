@@ -18,11 +18,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tilewright.block.integers import IntegerExpression, maximum, minimum
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import Lines, indent
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
-from tilewright.codegen.expressions import Value, add, maximum, minimum, multiply, subtract, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import C_TYPES, suffix
@@ -31,6 +32,7 @@ from tilewright.leaves.declaration import Leaf, LeafBinding, Window
 from tilewright.leaves.row_streaming_form import NAME, RowStreaming, form_of, match, seconds
 from tilewright.leaves.windows_text import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 
+COLUMN, NEXT, STEP = map(local, ("column", "next", "step"))
 MOST_BLOCKS = 4
 """Blocks of columns whose text is written out, each with what it lacks of the image: more take a compiler long."""
 
@@ -103,9 +105,9 @@ def _streams(loops: VectorLoops, form: RowStreaming) -> bool:
 class _Columns:
     """A block of columns: where it begins, how many vectors it has, and how many columns are left from its beginning on."""
 
-    start: Value
+    start: IntegerExpression
     vectors: int
-    left: Value
+    left: IntegerExpression
     is_inside: bool = False
     """Whether everything that its vectors load is inside of the image, rows apart."""
 
@@ -158,8 +160,7 @@ class _Emitter(WeightsOfWindows):
 
     def image(self) -> str:
         """Where the first window of the block begins, were all of it inside of the image."""
-        moved = (multiply(self.offset(axis), stride) for axis, stride in self.around_strides().items())
-        return f"{self.loops.reads[0].buffer} + {to_c(add(first_window(self.loops), *moved))}"
+        return f"{self.loops.reads[0].buffer} + {to_c(first_window(self.loops) + self.shift(self.around_strides().items()))}"
 
     def blocks(self) -> Lines:
         """All blocks of columns: few known ones in a row, others in a loop."""
@@ -205,10 +206,10 @@ class _Emitter(WeightsOfWindows):
         lowest = begin - (self.odd_start if slide.stride == 2 else 0)
         return lowest >= (slide.first or 0) and begin + reach + slide.stride * wide - 1 <= last
 
-    def block_loop(self, start: str, condition: str, vectors: int, size: Value, is_inside: bool = False) -> Lines:
+    def block_loop(self, start: str, condition: str, vectors: int, size: IntegerExpression, is_inside: bool = False) -> Lines:
         """Blocks of so many vectors, one behind the other."""
         step = vectors * self.loops.lanes
-        body = self.block(_Columns("column", vectors, step if is_inside else subtract(size, "column"), is_inside))
+        body = self.block(_Columns(COLUMN, vectors, step if is_inside else size - COLUMN, is_inside))
         return [f"for ({start}; {condition}; column += {step}) {{", *indent(body), "}"]
 
     def block(self, block: _Columns) -> Lines:
@@ -217,7 +218,7 @@ class _Emitter(WeightsOfWindows):
         lines = [f"tw_vec sum_{age}_{vector} = tw_splat(0.0f);" for age in range(waiting + 1) for vector in range(block.vectors)]
         if not isinstance(rows, int):
             ages = range(waiting + 1)
-            return [*lines, *self.steps("0", to_c(add(rows, waiting)), block, ages, f"step >= {waiting}")]
+            return [*lines, *self.steps("0", to_c(rows + waiting), block, ages, f"step >= {waiting}")]
         for step in range(min(waiting, rows)):
             lines += self.steps(str(step), str(step + 1), block, range(step + 1), "")
         if rows > waiting:
@@ -227,7 +228,7 @@ class _Emitter(WeightsOfWindows):
             lines += self.steps(str(step), str(step + 1), block, ages, "1" if step >= waiting else "")
         return lines
 
-    def rows_of_sums(self) -> Value:
+    def rows_of_sums(self) -> IntegerExpression:
         """Of the block."""
         return self.ranges[self.form.rows.output].size if self.form.rows is not None else 1
 
@@ -292,9 +293,9 @@ class _Emitter(WeightsOfWindows):
         columns, half, outside = self.seen_columns(), self.loops.lanes // 2, literal_text(self.form.otherwise)
         if columns is None:
             return []
-        first, size, neighbour = columns.start, len(columns), multiply("next", self.around_strides()[self.paired])
+        first, size, neighbour = columns.start, len(columns), NEXT * self.around_strides()[self.paired]
         low = f"{self.window}(row + {first}, 0, {size}, {outside})"
-        high = f"{self.window}(row + {to_c(add(neighbour, first - half))}, {half}, {half + size}, {outside})"
+        high = f"{self.window}(row + {to_c(neighbour + (first - half))}, {half}, {half + size}, {outside})"
         rows = f"tw_halves({low}, {high})"
         rows = f"is_inside ? {rows} : tw_splat({outside})" if has_outside else rows
         return [f"const tw_vec outside = {self.points_of(f'tw_splat({outside})')}, rows = {self.points_of(rows)};"]
@@ -315,7 +316,7 @@ class _Emitter(WeightsOfWindows):
         if rows is None:
             return "image"
         age, tap = taps.sums[0]
-        moved = add(multiply(subtract("step", age), strides[rows.output]), multiply(tap, strides[rows.tap]))
+        moved = (STEP - age) * strides[rows.output] + tap * strides[rows.tap]
         return f"image + {to_c(moved)}"
 
     def is_inside(self, taps: _Taps, start: str, end: str) -> str:
@@ -323,7 +324,7 @@ class _Emitter(WeightsOfWindows):
         rows = self.form.rows
         if rows is None or self.has_rows(rows, taps.row, start, end):
             return ""
-        position = add(multiply(add(self.ranges[rows.output].start, "step"), rows.stride), taps.row)
+        position = (self.ranges[rows.output].start + STEP) * rows.stride + taps.row
         limits = [f"{to_c(position)} >= {rows.first}"] if rows.first is not None else []
         limits += [f"{to_c(position)} <= {to_c(limit_value(rows.last))}"] if rows.last is not None else []
         return " && ".join(limits)
@@ -382,33 +383,33 @@ class _Emitter(WeightsOfWindows):
     def loaded(self, block: _Columns, vector: int, group: list[int], has_outside: bool) -> Lines:
         """Declare `seen_<column>_<vector>` for columns of the window: what of the row the lanes of a vector look at."""
         slide, otherwise = self.form.columns, literal_text(self.form.otherwise)
-        first_column = add(block.start, vector * self.loops.lanes)
+        first_column = block.start + vector * self.loops.lanes
         offset = group[0] * slide.dilation
         offset -= (offset - self.odd_start) % 2 if slide.stride == 2 and not self.two_vectors_suffice else 0
-        position = add(multiply(add(self.ranges[slide.output].start, first_column), slide.stride), offset)
-        place = add(multiply(first_column, slide.stride), offset)
-        left = subtract(block.left, vector * self.loops.lanes)
+        position = (self.ranges[slide.output].start + first_column) * slide.stride + offset
+        place = first_column * slide.stride + offset
+        left = block.left - vector * self.loops.lanes
         has_odd = any(column * slide.dilation != offset for column in group)
-        end = left if slide.stride == 1 else add(multiply(left, 2), -1, int(has_odd))
-        end = add(multiply(left, 2), (slide.taps - 1) * slide.dilation - 1) if self.two_vectors_suffice else end
-        end = minimum(end, subtract(add(limit_value(slide.last), 1), position)) if slide.last is not None else end
-        start = maximum(0, subtract(slide.first, position)) if slide.first is not None else 0
+        end = left if slide.stride == 1 else left * 2 + -1 + int(has_odd)
+        end = left * 2 + ((slide.taps - 1) * slide.dilation - 1) if self.two_vectors_suffice else end
+        end = minimum(end, limit_value(slide.last) + 1 - position) if slide.last is not None else end
+        start = maximum(0, slide.first - position) if slide.first is not None else 0
 
-        def window(skipped: Value, ahead: Value) -> str:
+        def window(skipped: IntegerExpression, ahead: IntegerExpression) -> str:
             """Of so many columns less, so many neighbours ahead."""
-            moved = multiply(ahead, self.around_strides()[self.paired]) if self.paired else 0
-            pointer = f"row + {to_c(add(place, skipped, moved))}"
-            limits = f"{to_c(subtract(start, skipped))}, {to_c(subtract(end, skipped))}, {otherwise}"
+            moved = ahead * self.around_strides()[self.paired] if self.paired else 0
+            pointer = f"row + {to_c(place + skipped + moved)}"
+            limits = f"{to_c(start - skipped)}, {to_c(end - skipped)}, {otherwise}"
             text = f"tw_load{self.of_image}({pointer})" if block.is_inside else f"{self.window}({pointer}, {limits})"
             return self.points_of(f"is_inside ? {text} : tw_splat({otherwise})" if has_outside else text)
 
         if slide.stride == 1:
             name = f"seen_{group[0]}_{vector}"
             half = self.loops.lanes // 2
-            seen = f"tw_halves({window(0, 0)}, {window(-half, 'next')})" if self.paired else window(0, 0)
+            seen = f"tw_halves({window(0, 0)}, {window(-half, NEXT)})" if self.paired else window(0, 0)
             seen = self.moved(group[0]) or seen
             return [f"tw_vec {name} = {seen};", f"TW_KEEP({name});"]
-        high = window(0, "next") if self.paired else window("TW_LANES", 0)
+        high = window(0, NEXT) if self.paired else window(local("TW_LANES"), 0)
         lines = [f"tw_vec low_{vector} = {window(0, 0)};", f"tw_vec high_{vector} = {high};"]
         lines += [f"TW_KEEP(low_{vector});", f"TW_KEEP(high_{vector});"]
         if self.two_vectors_suffice:
@@ -436,12 +437,12 @@ class _Emitter(WeightsOfWindows):
     def stored(self, block: _Columns, vector: int, total: str) -> Lines:
         """Finish and store a vector of sums."""
         columns, rows, lanes = self.form.columns, self.form.rows, self.loops.lanes
-        first = add(block.start, vector * lanes)
-        left = subtract(block.left, vector * lanes)
+        first = block.start + vector * lanes
+        left = block.left - vector * lanes
         is_whole = isinstance(left, int) and left >= lanes
         lines = [f"const long {names.axis_offset(columns.output)} = {to_c(first)};"]
         if rows is not None and self.ranges[rows.output].size != 1:
-            lines.append(f"const long {names.axis_offset(rows.output)} = {to_c(subtract('step', self.form.waiting))};")
+            lines.append(f"const long {names.axis_offset(rows.output)} = {to_c(STEP - self.form.waiting)};")
         lines += [] if is_whole else [f"const long lanes = tw_min({to_c(left)}, TW_LANES);"]
         lines += [*self.finished_sum(total, not is_whole), *self.prefetched()]
         body = ["{", *indent(lines), "}"]
@@ -453,7 +454,7 @@ class _Emitter(WeightsOfWindows):
         size = self.ranges[self.form.columns.output].size
         if rows is None or (isinstance(size, int) and size <= wide):
             return []
-        ahead = multiply(self.form.rows_ahead, self.loops.write.stride(rows.output))
+        ahead = self.form.rows_ahead * self.loops.write.stride(rows.output)
         return [f"__builtin_prefetch({self.address(self.loops.write)} + {to_c(ahead)}, 1);"]
 
 

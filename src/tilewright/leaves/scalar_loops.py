@@ -17,9 +17,9 @@ from typing import TypeAlias
 from tilewright.arrays import Quantity, product
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
+from tilewright.codegen.emit_c.integer_expressions import to_c
 from tilewright.codegen.emit_c.lookups import index_text, lookups, place_of, position_texts
 from tilewright.codegen.emit_c.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
-from tilewright.codegen.expressions import to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import has_integer_lanes, scalar_type, sums_in_integer_lanes

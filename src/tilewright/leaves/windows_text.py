@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.codegen import names
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.codegen.emit_c.c_text import Lines
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.vectors.statements import VectorStatements
-from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import suffix
@@ -20,31 +20,31 @@ IMAGES = frozenset(("float32", "int8", "uint8"))
 """Element types of images: bytes become floats where they are loaded."""
 
 
-def strides_of(loops: VectorLoops) -> dict[str, Value]:
+def strides_of(loops: VectorLoops) -> dict[str, IntegerExpression]:
     """Elements of the image between neighbours along every axis."""
     image = loops.reads[0]
     if isinstance(image, View):
         return {axis: image.stride(axis) for axis, _ in loops.box}
     dims = list(zip(image.indices, image.dim_strides, strict=True))
-    return {axis: add(*(multiply(stride, index.coefficient(axis)) for index, stride in dims)) for axis, _ in loops.box}
+    return {axis: sum(stride * index.coefficient(axis) for index, stride in dims) for axis, _ in loops.box}
 
 
-def first_window(loops: VectorLoops) -> Value:
+def first_window(loops: VectorLoops) -> IntegerExpression:
     """The element of the image at the start of all ranges and at the first tap, were it inside of the image."""
     image = loops.reads[0]
     if isinstance(image, View):
         return image.offset
     strides = strides_of(loops)
-    starts = (multiply(block.start, strides[axis]) for axis, block in loops.box)
-    constants = (multiply(index.constant, stride) for index, stride in zip(image.indices, image.dim_strides, strict=True))
-    return add(image.offset, *starts, *constants)
+    starts = (block.start * strides[axis] for axis, block in loops.box)
+    constants = (index.constant * stride for index, stride in zip(image.indices, image.dim_strides, strict=True))
+    return image.offset + sum(starts) + sum(constants)
 
 
-def limit_value(limit: int | Index) -> Value:
+def limit_value(limit: int | Index) -> IntegerExpression:
     """A limit of positions, of integers or of an extent known at run time."""
     if isinstance(limit, int):
         return limit
-    return add(*(names.extent(extent.name) for extent in limit.extents()), limit.constant)
+    return sum(Variable(VariableKind.EXTENT, extent.name) for extent in limit.extents()) + limit.constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class WeightsOfWindows(VectorStatements):
     paired: str
     """The axis along which two neighbours share vectors; "" if none do."""
 
-    def around_strides(self) -> dict[str, Value]:
+    def around_strides(self) -> dict[str, IntegerExpression]:
         """The strides of the image along axes that are neither windows nor their taps."""
         return {axis: stride for axis, stride in strides_of(self.loops).items() if axis not in self.form.axes}
 
@@ -65,22 +65,22 @@ class WeightsOfWindows(VectorStatements):
         if not self.paired:
             return first
         both = "tw_halves" if self.form.columns.stride == 1 else "tw_even_columns"
-        return f"{both}({first}, {self.weight_of(row, column, 'next')})"
+        return f"{both}({first}, {self.weight_of(row, column, local('next'))})"
 
-    def weight_of(self, row: int, column: int, ahead: Value) -> str:
+    def weight_of(self, row: int, column: int, ahead: IntegerExpression) -> str:
         """The vector of a weight, so many neighbours `ahead`."""
         view = self.loops.view(1)
-        steps = [multiply(column, view.stride(self.form.columns.tap))]
-        steps += [multiply(row, view.stride(self.form.rows.tap))] if self.form.rows is not None else []
-        steps += [multiply(ahead, view.stride(self.paired))] if self.paired else []
-        place = f"first_weight + {to_c(add(*steps))}" if self.points_at_weights else self.weights_place(*steps)
+        steps = [column * view.stride(self.form.columns.tap)]
+        steps += [row * view.stride(self.form.rows.tap)] if self.form.rows is not None else []
+        steps += [ahead * view.stride(self.paired)] if self.paired else []
+        place = f"first_weight + {to_c(sum(steps))}" if self.points_at_weights else self.weights_place(*steps)
         return f"tw_splat(tw_read{suffix(view.dtype)}({place}))"
 
-    def weights_place(self, *steps: Value) -> str:
+    def weights_place(self, *steps: IntegerExpression) -> str:
         """Where the weights of a window lie, so far ahead."""
         view = self.loops.view(1)
-        around = (multiply(self.offset(axis), view.stride(axis)) for axis in self.around_strides())
-        return f"{view.buffer} + {to_c(add(view.offset, *around, *steps))}"
+        around = self.shift((axis, view.stride(axis)) for axis in self.around_strides())
+        return f"{view.buffer} + {to_c(view.offset + around + sum(steps))}"
 
     @property
     def points_at_weights(self) -> bool:

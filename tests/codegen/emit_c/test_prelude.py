@@ -13,8 +13,9 @@ import tilewright as tw
 from tests.support.typed import Graphs
 from tilewright import compiler
 from tilewright.codegen.emit_c.c_text import words
+from tilewright.codegen.emit_c.integer_expressions import FLOOR_DIVIDE
 from tilewright.codegen.emit_c.library import chains_and_entry, helpers
-from tilewright.codegen.emit_c.nest import HELPERS
+from tilewright.codegen.emit_c.nest import WHOLE_ABOVE, WHOLE_BELOW
 from tilewright.codegen.emit_c.packing import PACKING
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
 from tilewright.codegen.emit_c.vectors.guarded_windows import windows
@@ -35,7 +36,7 @@ from tilewright.machine import Machine
 WHOLE = [name for name in C_TYPES if "int" in name]
 KNOWN = closure(
     [
-        *(PACKING, CURSORS, windows(16), *HELPERS.values()),
+        *(PACKING, CURSORS, windows(16), FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE),
         *(*reading(C_TYPES), *writing(C_TYPES), *element_memory(C_TYPES), *lane_functions(FUNCTIONS)),
         *(helper for name in WHOLE for helper in scalar_functions(name, FUNCTIONS)),
         *map(compensated_sum, TYPES),

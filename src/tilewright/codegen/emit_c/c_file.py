@@ -12,12 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from tilewright.block.integers import IntegerExpression
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_c.c_text import function
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
 from tilewright.codegen.emit_c.vectors.loops import emit_vector_loops, vector_loop_helpers
-from tilewright.codegen.expressions import Value
 from tilewright.codegen.loop_nest import Copy, KernelCall, LoopNest, Node, OperatorNest, PackedConstant, Structure, VectorLoops
+from tilewright.codegen.names import variable_name
 from tilewright.errors import InternalError
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.dialects.vocabulary import VectorDialect
@@ -102,7 +103,7 @@ class File:
     definitions: tuple[tuple[str, str], ...]
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
     nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
-    workspace_elements: Value
+    workspace_elements: IntegerExpression
     ends: tuple[int | None, ...] = ()
     """For every nest the number of the chain that it finishes, None if others follow."""
     prepared: tuple[Prepared, ...] = ()
@@ -200,7 +201,7 @@ def _text(nest: OperatorNest, name: str) -> str:
 
 def _signature(nest: OperatorNest, name: str) -> str:
     pointers = (f"{'' if p.is_written else 'const '}{C_TYPES[p.dtype]} *const {p.name}" for p in nest.pointers)
-    return f"void {name}({', '.join([*pointers, *(f'const long {number}' for number in nest.numbers)])})"
+    return f"void {name}({', '.join([*pointers, *(f'const long {variable_name(number)}' for number in nest.numbers)])})"
 
 
 def _lines(nest: OperatorNest) -> list[str]:

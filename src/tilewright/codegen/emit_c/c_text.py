@@ -6,11 +6,12 @@ Long sums: the innermost loop runs in blocks, and full accumulators are emptied 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, multiply, to_c
+from tilewright.codegen.emit_c.integer_expressions import pointer, to_c
 from tilewright.codegen.loop_nest import Range, VectorLoops, View
 
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -94,17 +95,19 @@ class PointStatements:
 
     def address(self, view: View) -> str:
         """The pointer to the current point."""
-        moved = (multiply(self.offset(axis), stride) for axis, stride in view.strides)
-        offset = to_c(add(view.offset, *moved))
-        return view.buffer if offset == "0" else f"{view.buffer} + {offset}"
+        return pointer(view.buffer, view.offset + self.shift(view.strides))
 
-    def offset(self, axis: str) -> Value:
+    def shift(self, strides: Iterable[tuple[str, IntegerExpression]], fixed: Container[str] = ()) -> IntegerExpression:
+        """Elements from the start of the box to the current point, along all axes but those that are fixed."""
+        return sum(self.offset(axis) * stride for axis, stride in strides if axis not in fixed)
+
+    def offset(self, axis: str) -> IntegerExpression:
         """The position inside the box, 0 along axes of one point (which have no loop)."""
-        return 0 if self.ranges[axis].size == 1 else names.axis_offset(axis)
+        return 0 if self.ranges[axis].size == 1 else Variable(VariableKind.POINT, axis)
 
     def first_position(self, axis: str) -> str:
         """The absolute position along an axis, of the first lane if it is of a vector."""
-        return to_c(add(self.ranges[axis].start, self.offset(axis)))
+        return to_c(self.ranges[axis].start + self.offset(axis))
 
 
 BLOCK = "from", "until"

@@ -24,10 +24,10 @@ from tilewright.codegen.emit_c.c_file import (
     with_prelude,
 )
 from tilewright.codegen.emit_c.c_text import COMMENT, comment, function, without_names, words
+from tilewright.codegen.emit_c.integer_expressions import to_c
 from tilewright.codegen.emit_c.kernel_functions import kernel_functions
 from tilewright.codegen.emit_c.nest import defined, nest_helpers, node_helpers, node_lines, routine_of
 from tilewright.codegen.emit_c.tile_loops import tiles_weights
-from tilewright.codegen.expressions import multiply, to_c
 from tilewright.codegen.loop_nest import FLOAT_BYTES, NestCall, OperatorNest, PackedConstant, walk
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.element_access import C_TYPES
@@ -70,7 +70,7 @@ def preparation_helpers(file: File) -> frozenset[Helper]:
 
 def packed_bytes(constant: PackedConstant) -> int:
     """The size of what is packed."""
-    size = multiply(constant.buffer.floats, FLOAT_BYTES)
+    size = constant.buffer.floats * FLOAT_BYTES
     assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
     return size
 
@@ -227,7 +227,7 @@ def _weights(file: File, routine: Routine) -> dict[str, int]:
 
 def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
     """The driver: every chain in order, with its own pointers and sizes."""
-    workspace = [f"return {to_c(multiply(file.workspace_elements, FLOAT_BYTES))};"]
+    workspace = [f"return {to_c(file.workspace_elements * FLOAT_BYTES)};"]
     lines: list[str] = []
     for routine, called, last in zip(routines, chosen, file.ends, strict=True):
         lines.append(_statement(routine, called))

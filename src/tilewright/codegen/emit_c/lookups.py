@@ -14,9 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TypeAlias
 
+from tilewright.block.integers import IntegerExpression
 from tilewright.codegen import names
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
 from tilewright.graph.extents import SymbolicExtent
 from tilewright.graph.index import FloorDiv, Index, Mod
@@ -27,7 +28,7 @@ Position: TypeAlias = Callable[[str], str]
 """The C text of the absolute position along an axis, of the lane `lane`."""
 
 
-def gather_lines(read: int, operand: Gather, lanes: str, position: Position, place: Value | None = None) -> list[str]:
+def gather_lines(read: int, operand: Gather, lanes: str, position: Position, place: IntegerExpression | None = None) -> list[str]:
     """The statements that define `load_<read>`, of which so many lanes are read and the others are 0.
 
     `place` is where the element of `lane` lies, if something else than the indices says so.
@@ -133,17 +134,17 @@ def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: P
         by = reads[lookup.read]
         place = pointer(by) if isinstance(by, View) else f"{by.buffer} + {place_text(by, position)}"
         index = index_text(operand.indices[lookup.dimension], position)
-        number = to_c(add("lookups_before", lookup.number))
+        number = to_c(local("lookups_before") + lookup.number)
         arguments = ", ".join((place, by.buffer, index, to_c(lookup.extent), "caller", number))
         texts[lookup.dimension] = f"tw_place_{by.dtype}({arguments})"
     return texts
 
 
-def place_of(operand: Gather, position: Position, found: dict[int, str]) -> Value:
+def place_of(operand: Gather, position: Position, found: dict[int, str]) -> IntegerExpression:
     """Where in its buffer an element lies, with the positions that lookups found."""
     dims = enumerate(zip(operand.indices, operand.dim_strides, strict=True))
-    parts = (multiply(found.get(d, f"({index_text(index, position)})"), stride) for d, (index, stride) in dims)
-    return add(operand.offset, *parts)
+    parts = (local(found.get(d, f"({index_text(index, position)})")) * stride for d, (index, stride) in dims)
+    return operand.offset + sum(parts)
 
 
 def place_text(operand: Gather, position: Position) -> str:
@@ -208,7 +209,7 @@ def kept_lines(loops: VectorLoops, index: str, pointer: Pointer, position: Posit
     for read, operand in kept_reads(loops).items():
         block = dict(loops.box)[loops.vector_axis or ""]
         found = position_texts(operand, loops.reads, pointer, position)
-        place = add(*(multiply(text, operand.dim_strides[dimension]) for dimension, text in found.items()))
+        place = sum(local(text) * operand.dim_strides[dimension] for dimension, text in found.items())
         lines += [
             f"long {places_name(read)}[{to_c(block.capacity)}];",
             f"for (long {index} = 0; {index} < {to_c(block.size)}; {index}++)",
@@ -226,25 +227,25 @@ def kept_row(operand: Gather, position: Position) -> str:
     """The C text of the address that kept positions count from in the current row."""
     looked_up = {lookup.dimension for lookup in operand.lookups}
     dims = enumerate(zip(operand.indices, operand.dim_strides, strict=True))
-    parts = (multiply(f"({index_text(index, position)})", stride) for d, (index, stride) in dims if d not in looked_up)
-    return f"{operand.buffer} + {to_c(add(operand.offset, *parts))}"
+    parts = (local(f"({index_text(index, position)})") * stride for d, (index, stride) in dims if d not in looked_up)
+    return f"{operand.buffer} + {to_c(operand.offset + sum(parts))}"
 
 
 def lane_place(
     operand: Gather, reads: tuple[View | Gather, ...], vector: str | None, pointer: Pointer, position: Position
-) -> Value:
+) -> IntegerExpression:
     """Where the element of the lane `lane` lies; `position` counts that lane in, `pointer` does not."""
 
     def of_lane(view: View) -> str:
-        return f"{pointer(view)} + {to_c(multiply('lane', view.stride(vector)))}"
+        return f"{pointer(view)} + {to_c(local('lane') * view.stride(vector))}"
 
     return place_of(operand, position, position_texts(operand, reads, of_lane, position))
 
 
-def lane_stride(operand: Gather, vector: str | None) -> Value:
+def lane_stride(operand: Gather, vector: str | None) -> IntegerExpression:
     """The stride between lanes, where all look up the same positions."""
     pairs = zip(operand.indices, operand.dim_strides, strict=True)
-    return add(*(multiply(index.coefficient(vector or ""), stride) for index, stride in pairs))
+    return sum(index.coefficient(vector or "") * stride for index, stride in pairs)
 
 
 def place_name(read: int, dimension: int) -> str:
@@ -252,7 +253,7 @@ def place_name(read: int, dimension: int) -> str:
     return f"place_{read}_{dimension}"
 
 
-def row_place(operand: Gather, read: int, vector: str | None, position: Position) -> tuple[str, Value]:
+def row_place(operand: Gather, read: int, vector: str | None, position: Position) -> tuple[str, IntegerExpression]:
     """The C text of the address of the first lane, and the stride between lanes, where `is_of_rows`."""
     places = {lookup.dimension: place_name(read, lookup.dimension) for lookup in operand.lookups}
     return f"{operand.buffer} + {to_c(place_of(operand, position, places))}", lane_stride(operand, vector)

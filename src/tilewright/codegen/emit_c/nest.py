@@ -1,12 +1,12 @@
-"""C text of one loop nest: the function of a thread, and the one that has all blocks run.
-
-Values call two kinds of C functions (`codegen/expressions.py`): quotients of negative numbers, and data as integers.
-"""
+"""C text of one loop nest: the function of a thread, and the one that has all blocks run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from math import prod
 
+from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, maximum, quotient, remainder, round_up, unequal
 from tilewright.codegen import names
 from tilewright.codegen.emit_c import software_prefetch
 from tilewright.codegen.emit_c.c_file import (
@@ -20,30 +20,16 @@ from tilewright.codegen.emit_c.c_file import (
     vector_loops_lines,
 )
 from tilewright.codegen.emit_c.c_text import comment, function, indent, words
+from tilewright.codegen.emit_c.integer_expressions import local, pointer, to_c, value_helpers
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
 from tilewright.codegen.emit_c.tile_loops import tile_loop_helpers, tiles_call
-from tilewright.codegen.expressions import (
-    Value,
-    add,
-    ceil_divide,
-    divide,
-    maximum,
-    minimum,
-    multiply,
-    operations,
-    pointer,
-    remainder,
-    round_up,
-    subtract,
-    to_c,
-    unequal,
-)
 from tilewright.codegen.loop_nest import (
     FLOAT_BYTES,
     BlockLoop,
     Buffer,
     Copy,
     Define,
+    DefineRounded,
     If,
     KernelCall,
     LoopNest,
@@ -52,10 +38,10 @@ from tilewright.codegen.loop_nest import (
     ParallelAxis,
     VectorLoops,
 )
+from tilewright.codegen.names import variable_name
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 
-FLOOR_DIVIDE = Helper("tw_floor_divide", "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }\n")
 WHOLE_BELOW = Helper(
     "tw_whole_below",
     """\
@@ -74,18 +60,8 @@ TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below 
 }
 """,
 )
-HELPERS: Mapping[str, Helper] = {
-    **{helper.name: helper for helper in (FLOOR_DIVIDE, WHOLE_BELOW, WHOLE_ABOVE)},
-    **{f"tw_read{suffix(dtype)}": helper for dtype in C_TYPES for helper in reading([dtype])},
-}
-"""By the names of operations. In traces data says nothing."""
 
-
-def value_helpers(value: Value) -> Iterator[Helper]:
-    """The helpers that the text of a value calls, beside `tw_min` and `tw_max`, which every file has."""
-    return (HELPERS[name] for name in operations(value) if name in HELPERS)
-
-
+BLOCK, NEXT_BLOCK = map(local, ("block", "next"))
 CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
 ALIGNMENT_FLOATS = 16
@@ -133,11 +109,13 @@ def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
     for node in nodes:
         match node:
             case BlockLoop():
-                yield from (*value_helpers(node.start), *value_helpers(node.stop))
+                yield from (*value_helpers(node.whole.start), *value_helpers(node.whole.stop))
             case If():
                 yield from value_helpers(node.condition)
             case Define():
                 yield from value_helpers(node.value)
+            case DefineRounded():
+                yield from (WHOLE_ABOVE if node.rounds_up else WHOLE_BELOW, *reading([node.element.dtype]))
             case Copy():
                 yield copy_helper(node)
             case KernelCall():
@@ -157,16 +135,14 @@ def kernel_calls(nest: LoopNest) -> list[KernelCall]:
 
 def _task_lines(nest: LoopNest) -> list[str]:
     """All that a thread does, behind its pointers and sizes."""
-    last = [f"long {names.last_block(axis.axis)} = -1;" for axis, inner in _with_inner_blocks(nest) if _repacks(axis, inner)]
-    last += [
-        f"long {names.prefetched_block(axis.axis)} = -1;"
-        for axis, inner in _with_inner_blocks(nest)
-        if _refetches(nest, axis, inner)
-    ]
-    last += software_prefetch.declaration(nest.software_prefetches)
+    axes = list(_with_inner_blocks(nest))
+    last = [names.last_block(axis.axis) for axis, inner in axes if _repacks(axis, inner)]
+    last += [names.prefetched_block(axis.axis) for axis, inner in axes if _refetches(nest, axis, inner)]
+    lines = [f"long {block} = -1;" for block in last]
+    lines += software_prefetch.declaration(nest.software_prefetches)
     streams = any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
     fence = ["tw_fence();"] if streams else []
-    return [*_buffers(nest), *node_lines(nest.setup), *last, *_blocks(nest), *fence]
+    return [*_buffers(nest), *node_lines(nest.setup), *lines, *_blocks(nest), *fence]
 
 
 def _run_lines(nest: LoopNest) -> list[str]:
@@ -176,7 +152,7 @@ def _run_lines(nest: LoopNest) -> list[str]:
         return [call, "(void)context;", f"{nest.name}_task(&call, 0, 0);"]
     _, size = _offsets(nest.buffers)
     count = _block_count(nest)
-    rest = ", ".join(map(to_c, (count, multiply(size, FLOAT_BYTES), multiply(count, nest.block_ns))))
+    rest = ", ".join(map(to_c, (count, size * FLOAT_BYTES, count * nest.block_ns)))
     return [call, f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"]
 
 
@@ -190,40 +166,37 @@ def _buffers(nest: LoopNest) -> list[str]:
     lines: list[str] = []
     offsets, _ = _offsets(nest.buffers)
     for buffer, offset in zip(nest.buffers, offsets, strict=True):
-        place, c_type = to_c(multiply(offset, FLOAT_BYTES)), C_TYPES[buffer.dtype]
+        place, c_type = to_c(offset * FLOAT_BYTES), C_TYPES[buffer.dtype]
         lines.append(f"{c_type} *const {buffer.name} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
     return lines
 
 
-def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[Value], Value]:
+def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[IntegerExpression], IntegerExpression]:
     """Where every scratch buffer begins, and how many floats all take: as many as the largest one in every place."""
-    sizes: dict[str, Value] = {}
+    sizes: dict[str, IntegerExpression] = {}
     for buffer in buffers:
         size, place = round_up(buffer.floats, ALIGNMENT_FLOATS), buffer.place or buffer.name
         sizes[place] = maximum(sizes[place], size) if place in sizes else size
-    starts: dict[str, Value] = {}
-    end: Value = 0
-    for place, size in sizes.items():
-        starts[place] = end
-        end = add(end, size)
-    return [starts[buffer.place or buffer.name] for buffer in buffers], end
+    ends = list(accumulate(sizes.values(), initial=0))
+    starts = dict(zip(sizes, ends, strict=False))
+    return [starts[buffer.place or buffer.name] for buffer in buffers], ends[-1]
 
 
 def _block(nest: LoopNest) -> list[str]:
     """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
     lines = []
     for axis, inner in _with_inner_blocks(nest):
-        number, last = divide("block", inner), names.last_block(axis.axis)
+        number, last = quotient(BLOCK, inner), names.last_block(axis.axis)
         lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
         body = node_lines(axis.prologue)
         if _repacks(axis, inner):
-            body = [f"if ({to_c(unequal(number, last))}) {{", *indent([f"{last} = {to_c(number)};", *body]), "}"]
+            body = [f"if ({to_c(unequal(number, local(last)))}) {{", *indent([f"{last} = {to_c(number)};", *body]), "}"]
         lines += body
     software_prefetches = [line for axis, inner in _with_inner_blocks(nest) for line in _software_prefetches(nest, axis, inner)]
     return [*lines, *software_prefetches, *node_lines(nest.body)]
 
 
-def _software_prefetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> list[str]:
+def _software_prefetches(nest: LoopNest, axis: ParallelAxis, inner: IntegerExpression) -> list[str]:
     """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
     position = nest.parallel.index(axis)
     starts = [
@@ -233,46 +206,46 @@ def _software_prefetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> li
     ]
     if not starts:
         return []
-    number, fetched = divide("block", inner), names.prefetched_block(axis.axis)
-    following = multiply(add(number, 1), inner)
+    number, fetched = quotient(BLOCK, inner), names.prefetched_block(axis.axis)
+    following = (number + 1) * inner
     lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
     lines.append(f"const long next = {to_c(following)};")
     for decoded, inside in _with_inner_blocks(nest):
-        lines += _decode(decoded, divide("next", inside), is_outermost=decoded is nest.parallel[0])
-    conditions = [f"{to_c(following)} < {to_c(multiply(1, *(_trips(axis) for axis in nest.parallel)))}"]
-    conditions += [to_c(unequal(number, fetched))] if _refetches(nest, axis, inner) else []
+        lines += _decode(decoded, quotient(NEXT_BLOCK, inside), is_outermost=decoded is nest.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(prod(_trips(axis) for axis in nest.parallel))}"]
+    conditions += [to_c(unequal(number, local(fetched)))] if _refetches(nest, axis, inner) else []
     return [f"if ({' && '.join(conditions)}) {{", *indent([*lines, *starts]), "}"]
 
 
-def _refetches(nest: LoopNest, axis: ParallelAxis, inner: Value) -> bool:
+def _refetches(nest: LoopNest, axis: ParallelAxis, inner: IntegerExpression) -> bool:
     """Whether several blocks in a row read the same of the prefetched data."""
     return inner != 1 and any(nest.parallel[prefetch.position] is axis for prefetch in nest.software_prefetches)
 
 
-def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, Value]]:
+def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, IntegerExpression]]:
     """The parallel axes, each with the number of blocks of all axes inside it."""
     for position, axis in enumerate(nest.parallel):
-        yield axis, multiply(1, *(_trips(inner) for inner in nest.parallel[position + 1 :]))
+        yield axis, prod(_trips(inner) for inner in nest.parallel[position + 1 :])
 
 
-def _repacks(axis: ParallelAxis, inner: Value) -> bool:
+def _repacks(axis: ParallelAxis, inner: IntegerExpression) -> bool:
     """Whether an axis has operands packed for several blocks in a row: a thread may be given any blocks."""
     return bool(axis.prologue) and inner != 1
 
 
-def _trips(axis: ParallelAxis) -> Value:
-    return ceil_divide(axis.extent, axis.tile) if axis.variable else 1
+def _trips(axis: ParallelAxis) -> IntegerExpression:
+    return ceil_divide(axis.whole.size, axis.tile) if isinstance(axis.block.start, Variable) else 1
 
 
-def _decode(axis: ParallelAxis, position: Value, *, is_outermost: bool) -> list[str]:
-    if not axis.variable:
+def _decode(axis: ParallelAxis, position: IntegerExpression, *, is_outermost: bool) -> list[str]:
+    if not isinstance(axis.block.start, Variable):
         return []
+    start = variable_name(axis.block.start)
     position = position if is_outermost else remainder(position, _trips(axis))
-    position = subtract(subtract(_trips(axis), 1), position) if axis.descends else position
-    lines = [f"const long {axis.variable} = {to_c(multiply(position, axis.tile))};"]
-    if axis.size_variable:
-        rest = minimum(axis.tile, f"{to_c(axis.extent)} - {axis.variable}")
-        lines.append(f"const long {axis.size_variable} = {to_c(rest)};")
+    position = _trips(axis) - 1 - position if axis.descends else position
+    lines = [f"const long {start} = {to_c(position * axis.tile)};"]
+    if size := axis.block.size_variable:
+        lines.append(f"const long {variable_name(size)} = tw_min({axis.tile}, {to_c(axis.whole.size)} - {start});")
     return lines
 
 
@@ -287,8 +260,11 @@ def _node(node: Node) -> list[str]:
             return _loop(node)
         case If(condition, body):
             return [f"if ({to_c(condition)}) {{", *indent(node_lines(body)), "}"]
-        case Define(name, value):
-            return [f"const long {name} = {to_c(value)};"]
+        case Define(variable, value):
+            return [f"const long {variable_name(variable)} = {to_c(value)};"]
+        case DefineRounded(variable, element, rounds_up):
+            read = f"tw_read{suffix(element.dtype)}({pointer(element.buffer, element.offset)})"
+            return [f"const long {variable_name(variable)} = {(WHOLE_ABOVE if rounds_up else WHOLE_BELOW).name}({read});"]
         case Copy():
             return copy_lines(node)
         case KernelCall():
@@ -305,14 +281,12 @@ def _remark(text: str) -> list[str]:
 
 
 def _loop(loop: BlockLoop) -> list[str]:
-    variable = loop.variable
-    more = f"{variable} < {to_c(loop.stop)}" + (f" || {variable} == {to_c(loop.start)}" if loop.may_be_empty else "")
-    lines = []
-    if loop.size_variable:
-        rest = f"tw_min({loop.tile}, {to_c(loop.stop)} - {variable})"
-        lines.append(f"const long {loop.size_variable} = {rest};")
+    variable, start, stop = to_c(loop.block.start), to_c(loop.whole.start), to_c(loop.whole.stop)
+    more = f"{variable} < {stop}" + (f" || {variable} == {start}" if loop.may_be_empty else "")
+    size = loop.block.size_variable
+    lines = [f"const long {variable_name(size)} = tw_min({loop.tile}, {stop} - {variable});"] if size else []
     step = f"{variable}++" if loop.tile == 1 else f"{variable} += {loop.tile}"
-    return [f"for (long {variable} = {to_c(loop.start)}; {more}; {step}) {{", *indent([*lines, *node_lines(loop.body)]), "}"]
+    return [f"for (long {variable} = {start}; {more}; {step}) {{", *indent([*lines, *node_lines(loop.body)]), "}"]
 
 
 def _is_simple(nest: LoopNest) -> bool:
@@ -320,8 +294,8 @@ def _is_simple(nest: LoopNest) -> bool:
     return _block_count(nest) == 1 and not nest.buffers
 
 
-def _block_count(nest: LoopNest) -> Value:
-    return multiply(1, *(_trips(axis) for axis in nest.parallel))
+def _block_count(nest: LoopNest) -> IntegerExpression:
+    return prod(_trips(axis) for axis in nest.parallel)
 
 
 def defined(definitions: Iterable[tuple[str, str]], bounds: Mapping[str, tuple[int, int]], lines: list[str]) -> list[str]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from functools import cache
 
-from tilewright.codegen import names
+from tilewright.block.integers import Variable, VariableKind
 from tilewright.codegen.emit_c.c_text import loop
-from tilewright.codegen.expressions import add, multiply, pointer, to_c
+from tilewright.codegen.emit_c.integer_expressions import pointer, to_c
 from tilewright.codegen.loop_nest import Copy
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.element_access import C_TYPES, whole_numbers
@@ -199,12 +199,9 @@ def _is_plain(copy: Copy) -> bool:
 def copy_lines(copy: Copy) -> list[str]:
     """The statements of a copy: loops over its outer axes around a call. Elements keep their type."""
     of = "" if _is_plain(copy) else f"_{copy.target.dtype}_{copy.interleave}"
-    moved = [
-        (multiply(names.axis_offset(axis), copy.source.stride(axis)), multiply(names.axis_offset(axis), stride))
-        for axis, _, stride in copy.outer
-    ]
-    source = pointer(copy.source.buffer, add(copy.source.offset, *(step for step, _ in moved)))
-    target = pointer(copy.target.buffer, add(copy.target.offset, *(step for _, step in moved)))
+    points = {axis: Variable(VariableKind.POINT, axis) for axis, _, _ in copy.outer}
+    source = pointer(copy.source.buffer, copy.source.offset + sum(points[axis] * copy.source.stride(axis) for axis in points))
+    target = pointer(copy.target.buffer, copy.target.offset + sum(points[axis] * stride for axis, _, stride in copy.outer))
     row, column = copy.source.stride(copy.depth_axis), copy.source.stride(copy.column_axis)
     shape = f"{to_c(row)}, {to_c(column)}, {to_c(copy.depth)}, {to_c(copy.columns)}"
     if copy.panel_columns:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tilewright.codegen.expressions import pointer, to_c
+from tilewright.codegen.emit_c.integer_expressions import pointer, to_c
 from tilewright.codegen.loop_nest import SoftwarePrefetch
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper

@@ -19,11 +19,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from tilewright.block.integers import IntegerExpression
 from tilewright.codegen.emit_c.c_text import function, indent
+from tilewright.codegen.emit_c.integer_expressions import pointer, to_c
 from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue, kernel_name
 from tilewright.codegen.emit_c.software_prefetch import CURSORS
-from tilewright.codegen.expressions import Value, pointer, to_c
-from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range
+from tilewright.codegen.loop_nest import FLOAT_BYTES, KernelCall, Range, View
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
@@ -220,17 +221,21 @@ def function_declaration(signature: str) -> str:
     return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {signature};"
 
 
-def _arguments(call: KernelCall) -> dict[str, str]:
-    values: dict[str, Value] = {"m": call.rows, "n": call.columns, "k": call.depth}
-    values |= {"a": pointer(call.left.buffer, call.left.offset), "a_row": call.left_row, "a_column": call.left_depth}
-    values |= {"b": pointer(call.right.buffer, call.right.offset), "b_panel": call.right_panel, "b_row": call.right_row}
+def _values(call: KernelCall) -> dict[str, IntegerExpression | View]:
+    values: dict[str, IntegerExpression | View] = {"m": call.rows, "n": call.columns, "k": call.depth}
+    values |= {"a": call.left, "a_row": call.left_row, "a_column": call.left_depth}
+    values |= {"b": call.right, "b_panel": call.right_panel, "b_row": call.right_row}
     for i, loop in enumerate(call.around, 1):
         values |= {f"k_{i}": loop.steps, f"a_step_{i}": loop.left_step, f"b_step_{i}": loop.right_step}
-    values |= {"c": pointer(call.target.buffer, call.target.offset), "c_row": call.target_row, "accumulate": call.accumulate}
+    values |= {"c": call.target, "c_row": call.target_row, "accumulate": call.accumulate}
     for i, operand in enumerate(call.operands):
-        values[f"e{i}"] = pointer(operand.view.buffer, operand.view.offset)
-        values |= {f"e{i}_row": operand.row} if operand.row != 0 else {}
-    return {name: to_c(value) for name, value in values.items()}
+        values |= {f"e{i}": operand.view, **({f"e{i}_row": operand.row} if operand.row != 0 else {})}
+    return values
+
+
+def _arguments(call: KernelCall) -> dict[str, str]:
+    values = _values(call).items()
+    return {name: pointer(of.buffer, of.offset) if isinstance(of, View) else to_c(of) for name, of in values}
 
 
 def _type(call: KernelCall, argument: str) -> str:
@@ -244,8 +249,7 @@ def _type(call: KernelCall, argument: str) -> str:
 
 
 def _constants(call: KernelCall) -> dict[str, int]:
-    arguments = _arguments(call).items()
-    return {name: int(text) for name, text in arguments if not POINTER.fullmatch(name) and text.removeprefix("-").isdigit()}
+    return {name: value for name, value in _values(call).items() if isinstance(value, int)}
 
 
 def _tag(name: str) -> str:

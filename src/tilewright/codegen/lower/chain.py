@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import takewhile
 
+from tilewright.block.integers import IntegerExpression, all_of, ceil_divide, equal, less
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, all_of, ceil_divide, equal, less, multiply, subtract
 from tilewright.codegen.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.contraction import lower_constant, lower_contraction, lower_pack, lower_shared_pack
@@ -105,7 +105,7 @@ def _lower_parallel(
     prologue = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     descends = dict(zip(state.plan.parallel_axes, state.plan.execution.descends, strict=False)).get(loop.axis, False)
-    this = ParallelAxis.over(loop.axis, outer, inner, loop.tile, prologue, descends)
+    this = ParallelAxis(loop.axis, outer, inner, loop.tile, prologue, descends)
     return (this, *deeper), innermost, block
 
 
@@ -176,7 +176,7 @@ def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Node, .
     if inner is outer:
         return body
     may_be_empty = not isinstance(state.chain.extents[loop.axis], int)
-    return (BlockLoop.over(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty),)
+    return (BlockLoop(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty),)
 
 
 def _block(loop: tree.Loop, scope: Scope) -> Range:
@@ -186,16 +186,16 @@ def _block(loop: tree.Loop, scope: Scope) -> Range:
     return scope.block(loop.axis, loop.tile)
 
 
-def _condition(state: Lowering, when: tree.When, scope: Scope) -> Value:
+def _condition(state: Lowering, when: tree.When, scope: Scope) -> IntegerExpression:
     block = scope.ranges[when.axis]
     match when.trip:
         case tree.Trip.FIRST:
             return equal(block.start, 0 if when.axis == scope.split else scope.origin(when.axis))
         case tree.Trip.LAST:
-            return equal(add(block.start, block.size), scope.end(when.axis, state.chain.extents[when.axis]))
+            return equal(block.stop, scope.end(when.axis, state.chain.extents[when.axis]))
 
 
-def _guarded(condition: Value, body: tuple[Node, ...]) -> tuple[Node, ...]:
+def _guarded(condition: IntegerExpression, body: tuple[Node, ...]) -> tuple[Node, ...]:
     if condition == 1:
         return body
     return (If(condition, body),) if condition != 0 and body else ()
@@ -245,7 +245,7 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
     keys = scope.ranges[axis]
     parts: list[Node] = []
     for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
-        part = Range(add(keys.start, start), subtract(stop, start), keys.capacity, most=keys.most)
+        part = Range(keys.start + start, stop - start, keys.capacity, most=keys.most)
         loops = _vector_loops(state, replace(operator, body=body), scope.at(axis, part))
         is_in_place = isinstance(body, Load) and loops.reads[body.read] == loops.write
         parts += _guarded(less(start, stop), () if is_in_place else (loops,))
@@ -319,16 +319,16 @@ def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Node, ...]:
     return If(less(steps, sums.long_steps + 1), (loops,)), If(less(sums.long_steps, steps), (in_blocks,))
 
 
-def _steps(loops: VectorLoops, lanes: int) -> tuple[Value, int | None]:
+def _steps(loops: VectorLoops, lanes: int) -> tuple[IntegerExpression, int | None]:
     """How many steps a sum has, and at most; None if nothing is known."""
     reduced = {axis.name for axis in loops.operator.reduction_axes()}
     along = loops.vector_axis if not loops.scalar_element_type else None
-    steps: Value = 1
+    steps: IntegerExpression = 1
     most: int | None = 1
     for axis, span in loops.box:
         if axis in reduced:
             width, largest = (lanes if axis == along else 1), _largest(span)
-            steps = multiply(steps, ceil_divide(span.size, width))
+            steps *= ceil_divide(span.size, width)
             most = most * -(-largest // width) if most is not None and largest is not None else None
     return steps, most
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, minimum, round_up
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, minimum, multiply, round_up, subtract
 from tilewright.codegen.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
 from tilewright.codegen.lower.required_regions import RequiredRegions
 from tilewright.codegen.lower.storage import Stored, elements, extent_value, spread_strides, stored_part, strided, view
@@ -26,7 +26,7 @@ from tilewright.plan.regions.masks import Limit
 from tilewright.plan.types import Plan
 
 
-def whole_range(size: Value, most: int | None = None) -> Range:
+def whole_range(size: IntegerExpression, most: int | None = None) -> Range:
     """The range of an axis without loops."""
     return Range(0, size, size, frozenset((size,)) if isinstance(size, int) else None, most)
 
@@ -37,7 +37,7 @@ class IterationDomain:
 
     axis: str
     range: Range
-    data: Mapping[Limit, Value]
+    data: Mapping[Limit, IntegerExpression]
     """What the data adds to limits, as far as it is the same for the whole block."""
 
 
@@ -59,23 +59,23 @@ class Scope:
         """The scope of a part of the current block of an axis."""
         return replace(self, ranges={**self.ranges, axis: part})
 
-    def origin(self, axis: str) -> Value:
+    def origin(self, axis: str) -> IntegerExpression:
         """Where the reduction along an axis begins."""
         if self.domain is not None and axis == self.domain.axis:
             return self.domain.range.start
         return self.part_start() if axis == self.split else 0
 
-    def end(self, axis: str, extent: Extent) -> Value:
+    def end(self, axis: str, extent: Extent) -> IntegerExpression:
         """Where the reduction along an axis ends, but for that of a part."""
         if self.domain is not None and axis == self.domain.axis:
-            return add(self.domain.range.start, self.domain.range.size)
+            return self.domain.range.stop
         return extent_value(extent)
 
-    def part_start(self) -> Value:
+    def part_start(self) -> IntegerExpression:
         """Where the current part of a split begins."""
         return self.loops[0][1].start
 
-    def outer_start(self) -> Value:
+    def outer_start(self) -> IntegerExpression:
         """Where the blocks of the innermost loop begin."""
         axis = self.loops[-1][0].axis if self.loops else ""
         return next((block.start for loop, block in reversed(self.loops[:-1]) if loop.axis == axis), 0)
@@ -84,10 +84,10 @@ class Scope:
         """The current ranges of some axes."""
         return tuple((axis.name, self.ranges[axis.name]) for axis in axes)
 
-    def variables(self, axis: str) -> tuple[str, str]:
-        """Names for the start and the size of the blocks of one more loop over an axis."""
-        nesting = sum(loop.axis == axis for loop, _ in self.loops)
-        return names.axis_start(axis, nesting), names.axis_size(axis, nesting)
+    def variables(self, axis: str) -> tuple[Variable, Variable]:
+        """The start and the size of the blocks of one more loop over an axis."""
+        nesting = sum(loop.axis == axis for loop, _ in self.loops) or None
+        return Variable(VariableKind.BLOCK_START, axis, nesting), Variable(VariableKind.BLOCK_SIZE, axis, nesting)
 
     def block(self, axis: str, tile: int) -> Range:
         """What a loop over an axis gives to it: the range that it has, if that is one block."""
@@ -106,50 +106,50 @@ class Packed:
     """
 
     buffer: str
-    starts: Mapping[str, Value]
+    starts: Mapping[str, IntegerExpression]
     """Where the copied box begins along every axis."""
-    steps: Mapping[str, Value]
+    steps: Mapping[str, IntegerExpression]
     """Elements between neighbours along every axis; along rows that are cut, on average; for the columns of panels see `view`."""
-    row: Value
+    row: IntegerExpression
     """Elements between neighbouring rows, or groups of them."""
-    rows: Value
+    rows: IntegerExpression
     """Rows of the copied box, at most."""
     width: int
     """0 for rows one after the other."""
     column: str | None
     cut: tree.Loop | None
     """The loop that cuts the rows."""
-    end: Value | None = None
+    end: IntegerExpression | None = None
     """Where the copied rows end, if they are there whatever masks let through."""
     dtype: str = "float32"
     interleave: int = 1
 
-    def panel(self, scope: Scope) -> Value:
+    def panel(self, scope: Scope) -> IntegerExpression:
         """Elements between panels, inside the loop that cuts them; 0 if there are none."""
-        return multiply(self._panel_rows(scope), self.width)
+        return self._panel_rows(scope) * self.width
 
-    def row_step(self, axis: str | None) -> Value:
+    def row_step(self, axis: str | None) -> IntegerExpression:
         """Elements between neighbouring rows; 0 if the operand does not depend on their axis."""
         return self.row if axis in self.starts else 0
 
     def view(self, scope: Scope) -> View:
         """The current box of a scope; blocks of columns start at multiples of `width`, on average `_panel_rows` per column."""
         steps = {**self.steps, self.column: self._panel_rows(scope)} if self.width and self.column else self.steps
-        moved = [multiply(subtract(self._start(scope, name), start), steps[name]) for name, start in self.starts.items()]
+        moved = [(self._start(scope, name) - start) * steps[name] for name, start in self.starts.items()]
         if self.cut is not None:
-            moved.append(multiply(subtract(scope.ranges[self.cut.axis].start, self._block(scope).start), self.row))
-        return View(self.buffer, add(*moved), tuple(steps.items()), self.dtype)
+            moved.append((scope.ranges[self.cut.axis].start - self._block(scope).start) * self.row)
+        return View(self.buffer, sum(moved), tuple(steps.items()), self.dtype)
 
-    def _panel_rows(self, scope: Scope) -> Value:
+    def _panel_rows(self, scope: Scope) -> IntegerExpression:
         """Rows of a panel, filled up to whole groups."""
         if self.cut is None:
             return round_up(self.rows, self.interleave)
         block, domain = self._block(scope), scope.domain
         if self.end is None or domain is None or domain.axis != self.cut.axis:
             return round_up(block.size, self.interleave)
-        return round_up(minimum(self.cut.tile, subtract(self.end, block.start)), self.interleave)
+        return round_up(minimum(self.cut.tile, self.end - block.start), self.interleave)
 
-    def _start(self, scope: Scope, axis: str) -> Value:
+    def _start(self, scope: Scope, axis: str) -> IntegerExpression:
         return self._block(scope).start if self.cut is not None and axis == self.cut.axis else scope.ranges[axis].start
 
     def _block(self, scope: Scope) -> Range:
@@ -185,7 +185,7 @@ class Lowering:
         """The ranges of all axes without loops."""
         return {axis: whole_range(extent_value(extent), largest_extent(extent)) for axis, extent in self.chain.extents.items()}
 
-    def scratch(self, name: str, size: Value, note: str, place: str = "", dtype: str = "float32") -> str:
+    def scratch(self, name: str, size: IntegerExpression, note: str, place: str = "", dtype: str = "float32") -> str:
         """A scratch buffer; asking for the same name again gives the same buffer."""
         self.buffers.setdefault(name, Buffer(name, size, note, place, dtype))
         return name
@@ -220,7 +220,7 @@ class Lowering:
         buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group), dtype)
         return Stored(buffer, strides, tuple(start for start, _ in held), dtype=dtype)
 
-    def _region(self, group: tuple[str, ...], index: Index) -> tuple[Value, Value] | None:
+    def _region(self, group: tuple[str, ...], index: Index) -> tuple[IntegerExpression, IntegerExpression] | None:
         """(start, capacity) of the region that a buffer holds of a dimension, if all that write to it compute required regions of
         their consumers."""
         if self.regions is None or not index.is_axis():
@@ -228,7 +228,9 @@ class Lowering:
         producers = [operator.name for operator in self.chain.operators if operator.write.tensor in group]
         return self.regions.held(producers, *index.axes())
 
-    def _held(self, index: Index, extent: Extent, blocks: Mapping[str, tree.Loop | None], scope: Scope) -> tuple[Value, Value]:
+    def _held(
+        self, index: Index, extent: Extent, blocks: Mapping[str, tree.Loop | None], scope: Scope
+    ) -> tuple[IntegerExpression, IntegerExpression]:
         """(start, capacity) of what a buffer holds of a dimension: all of it where several axes walk it; one element where it is
         written at a constant."""
         if not index.is_axis():

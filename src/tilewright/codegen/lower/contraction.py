@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
+from tilewright.block.integers import IntegerExpression, any_of, equal, round_up, unequal
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, any_of, equal, multiply, round_up, unequal
 from tilewright.codegen.loop_nest import (
     BlockLoop,
     Buffer,
@@ -81,7 +81,7 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
         whole = _range(scope, loop.axis, access)
         piece = scope.block(loop.axis, loop.tile) if loop.tile and whole is not POINT else whole
         if piece is not whole:
-            parallel.append(ParallelAxis.over(loop.axis, whole, piece, loop.tile))
+            parallel.append(ParallelAxis(loop.axis, whole, piece, loop.tile))
             inside = inside.enter(loop, piece)
     copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
     name = names.identifier(f"{state.chain.name}_pack_{pack.operator}")
@@ -109,7 +109,7 @@ def _copies(
     axis, tile, whole = packed.cut.axis, packed.cut.tile, scope.ranges[packed.cut.axis]
     block = whole.blocks(tile, *scope.variables(axis))
     inside = scope.enter(packed.cut, block)
-    return (BlockLoop.over(axis, whole, block, tile, (_copy(state, pack, packed, inside, stored(inside)),)),)
+    return (BlockLoop(axis, whole, block, tile, (_copy(state, pack, packed, inside, stored(inside)),)),)
 
 
 def _packed_axes(state: Lowering, pack: tree.Pack) -> tuple[str | None, str | None, list[str]]:
@@ -124,7 +124,7 @@ def _access(state: Lowering, pack: tree.Pack) -> Access:
     return state.chain.operator(pack.operator).reads[pack.read]
 
 
-def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Value]:
+def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, IntegerExpression]:
     """How the packed operand lies, from now on, and its elements."""
     operator, access = state.chain.operator(pack.operator), _access(state, pack)
     kernel, is_right = _kernel(state, operator), pack.read == _roles(state, operator).right
@@ -137,16 +137,16 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Val
     rows, columns = _range(scope, major, access), _range(scope, minor, access)
     row = width or round_up(columns.capacity, state.lanes)
     all_columns = round_up(columns.capacity, width) if width else row
-    steps, total = _outer_steps(scope, outer, multiply(round_up(rows.capacity, interleave), all_columns))
+    steps, total = _outer_steps(scope, outer, round_up(rows.capacity, interleave) * all_columns)
     cut = _innermost_cut(state, pack, major, scope) if width and major in access.axes() else None
     steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
     steps |= {minor: 1} if minor in access.axes() else {}
     buffer = _packed_name(state, pack.operator, access)
     starts = {present.name: scope.ranges[present.name].start for present in operator.axes if present.name in access.axes()}
     column = minor if minor in steps else None
-    end = add(rows.start, rows.size) if scope.domain is None else None
+    end = rows.stop if scope.domain is None else None
     dtype = kernel.element_types[1 if is_right else 0]
-    apart = multiply(row, interleave)
+    apart = row * interleave
     packed = Packed(buffer, starts, steps, apart, rows.capacity, width, column, cut, end, dtype, interleave)
     state.packed[pack.operator, pack.read] = packed
     return packed, total
@@ -200,11 +200,13 @@ def _range(scope: Scope, name: str | None, access: Access) -> Range:
     return scope.ranges[name] if name is not None and name in access.axes() else POINT
 
 
-def _outer_steps(scope: Scope, outer: list[str], block: Value) -> tuple[dict[str, Value], Value]:
-    steps: dict[str, Value] = {}
+def _outer_steps(
+    scope: Scope, outer: list[str], block: IntegerExpression
+) -> tuple[dict[str, IntegerExpression], IntegerExpression]:
+    steps: dict[str, IntegerExpression] = {}
     for name in reversed(outer):
         steps[name] = block
-        block = multiply(block, scope.ranges[name].capacity)
+        block *= scope.ranges[name].capacity
     return steps, block
 
 
@@ -227,7 +229,7 @@ def _outer_loops(
         return _outer_loops(state, operator, roles, tuple(rest), scope)
     point = replace(POINT, start=scope.variables(name)[0])
     body = _outer_loops(state, operator, roles, tuple(rest), scope.enter(tree.Loop(name, 1, ()), point))
-    return (BlockLoop.over(name, block, point, 1, body),)
+    return (BlockLoop(name, block, point, 1, body),)
 
 
 def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
@@ -240,7 +242,7 @@ def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, 
     block = whole.blocks(steps, *scope.variables(roles.depth))
     body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
     may_be_empty = whole.sizes is None or 0 in whole.sizes
-    return (BlockLoop.over(roles.depth, whole, block, steps, body, may_be_empty=may_be_empty),)
+    return (BlockLoop(roles.depth, whole, block, steps, body, may_be_empty=may_be_empty),)
 
 
 def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> int:
@@ -289,7 +291,7 @@ def _calls(state: Lowering, operator: Operator) -> KernelCalls:
 def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
     kernel = _calling(state, operator)
     rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
-    left, left_row, left_depth = _left(state, operator, roles, scope)
+    left = _left(state, operator, roles, scope)
     packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
     target = state.strided(written(state, operator), scope)
     reductions = [a.name for a in operator.reduction_axes()]
@@ -303,8 +305,8 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
         columns=columns.size,
         depth=0 if empty else depth.size,
         left=left,
-        left_row=left_row,
-        left_depth=left_depth,
+        left_row=left.stride(roles.row),
+        left_depth=left.stride(roles.depth),
         right=right,
         right_panel=right_panel,
         right_row=right_row,
@@ -338,15 +340,14 @@ def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:
     return frozenset((m, n) for m in rows.sizes for n in columns.sizes)
 
 
-def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[View, Value, Value]:
+def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> View:
     packed = state.packed.get((operator.name, roles.left))
-    operand = state.strided(operator.reads[roles.left], scope) if packed is None else packed.view(scope)
-    return operand, operand.stride(roles.row), operand.stride(roles.depth)
+    return state.strided(operator.reads[roles.left], scope) if packed is None else packed.view(scope)
 
 
 def _right(
     state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel
-) -> tuple[tuple[Node, ...], View, Value, Value]:
+) -> tuple[tuple[Node, ...], View, IntegerExpression, IntegerExpression]:
     """(packing to do first, operand, elements between panels, elements between rows or columns)."""
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
@@ -354,7 +355,7 @@ def _right(
     operand = state.strided(operator.reads[roles.right], scope)
     if kernel.right_by_columns:
         apart = operand.stride(roles.column)
-        return (), operand, multiply(kernel.columns, apart), apart
+        return (), operand, kernel.columns * apart, apart
     has_rows = roles.column is None or operand.stride(roles.column) == 1
     if has_rows and kernel.interleave == 1:
         return (), operand, kernel.columns, operand.stride(roles.depth)
@@ -371,9 +372,7 @@ def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope:
     box = [name for name in (roles.row, roles.column) if name is not None]
     width = round_up(scope.ranges[roles.column].capacity, state.lanes)
     height = scope.ranges[roles.row].capacity if roles.row else 1
-    name = state.scratch(
-        f"staged_{names.identifier(operator.name)}", multiply(width, height), "one tile, before it is transposed"
-    )
+    name = state.scratch(f"staged_{names.identifier(operator.name)}", width * height, "one tile, before it is transposed")
     steps = {roles.row: width, roles.column: 1}
     tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
     staged = replace(call, target=tile, target_row=width, accumulate=0)

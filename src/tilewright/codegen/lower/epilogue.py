@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from tilewright.codegen.expressions import Value, add, all_of, equal
+from tilewright.block.integers import IntegerExpression, all_of, equal
 from tilewright.codegen.loop_nest import If, KernelCall, Node, Range, TileEpilogue, TileOperand
 from tilewright.codegen.lower.context import Lowering, Scope
 from tilewright.codegen.lower.row_reductions import adds_no_more, divides_in_tiles, tile_division
@@ -86,7 +86,7 @@ def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles,
     return TileEpilogue(epilogue.body(state.chain), tuple(operands), whole=whole, element_type=element_type)
 
 
-def _is_last(operator: Operator, scope: Scope) -> Value:
+def _is_last(operator: Operator, scope: Scope) -> IntegerExpression:
     """Whether nothing is added after the current block; an empty sum has one block, which is its last."""
     blocks = ((scope.ranges[axis.name], scope.end(axis.name, axis.extent)) for axis in operator.reduction_axes())
-    return all_of(*(equal(add(block.start, block.size), end) for block, end in blocks))
+    return all_of(*(equal(block.stop, end) for block, end in blocks))

@@ -20,28 +20,14 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from math import lcm
 
-from tilewright.codegen import names
-from tilewright.codegen.expressions import (
-    Operation,
-    Value,
-    add,
-    floor_divide,
-    maximum,
-    minimum,
-    multiply,
-    pointer,
-    round_down,
-    round_up,
-    subtract,
-)
-from tilewright.codegen.loop_nest import Define, Gather, Node, Range, View
+from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, maximum, minimum, round_down, round_up
+from tilewright.codegen.loop_nest import Define, DefineRounded, Node, Range
 from tilewright.codegen.lower.context import IterationDomain, Lowering, Scope
-from tilewright.graph.conditions import Datum, constraint_of
+from tilewright.graph.conditions import constraint_of
 from tilewright.graph.index import Index
 from tilewright.graph.rewrites.rebuild import with_used_reads
 from tilewright.graph.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite
 from tilewright.graph.types import Access, Guard, Operator, largest_extent
-from tilewright.kernels.element_access import suffix
 from tilewright.plan.regions.masks import LANES, KeyMask, Limit, Mask, key_mask_of, key_step, loops_around_mask
 
 MOST_PIECES = 128
@@ -88,8 +74,8 @@ def _within(block: Range, first: int, end: int) -> Range:
         size = max(0, min(block.size, end) - first)
         return Range(first, size, block.capacity, frozenset((size,)), size)
     start = maximum(block.start, first)
-    stop = minimum(add(block.start, block.size), end)
-    return Range(start, subtract(stop, start), block.capacity, None, block.most)
+    stop = minimum(block.stop, end)
+    return Range(start, stop - start, block.capacity, None, block.most)
 
 
 def _cut(piece: Piece) -> Iterator[Piece]:
@@ -188,18 +174,6 @@ def _chosen(body: Scalar, bounds: Bounds) -> Scalar:
     return rewrite(body, decided)
 
 
-WHOLE = {False: "tw_whole_below", True: "tw_whole_above"}
-"""The function that rounds a value of the data, by whether it rounds up."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Bounds:
-    """Where keys begin, and behind which they end, as far as limits say."""
-
-    starts: tuple[Value, ...]
-    stops: tuple[Value, ...]
-
-
 def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
     """Where masks bound the keys of all operators: definitions of the first key and of how many there are, and the scope inside.
 
@@ -210,21 +184,22 @@ def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
         return (), scope
     whole = scope.ranges[key_mask.axis]
     defined, data = _data(state, key_mask, scope)
-    bounds = _bounds(key_mask.limits, key_mask.axis, scope, data, largest=True)
+    starts, stops = _bounds(key_mask.limits, key_mask.axis, scope, data, largest=True)
     align, step = _alignment(state, key_mask)
     nodes: list[Node] = [*defined]
-    start: Value = whole.start
-    if bounds.starts:
-        ahead = maximum(0, minimum(subtract(reduce(maximum, bounds.starts), whole.start), subtract(whole.size, 1)))
-        start = names.first(key_mask.axis)
-        nodes.append(Define(start, add(whole.start, round_down(ahead, align))))
-    size = subtract(add(whole.start, whole.size), start)
-    if bounds.stops:
-        wanted = round_up(subtract(reduce(minimum, bounds.stops), start), step)
+    start: IntegerExpression = whole.start
+    if starts:
+        ahead = maximum(0, minimum(reduce(maximum, starts) - whole.start, whole.size - 1))
+        start = Variable(VariableKind.DOMAIN_START, key_mask.axis)
+        nodes.append(Define(start, whole.start + round_down(ahead, align)))
+    size = whole.stop - start
+    if stops:
+        wanted = round_up(reduce(minimum, stops) - start, step)
         size = minimum(maximum(wanted, step), size)
-    if not isinstance(size, int | str):
-        nodes.append(Define(names.count(key_mask.axis), size))
-        size = names.count(key_mask.axis)
+    if isinstance(size, Operation):
+        count = Variable(VariableKind.DOMAIN_SIZE, key_mask.axis)
+        nodes.append(Define(count, size))
+        size = count
     sizes = whole.sizes if (start, size) == (whole.start, whole.size) else _sizes(whole, align, step)
     keys = Range(start, size, whole.capacity, sizes, whole.most)
     domain = IterationDomain(key_mask.axis, keys, data)
@@ -242,7 +217,7 @@ def _key_mask_here(state: Lowering, scope: Scope) -> KeyMask | None:
     )
 
 
-def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Value] | None:
+def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], IntegerExpression, IntegerExpression] | None:
     """Where in the current keys the limits of a mask hold for all rows: definitions, first key and the one behind the last.
 
     They count from the first of the current keys. None if nothing is known of where the limits hold.
@@ -251,75 +226,72 @@ def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], Value, Va
     if domain is None or any(limit not in domain.data for limit in guarded.limits):
         return None
     keys = scope.ranges[domain.axis]
-    bounds = _bounds(guarded.limits, domain.axis, scope, domain.data, largest=False)
-    start, stop = names.plain(guarded.operator)
-    first: Value = 0
+    starts, stops = _bounds(guarded.limits, domain.axis, scope, domain.data, largest=False)
+    start, stop = (Variable(kind, guarded.operator) for kind in (VariableKind.PLAIN_START, VariableKind.PLAIN_STOP))
+    first: IntegerExpression = 0
     last = keys.size
     nodes: list[Node] = []
-    if bounds.starts:
-        ahead = maximum(0, subtract(reduce(maximum, bounds.starts), keys.start))
+    if starts:
+        ahead = maximum(0, reduce(maximum, starts) - keys.start)
         nodes.append(Define(start, minimum(round_up(ahead, LANES), keys.size)))
         first = start
-    if bounds.stops:
-        until = subtract(reduce(minimum, bounds.stops), keys.start)
+    if stops:
+        until = reduce(minimum, stops) - keys.start
         until = minimum(round_down(maximum(0, until), LANES), keys.size)
         nodes.append(Define(stop, until if first == 0 else maximum(until, first)))
         last = stop
     return tuple(nodes), first, last
 
 
-def _data(state: Lowering, key_mask: KeyMask, scope: Scope) -> tuple[tuple[Node, ...], dict[Limit, Value]]:
+def _data(state: Lowering, key_mask: KeyMask, scope: Scope) -> tuple[tuple[Node, ...], dict[Limit, IntegerExpression]]:
     """Variables for the values of the data in limits, as far as they are the same for all rows of a block, and their sums."""
     nodes: list[Node] = []
-    values: dict[Limit, Value] = {}
+    values: dict[Limit, IntegerExpression] = {}
     for limit in key_mask.limits:
         access = limit.access
         if access is not None and any(scope.ranges[axis].size != 1 for axis in access.axes()):
             continue
-        total: list[Value] = []
+        total: list[IntegerExpression] = []
         for datum in limit.constraint.data:
             if isinstance(datum.leaf, Parameter):
-                total.append(multiply(names.extent(datum.leaf.name), datum.sign))
+                total.append(Variable(VariableKind.EXTENT, datum.leaf.name) * datum.sign)
             elif access is not None:
-                variable = names.limit(key_mask.axis, len(nodes))
-                nodes.append(Define(variable, _rounded(state.view(access, scope), datum)))
-                total.append(multiply(variable, datum.sign))
-        values[limit] = add(*total)
+                variable = Variable(VariableKind.MASK_LIMIT, key_mask.axis, len(nodes))
+                element = state.strided(access, scope)
+                nodes.append(DefineRounded(variable, element, datum.rounds_up != (datum.sign < 0)))
+                total.append(variable * datum.sign)
+        values[limit] = sum(total)
     return tuple(nodes), values
 
 
-def _rounded(element: View | Gather, datum: Datum) -> Value:
-    """The element of a read as an integer: times its sign it is rounded up or down."""
-    assert isinstance(element, View)
-    read = Operation(f"tw_read{suffix(element.dtype)}", (pointer(element.buffer, element.offset),))
-    return Operation(WHOLE[datum.rounds_up != (datum.sign < 0)], (read,))
-
-
-def _bounds(limits: Iterable[Limit], axis: str, scope: Scope, data: Mapping[Limit, Value], *, largest: bool) -> _Bounds:
-    """What the rows of the current block need (`largest`), or what all of them need."""
+def _bounds(
+    limits: Iterable[Limit], axis: str, scope: Scope, data: Mapping[Limit, IntegerExpression], *, largest: bool
+) -> tuple[list[IntegerExpression], list[IntegerExpression]]:
+    """Where keys begin, and behind which they end, as far as limits say: what the rows of the current block need (`largest`), or
+    what all of them need."""
     starts, stops = [], []
     for limit in limits:
         if limit not in data:
             continue
         factor = limit.index.coefficient(axis)
         if factor < 0:
-            stops.append(add(floor_divide(_rest(limit, axis, scope, data[limit], largest=largest), -factor), 1))
+            stops.append(_rest(limit, axis, scope, data[limit], largest=largest) // -factor + 1)
         elif factor == 1:
             starts.append(_rest(limit, axis, scope, data[limit], largest=largest, sign=-1))
         else:
-            starts.append(multiply(floor_divide(_rest(limit, axis, scope, data[limit], largest=largest), factor), -1))
-    return _Bounds(tuple(starts), tuple(stops))
+            starts.append(_rest(limit, axis, scope, data[limit], largest=largest) // factor * -1)
+    return starts, stops
 
 
-def _rest(limit: Limit, axis: str, scope: Scope, data: Value, *, largest: bool, sign: int = 1) -> Value:
+def _rest(limit: Limit, axis: str, scope: Scope, data: IntegerExpression, *, largest: bool, sign: int = 1) -> IntegerExpression:
     """The largest, or the smallest, value that a limit has in the current block, but for its term of the keys, times a sign."""
-    parts: list[Value] = []
+    parts: list[IntegerExpression] = []
     for atom, slope in limit.index.terms:
         if atom != axis:
             rows = scope.ranges[str(atom)]
             last = (slope > 0) == largest
-            parts.append(multiply(add(rows.start, rows.size, -1) if last else rows.start, slope * sign))
-    return add(*parts, multiply(data, sign), limit.index.constant * sign)
+            parts.append((rows.stop + -1 if last else rows.start) * slope * sign)
+    return sum(parts) + data * sign + limit.index.constant * sign
 
 
 def _alignment(state: Lowering, key_mask: KeyMask) -> tuple[int, int]:

@@ -10,8 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
-from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, choose, equal, maximum, minimum, multiply, operations, subtract, unequal
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, choose, equal, maximum, minimum, nodes, unequal
 from tilewright.codegen.loop_nest import Copy, Define, If, Node, Range, View
 from tilewright.codegen.lower.storage import Stored
 from tilewright.graph.types import Chain, Operator
@@ -39,14 +38,14 @@ class RequiredRegions:
     chain: Chain
     schedule: Schedule
     ranges: Mapping[str, Range]
-    outer_start: Value = 0
+    outer_start: IntegerExpression = 0
     """Where the blocks of the innermost shared loop begin."""
     blocks_before: int = 0
     """How many blocks of the innermost shared loop these lie before the current one."""
-    bounds: dict[str, Value] = field(default_factory=dict, compare=False, repr=False)
-    """Long bounds by name, each behind those that it holds; those of blocks before are among them."""
-    found: dict[tuple[str, str, str, int], Value] = field(default_factory=dict, compare=False, repr=False)
-    """Bounds (kind, operator, axis, blocks before) as they are used."""
+    bounds: dict[Variable, IntegerExpression] = field(default_factory=dict, compare=False, repr=False)
+    """Long bounds, each behind those that it holds; those of blocks before are among them."""
+    found: dict[Variable, IntegerExpression] = field(default_factory=dict, compare=False, repr=False)
+    """Bounds as they are used."""
 
     @cached_property
     def region_axes(self) -> RegionAxes:
@@ -54,33 +53,33 @@ class RequiredRegions:
         return schedule_region_axes(self.chain, self.schedule)
 
     def defined(self) -> tuple[Node, ...]:
-        """Names for the starts and sizes of all required regions, consumers first."""
+        """Variables for the starts and sizes of all required regions, consumers first."""
         nodes: list[Node] = []
         for operator, axis in self.region_axes:
             region, named = self._region(operator, axis), self.block(operator, axis)
-            for value, name in ((region.start, named.start), (region.size, named.size)):
-                if isinstance(name, str) and name != value:
-                    nodes.append(Define(name, value))
+            for value, variable in ((region.start, named.start), (region.size, named.size)):
+                if isinstance(variable, Variable) and variable != value:
+                    nodes.append(Define(variable, value))
         return tuple(nodes)
 
     def defined_bounds(self) -> tuple[Node, ...]:
-        """Names for the long bounds asked for so far, to stand ahead of all that was lowered with them."""
-        return tuple(Define(name, value) for name, value in self.bounds.items())
+        """Variables for the long bounds asked for so far, to stand ahead of all that was lowered with them."""
+        return tuple(Define(variable, value) for variable, value in self.bounds.items())
 
     def inside(self, operators: Sequence[str]) -> dict[str, Range]:
         """The ranges of all axes for some operators that stand together (more than one only if none reads another's result)."""
         return {**self.ranges, **{axis: self.block(name, axis) for name, axis in self.region_axes if name in operators}}
 
     def block(self, operator: str, axis: str) -> Range:
-        """What an operator computes along an axis, by name."""
+        """What an operator computes along an axis, in variables."""
         if (operator, axis) not in self.region_axes:
             return self.ranges[axis]
         region = self._region(operator, axis)
-        suffix = f"{axis}_of_{names.identifier(operator)}"
-        start = region.start if isinstance(region.start, int | str) else names.axis_start(suffix)
-        return replace(region, start=start, size=region.size if isinstance(region.size, int) else names.axis_size(suffix))
+        start, size = (Variable(kind, axis, operator=operator) for kind in (VariableKind.BLOCK_START, VariableKind.BLOCK_SIZE))
+        first = region.start if isinstance(region.start, int | Variable) else start
+        return replace(region, start=first, size=region.size if isinstance(region.size, int) else size)
 
-    def held(self, operators: Sequence[str], axis: str) -> tuple[Value, Value] | None:
+    def held(self, operators: Sequence[str], axis: str) -> tuple[IntegerExpression, IntegerExpression] | None:
         """(start, capacity) of what the shared buffer of these operators' results holds; None without required regions."""
         if any((operator, axis) not in self.region_axes for operator in operators):
             return None
@@ -97,36 +96,32 @@ class RequiredRegions:
         block = self.ranges[loop]
         return (If(unequal(block.start, self.outer_start), (self._move(last, line_buffered, stored),)),)
 
-    def start(self, operator: str, axis: str) -> Value:
+    def start(self, operator: str, axis: str) -> IntegerExpression:
         """Where what consumers read of an operator's result begins, in the current block."""
-        return self._bound("from", operator, axis, self._start)
+        return self._bound(Variable(VariableKind.REQUIRED_START, axis, self.blocks_before, operator), self._start)
 
-    def end(self, operator: str, axis: str) -> Value:
+    def end(self, operator: str, axis: str) -> IntegerExpression:
         """The position after the last that an operator computes in the current block."""
-        return self._bound("to", operator, axis, self._end)
+        return self._bound(Variable(VariableKind.REQUIRED_STOP, axis, self.blocks_before, operator), self._end)
 
-    def _bound(self, kind: str, operator: str, axis: str, compute: Callable[[str, str], Value]) -> Value:
-        """A bound, by name if it is long."""
-        key = (kind, operator, axis, self.blocks_before)
-        if key not in self.found:
-            value = compute(operator, axis)
-            if sum(1 for _ in operations(value)) > LONGEST_BOUND:
-                name = names.region_bound(kind, operator, axis, self.blocks_before)
-                self.bounds[name], value = value, name
-            self.found[key] = value
-        return self.found[key]
+    def _bound(self, bound: Variable, compute: Callable[[str, str], IntegerExpression]) -> IntegerExpression:
+        """A bound, as this variable if it is long."""
+        if bound not in self.found:
+            value = compute(bound.operator, bound.of)
+            if sum(1 for _ in nodes(value)) > LONGEST_BOUND:
+                self.bounds[bound], value = value, bound
+            self.found[bound] = value
+        return self.found[bound]
 
-    def _start(self, operator: str, axis: str) -> Value:
+    def _start(self, operator: str, axis: str) -> IntegerExpression:
         starts = [self._reached(reading, first=True) for reading in self.region_axes[operator, axis].readings]
         start = reduce(minimum, starts)
         return maximum(start, 0) if self._is_guarded(operator, axis) else start
 
-    def _end(self, operator: str, axis: str) -> Value:
+    def _end(self, operator: str, axis: str) -> IntegerExpression:
         if (operator, axis) not in self.region_axes:
-            return add(self.ranges[axis].start, self.ranges[axis].size)
-        end = add(
-            reduce(maximum, [self._reached(reading, first=False) for reading in self.region_axes[operator, axis].readings]), 1
-        )
+            return self.ranges[axis].stop
+        end = reduce(maximum, [self._reached(reading, first=False) for reading in self.region_axes[operator, axis].readings]) + 1
         extent = self.chain.extents[axis]
         assert isinstance(extent, int), f"{axis} is symbolic"
         return maximum(minimum(end, extent), 0) if self._is_guarded(operator, axis) else end
@@ -140,7 +135,7 @@ class RequiredRegions:
         return required_regions(self.chain, self.region_axes, storage, shared, sizes)
 
     @cached_property
-    def _is_first(self) -> Value:
+    def _is_first(self) -> IntegerExpression:
         """Whether this is the first block of the innermost shared loop."""
         return equal(self.ranges[shared_loops(self.schedule)[-1].axis].start, self.outer_start)
 
@@ -149,19 +144,19 @@ class RequiredRegions:
         """The required regions of the block before, along the innermost shared loop."""
         loop = shared_loops(self.schedule)[-1]
         block = self.ranges[loop.axis]
-        moved = Range(add(block.start, -loop.tile), loop.tile, loop.tile, frozenset((loop.tile,)))
+        moved = Range(block.start + -loop.tile, loop.tile, loop.tile, frozenset((loop.tile,)))
         return replace(self, ranges={**self.ranges, loop.axis: moved}, blocks_before=self.blocks_before + 1)
 
     def _region(self, operator: str, axis: str) -> Range:
         capacity = int(self._regions[operator, axis].largest)
         if self._is_line_buffered(operator, axis):
             start = self._block_start(operator, axis)
-            size = subtract(self.end(operator, axis), start)
+            size = self.end(operator, axis) - start
             return Range(start, maximum(size, 0) if self._may_be_empty(operator, axis) else size, capacity, None)
         start, sizes = self.start(operator, axis), self._sizes(operator, axis)
         if sizes is None:
-            return Range(start, maximum(subtract(self.end(operator, axis), start), 0), capacity, None)
-        size = next(iter(sizes)) if len(sizes) == 1 else subtract(self.end(operator, axis), start)
+            return Range(start, maximum(self.end(operator, axis) - start, 0), capacity, None)
+        size = next(iter(sizes)) if len(sizes) == 1 else self.end(operator, axis) - start
         return Range(start, size, capacity, sizes)
 
     def _sizes(self, operator: str, axis: str) -> frozenset[int] | None:
@@ -181,27 +176,27 @@ class RequiredRegions:
     def _sizes_of(self, operator: str, axis: str) -> frozenset[int] | None:
         return self._sizes(operator, axis) if (operator, axis) in self.region_axes else self.ranges[axis].sizes
 
-    def _block_start(self, operator: str, axis: str) -> Value:
+    def _block_start(self, operator: str, axis: str) -> IntegerExpression:
         """Where what an operator computes begins: behind the end of the block before, if its result has a circular line
         buffer."""
         if (operator, axis) not in self.region_axes:
             return self.ranges[axis].start
-        return self._bound("begin", operator, axis, self._computed_from)
+        return self._bound(Variable(VariableKind.COMPUTED_START, axis, self.blocks_before, operator), self._computed_from)
 
-    def _computed_from(self, operator: str, axis: str) -> Value:
+    def _computed_from(self, operator: str, axis: str) -> IntegerExpression:
         start = self.start(operator, axis)
         if not self._is_line_buffered(operator, axis):
             return start
         return choose(self._is_first, start, maximum(start, self._before.end(operator, axis)))
 
-    def _reached(self, reading: Reading, *, first: bool) -> Value:
+    def _reached(self, reading: Reading, *, first: bool) -> IntegerExpression:
         """The first or last position that a reading reaches in the current block."""
-        parts: list[Value] = [reading.index.constant]
+        parts: list[IntegerExpression] = [reading.index.constant]
         for atom, factor in reading.index.terms:
             place = reading.consumer, str(atom)
-            at = self._block_start(*place) if first == (factor > 0) else add(self.end(*place), -1)
-            parts.append(multiply(at, factor))
-        return add(*parts)
+            at = self._block_start(*place) if first == (factor > 0) else self.end(*place) + -1
+            parts.append(at * factor)
+        return sum(parts)
 
     def _is_line_buffered(self, operator: str, axis: str) -> bool:
         tensor = self.chain.operator(operator).write.tensor
@@ -225,21 +220,21 @@ class RequiredRegions:
         """
         dimensions = zip(operator.write.indices, stored.strides, strict=True)
         steps = {
-            str(atom): multiply(stride, factor)
+            str(atom): stride * factor
             for index, stride in dimensions
             for atom, factor in sorted(index.terms, key=lambda term: -abs(term[1]))
         }
-        shift = subtract(self.start(operator.name, line_buffered), self._before.start(operator.name, line_buffered))
+        shift = self.start(operator.name, line_buffered) - self._before.start(operator.name, line_buffered)
         sizes = {axis: self._held_size(operator, axis, line_buffered) for axis in steps}
         *outer, depth, column = ("", *steps) if len(steps) < 2 else tuple(steps)
-        source = View(stored.buffer, multiply(shift, steps[line_buffered]), tuple(steps.items()))
+        source = View(stored.buffer, shift * steps[line_buffered], tuple(steps.items()))
         loops = tuple((axis, sizes[axis], steps[axis]) for axis in outer)
         rows, row = sizes.get(depth, 1), steps.get(depth, 0)
         return Copy(source, View(stored.buffer, 0, ()), loops, depth or None, rows, column, sizes[column], 0, 0, row)
 
-    def _held_size(self, operator: Operator, axis: str, line_buffered: str) -> Value:
+    def _held_size(self, operator: Operator, axis: str, line_buffered: str) -> IntegerExpression:
         if axis == line_buffered:
-            return subtract(self._before.end(operator.name, axis), self.start(operator.name, axis))
+            return self._before.end(operator.name, axis) - self.start(operator.name, axis)
         if (operator.name, axis) in self.region_axes:
             return self.block(operator.name, axis).size
         return self.ranges[axis].size

@@ -24,9 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
+from tilewright.block.integers import IntegerExpression, all_of, any_of, equal, unequal
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, all_of, any_of, equal, multiply, unequal
 from tilewright.codegen.loop_nest import (
     If,
     LoopNest,
@@ -172,25 +173,25 @@ def _row_buffer(state: Lowering, rows: Operator, name: str, scope: Scope) -> Sto
     return Stored(buffer, strides, tuple(starts))
 
 
-def _block_start(state: Lowering, rows: Operator, axis: str, scope: Scope) -> Value:
+def _block_start(state: Lowering, rows: Operator, axis: str, scope: Scope) -> IntegerExpression:
     """Where the block of an axis starts for which the row-wise reduction ran last; the origin if no loop of it cuts the axis."""
     path = state.plan.schedule.path(rows.name)
     blocks = [block for loop, block in scope.loops if any(loop is ancestor for ancestor in path) and loop.axis == axis]
     return blocks[-1].start if blocks else scope.origin(axis)
 
 
-def adds_no_more(state: Lowering, operator: Operator, scope: Scope) -> Value:
+def adds_no_more(state: Lowering, operator: Operator, scope: Scope) -> IntegerExpression:
     """Whether nothing is added after the current block. An empty sum stays 0."""
     conditions = []
     for axis in _reduced(operator):
         block, extent = scope.ranges[axis], state.chain.extents[axis]
-        conditions.append(equal(add(block.start, block.size), scope.end(axis, extent)))
+        conditions.append(equal(block.stop, scope.end(axis, extent)))
         if not isinstance(extent, int) and extent.low == 0:
             conditions.append(unequal(extent_value(extent), 0))
     return all_of(*conditions)
 
 
-def _if(condition: Value, node: Node) -> tuple[Node, ...]:
+def _if(condition: IntegerExpression, node: Node) -> tuple[Node, ...]:
     if condition == 1:
         return (node,)
     return (If(condition, (node,)),) if condition != 0 else ()
@@ -216,7 +217,7 @@ def lower_addition(state: Lowering) -> LoopNest:
     if first is not None:
         whole, points = scope.ranges[first], state.plan.execution.combined_points
         block = whole.blocks(points, *scope.variables(first))
-        parallel, scope = [ParallelAxis.over(first, whole, block, points)], scope.at(first, block)
+        parallel, scope = [ParallelAxis(first, whole, block, points)], scope.at(first, block)
     return _merge(state, f"adds up the parts of {state.chain.output}", parallel, (_sum_of_parts(state, scope),))
 
 
@@ -227,7 +228,7 @@ def lower_combination(state: Lowering) -> LoopNest:
     for axis in axes:
         whole, tile = scope.ranges[axis], state.plan.execution.combined_rows if axis == axes[-1] else 1
         scope = scope.at(axis, scope.block(axis, tile))
-        parallel.append(ParallelAxis.over(axis, whole, scope.ranges[axis], tile))
+        parallel.append(ParallelAxis(axis, whole, scope.ranges[axis], tile))
     combination = _Combination(state, rows, softmax, scope)
     body = (*combination.states(), combination.weights(), combination.output())
     title = f"combines the partial results of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
@@ -262,7 +263,7 @@ def _view_of_parts(
 ) -> View:
     """The elements of all parts that an access addresses in the current block."""
     found = strided(access, stored_part(state.plan, tensor, shape, 0, row_state), scope.ranges)
-    step = multiply(1, *map(extent_value, shape))
+    step = prod(map(extent_value, shape))
     return replace(found, strides=(*found.strides, (part_axis(state.plan), step)))
 
 
@@ -332,10 +333,10 @@ class _Combination:
         """Scratch for the weights of all parts of the current rows."""
         return self.scratch("weights", (self.scope.ranges[self.part].capacity,), {self.part: 1})
 
-    def scratch(self, name: str, more: tuple[Value, ...], steps: Mapping[str, Value]) -> View:
+    def scratch(self, name: str, more: tuple[IntegerExpression, ...], steps: Mapping[str, IntegerExpression]) -> View:
         """Scratch for the current rows, with more dimensions behind theirs."""
         sizes = (*(self.scope.ranges[axis.name].capacity for axis in self.row_axes), *more)
         strides = dense_strides(sizes)
         buffer = names.running(self.rows.write.tensor, name)
-        self.state.scratch(buffer, multiply(1, *sizes), f"{name} of a block of rows")
+        self.state.scratch(buffer, prod(sizes), f"{name} of a block of rows")
         return View(buffer, 0, (*zip((axis.name for axis in self.row_axes), strides, strict=False), *steps.items()))

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
-from tilewright.codegen.expressions import Value, multiply
+from tilewright.block.integers import IntegerExpression
 from tilewright.codegen.loop_nest import (
     BlockLoop,
     If,
@@ -46,7 +46,7 @@ def _software_prefetch(
     is_packed_ahead = any((pack.operator, pack.read) == (operator.name, number) for pack in state.plan.schedule.ahead)
     packed = state.packed[operator.name, number] if is_packed_ahead else None
     whole = _matrix(state, access, scope) if packed is None else _packed(access.tensor, packed, parallel[position].axis, scope)
-    sharing = prod(-(-_number(axis.extent) // axis.tile) for axis in parallel[position + 1 :])
+    sharing = prod(-(-_number(axis.whole.size) // axis.tile) for axis in parallel[position + 1 :])
     return replace(whole, lines=-(-whole.lines // (tiles * sharing)), position=position)
 
 
@@ -71,7 +71,7 @@ def _matrix(state: Lowering, access: Access, scope: Scope) -> SoftwarePrefetch:
 
 def _packed(tensor: str, packed: Packed, axis: str, scope: Scope) -> SoftwarePrefetch:
     """All lines of a constant that was packed ahead: the panels of a block of `axis` lie one after the other."""
-    elements, view = _number(multiply(packed.steps[axis], scope.ranges[axis].capacity)), packed.view(scope)
+    elements, view = _number(packed.steps[axis] * scope.ranges[axis].capacity), packed.view(scope)
     return SoftwarePrefetch(tensor, view, 1, 0, elements, 1, _lines(elements, view))
 
 
@@ -86,7 +86,7 @@ def _sides(access: Access, ranges: Mapping[str, Range]) -> tuple[str | None, str
     return (axes[-2] if len(axes) > 1 else None), (axes[-1] if axes else None)
 
 
-def _size(ranges: Mapping[str, Range], axis: str | None) -> Value:
+def _size(ranges: Mapping[str, Range], axis: str | None) -> IntegerExpression:
     return ranges[axis].size if axis is not None else 1
 
 
@@ -97,8 +97,8 @@ def _capacity(ranges: Mapping[str, Range], axis: str | None) -> int:
 def _tiles(node: Node, state: Lowering) -> int:
     """How many micro tiles that ask a node has, at most; 0 if that is not known."""
     match node:
-        case BlockLoop(start=start, stop=stop, tile=tile, body=body):
-            trips = -(-(stop - start) // tile) if isinstance(start, int) and isinstance(stop, int) else 0
+        case BlockLoop(whole=whole, tile=tile, body=body):
+            trips = -(-whole.size // tile) if isinstance(whole.start, int) and isinstance(whole.size, int) else 0
             return trips * sum(_tiles(inner, state) for inner in body)
         case If(body=body):
             return sum(_tiles(inner, state) for inner in body)
@@ -124,6 +124,6 @@ def _with_count(node: Node, operators: tuple[str, ...], software_prefetches: int
     return node
 
 
-def _number(value: Value) -> int:
+def _number(value: IntegerExpression) -> int:
     assert isinstance(value, int), "what is fetched ahead has a known size"
     return value

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, ceil_divide, quotient, round_up
 from tilewright.codegen import names
-from tilewright.codegen.expressions import Value, add, ceil_divide, divide, multiply, round_up, subtract
 from tilewright.codegen.loop_nest import FLOAT_BYTES, Gather, Range, View
 from tilewright.errors import InternalError
 from tilewright.graph.index import Index
@@ -32,13 +33,13 @@ class Stored:
     """
 
     buffer: str
-    strides: tuple[Value, ...]
-    origins: tuple[Value, ...]
-    offset: Value = 0
+    strides: tuple[IntegerExpression, ...]
+    origins: tuple[IntegerExpression, ...]
+    offset: IntegerExpression = 0
     dtype: str = "float32"
 
 
-def dense_strides(sizes: tuple[Value, ...], padding: int = 0, multiple: int = 1) -> tuple[Value, ...]:
+def dense_strides(sizes: tuple[IntegerExpression, ...], padding: int = 0, multiple: int = 1) -> tuple[IntegerExpression, ...]:
     """Row-major strides; the innermost row is rounded up to `multiple` and then padded.
 
     >>> dense_strides((2, 3, 5))
@@ -46,15 +47,15 @@ def dense_strides(sizes: tuple[Value, ...], padding: int = 0, multiple: int = 1)
     >>> dense_strides((2, 3, 5), padding=16, multiple=16)
     (96, 32, 1)
     """
-    strides: list[Value] = []
-    running: Value = 1
+    strides: list[IntegerExpression] = []
+    running: IntegerExpression = 1
     for position, size in enumerate(reversed(sizes)):
         strides.append(running)
-        running = multiply(running, add(round_up(size, multiple), padding) if position == 0 else size)
+        running *= round_up(size, multiple) + padding if position == 0 else size
     return tuple(reversed(strides))
 
 
-def spread_strides(sizes: tuple[Value, ...], period_bytes: int, multiple: int = 1) -> tuple[Value, ...]:
+def spread_strides(sizes: tuple[IntegerExpression, ...], period_bytes: int, multiple: int = 1) -> tuple[IntegerExpression, ...]:
     """Row-major strides of a tensor whose blocks of rows spread over the sets of a cache: `Execution.set_period_bytes`.
 
     Rows that fill cache lines are padded as `spread_lines` says, those of run-time length by a line. One row, and rows that are
@@ -67,7 +68,7 @@ def spread_strides(sizes: tuple[Value, ...], period_bytes: int, multiple: int = 
     return dense_strides(sizes, spread_padding(row if isinstance(row, int) else None, FLOAT_BYTES, period_bytes), multiple)
 
 
-def strides_of(layout: Layout, sizes: tuple[Value, ...]) -> tuple[Value, ...]:
+def strides_of(layout: Layout, sizes: tuple[IntegerExpression, ...]) -> tuple[IntegerExpression, ...]:
     """Elements between neighbours along every dimension of a tensor whose dimensions are not cut into blocks.
 
     >>> strides_of(Layout((0, 2, 1)), (2, 3, 5)), strides_of(Layout((0, 1), row_padding=16), (4, 64))
@@ -75,31 +76,27 @@ def strides_of(layout: Layout, sizes: tuple[Value, ...]) -> tuple[Value, ...]:
     """
     if layout.blocks:
         raise InternalError(f"a tensor in {layout} has no strides: its dimensions lie in blocks")
-    strides: dict[int, Value] = {}
-    running: Value = 1
-    for dimension in reversed(layout.order):
-        strides[dimension] = running
-        running = multiply(running, add(sizes[dimension], 0 if len(strides) > 1 else layout.row_padding))
-    return tuple(strides[dimension] for dimension in range(len(sizes)))
+    dense = dense_strides(tuple(sizes[dimension] for dimension in layout.order), layout.row_padding)
+    return tuple(dense[layout.order.index(dimension)] for dimension in range(len(sizes)))
 
 
-def elements_of(layout: Layout, sizes: tuple[Value, ...]) -> Value:
+def elements_of(layout: Layout, sizes: tuple[IntegerExpression, ...]) -> IntegerExpression:
     """The elements that such a tensor takes."""
     strides, order = strides_of(layout, sizes), layout.order
     return elements(tuple(sizes[dimension] for dimension in order), tuple(strides[dimension] for dimension in order))
 
 
-def elements(sizes: tuple[Value, ...], strides: tuple[Value, ...]) -> Value:
+def elements(sizes: tuple[IntegerExpression, ...], strides: tuple[IntegerExpression, ...]) -> IntegerExpression:
     """The number of elements that a buffer with these sizes and row-major strides needs."""
     if not sizes:
         return 1
-    return multiply(sizes[0], strides[0]) if len(sizes) > 1 else sizes[0]
+    return sizes[0] * strides[0] if len(sizes) > 1 else sizes[0]
 
 
-def start_of(index: Index, box: Mapping[str, Range]) -> Value:
+def start_of(index: Index, box: Mapping[str, Range]) -> IntegerExpression:
     """The value of an affine index at the start of a box."""
-    parts = (multiply(box[str(atom)].start, coefficient) for atom, coefficient in index.terms)
-    return add(*parts, index.constant)
+    parts = (box[str(atom)].start * coefficient for atom, coefficient in index.terms)
+    return sum(parts) + index.constant
 
 
 def view(access: Access, stored: Stored, box: Mapping[str, Range]) -> View | Gather:
@@ -107,12 +104,12 @@ def view(access: Access, stored: Stored, box: Mapping[str, Range]) -> View | Gat
     if not access.is_affine():
         return _gather(access, stored)
     offsets = []
-    strides: dict[str, Value] = {}
+    strides: dict[str, IntegerExpression] = {}
     for index, stride, origin in zip(access.indices, stored.strides, stored.origins, strict=True):
-        offsets.append(multiply(subtract(start_of(index, box), origin), stride))
+        offsets.append((start_of(index, box) - origin) * stride)
         for atom, coefficient in index.terms:
-            strides[str(atom)] = add(strides.get(str(atom), 0), multiply(stride, coefficient))
-    return View(stored.buffer, add(stored.offset, *offsets), tuple(strides.items()), stored.dtype)
+            strides[str(atom)] = strides.get(str(atom), 0) + stride * coefficient
+    return View(stored.buffer, stored.offset + sum(offsets), tuple(strides.items()), stored.dtype)
 
 
 def strided(access: Access, stored: Stored, box: Mapping[str, Range]) -> View:
@@ -124,13 +121,13 @@ def strided(access: Access, stored: Stored, box: Mapping[str, Range]) -> View:
 
 
 def _gather(access: Access, stored: Stored) -> Gather:
-    shifts = (multiply(origin, stride, -1) for origin, stride in zip(stored.origins, stored.strides, strict=True))
-    return Gather(stored.buffer, add(*shifts), access.indices, stored.strides, access.guard, stored.dtype)
+    shifts = (origin * stride * -1 for origin, stride in zip(stored.origins, stored.strides, strict=True))
+    return Gather(stored.buffer, sum(shifts), access.indices, stored.strides, access.guard, stored.dtype)
 
 
-def extent_value(extent: Extent) -> Value:
+def extent_value(extent: Extent) -> IntegerExpression:
     """An extent as a value of generated code."""
-    return names.extent(extent.name) if isinstance(extent, SymbolicExtent) else extent
+    return Variable(VariableKind.EXTENT, extent.name) if isinstance(extent, SymbolicExtent) else extent
 
 
 def sums_weights(plan: Plan) -> bool:
@@ -155,17 +152,17 @@ def part_tile(plan: Plan) -> int:
     return loop.tile
 
 
-def part_count(plan: Plan) -> Value:
+def part_count(plan: Plan) -> IntegerExpression:
     """How many parts there are."""
     return ceil_divide(extent_value(plan.chain.extents[plan.schedule.split]), part_tile(plan))
 
 
-def stored_part(plan: Plan, tensor: str, shape: tuple[Extent, ...], start: Value, state: str = "") -> Stored:
+def stored_part(plan: Plan, tensor: str, shape: tuple[Extent, ...], start: IntegerExpression, state: str = "") -> Stored:
     """The place of one part, which starts at this point of the split axis."""
     sizes = tuple(extent_value(extent) for extent in shape)
-    number = divide(start, part_tile(plan))
+    number = quotient(start, part_tile(plan))
     strides = dense_strides(sizes)
-    return Stored(names.partial(tensor, state), strides, (0,) * len(sizes), multiply(number, *sizes))
+    return Stored(names.partial(tensor, state), strides, (0,) * len(sizes), number * prod(sizes))
 
 
 def part_axis(plan: Plan) -> str:
@@ -181,14 +178,14 @@ def row_shape(plan: Plan, rows: Operator) -> tuple[Extent, ...]:
     return tuple(plan.chain.extents[axis] for axis in row_axes(rows))
 
 
-def partial_buffers(plan: Plan) -> Iterator[tuple[str, Value]]:
+def partial_buffers(plan: Plan) -> Iterator[tuple[str, IntegerExpression]]:
     """(name, elements) of every buffer between the parts and their combination; none without a split."""
     if not plan.schedule.split:
         return
     count, output = part_count(plan), plan.chain.tensor(plan.chain.output)
-    yield names.partial(output.name), multiply(count, *map(extent_value, output.shape))
+    yield names.partial(output.name), count * prod(map(extent_value, output.shape))
     if not sums_weights(plan):
         return
     rows, weights = split_rows(plan)
     for name, _ in weights.factors:
-        yield names.partial(rows.write.tensor, name), multiply(count, *map(extent_value, row_shape(plan, rows)))
+        yield names.partial(rows.write.tensor, name), count * prod(map(extent_value, row_shape(plan, rows)))

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import indent
+from tilewright.codegen.emit_c.integer_expressions import to_c
 from tilewright.codegen.emit_c.lookups import index_text, lane_stride, place_text
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.expressions import to_c
 from tilewright.codegen.loop_nest import Gather
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import C_TYPES, NARROW, reading, suffix

@@ -19,12 +19,12 @@ from functools import cache
 
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import Lines, braced, indent
+from tilewright.codegen.emit_c.integer_expressions import local, pointer, to_c
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, span_inside, windows
 from tilewright.codegen.emit_c.vectors.row_expressions import long_functions
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
 from tilewright.codegen.emit_c.vectors.statements import VectorStatements
-from tilewright.codegen.expressions import add, multiply, pointer, to_c
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
@@ -140,8 +140,8 @@ class _Tile(VectorStatements):
 
     def _loaded(self, read: int, part: bool) -> Lines:
         operand, start = self.loops.view(read), self._start()
-        moved = (multiply(start if axis == self.of else self.offset(axis), stride) for axis, stride in operand.strides)
-        address = pointer(operand.buffer, add(operand.offset, *moved))
+        moved = ((local(start) if axis == self.of else self.offset(axis)) * stride for axis, stride in operand.strides)
+        address = pointer(operand.buffer, operand.offset + sum(moved))
         shape = f"{names.axis_offset(self.of)}_stop - {start}, {'lanes' if part else 'TW_LANES'}"
         column = to_c(operand.stride(self.loops.vector_axis))
         return [

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tilewright.codegen.emit_c.c_text import BLOCK, Lines, emptied_at_end, in_blocks, indent, loop
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.scalar_expressions import COMBINE, NAN_IGNORING, literal_text, summed_product
 from tilewright.codegen.emit_c.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
 from tilewright.codegen.emit_c.vectors.statements import Known, VectorStatements
-from tilewright.codegen.expressions import add, multiply, to_c
 from tilewright.codegen.loop_nest import RunningStates, View
 from tilewright.graph.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
@@ -183,7 +183,7 @@ class RowPasses(VectorStatements):
         if not self.rows or len(states) == 1 or state is not states[-1]:
             return []
         steps = {
-            to_c(add(self.address(read), multiply("TW_ROWS", read.stride(self.rows))))
+            f"{self.address(read)} + {to_c(local('TW_ROWS') * read.stride(self.rows))}"
             for read in self.loops.reads
             if isinstance(read, View)
             and read.dtype == "float32"

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeAlias
 
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import Lines, PointStatements, indent
+from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.lookups import gather_lines, is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
 from tilewright.codegen.emit_c.scalar_expressions import literal_text, vector_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import guarded_lines, is_guarded_window, lines_inside
 from tilewright.codegen.emit_c.vectors.row_expressions import fall, long_functions
-from tilewright.codegen.expressions import Value, add, multiply, to_c
 from tilewright.codegen.loop_nest import Gather, View
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
@@ -121,7 +122,7 @@ class VectorStatements(PointStatements):
         """The expression that loads a vector through a view."""
         return self.load_at(self.address(operand), operand.stride(self.loops.vector_axis), suffix(operand.dtype), part)
 
-    def load_at(self, address: str, stride: Value, of: str, part: bool) -> str:
+    def load_at(self, address: str, stride: IntegerExpression, of: str, part: bool) -> str:
         """The expression that loads a vector of elements at a stride from an address on."""
         if stride == 0:
             return f"tw_splat(tw_read{of}({address}))"
@@ -174,18 +175,18 @@ class VectorStatements(PointStatements):
             return [*self.define(name, operand), f"{function}_rows({name});"]
         return self.define(name, f"{function}({operand})")
 
-    def offset(self, axis: str) -> Value:
+    def offset(self, axis: str) -> IntegerExpression:
         """The position inside the box, 0 along axes of one point (which have no loop)."""
         if axis == self.loops.vector_axis:
-            return add(names.axis_offset(axis), multiply(self.ahead, "TW_LANES"))
+            return Variable(VariableKind.POINT, axis) + self.ahead * local("TW_LANES")
         if axis == self.rows:
-            return add(names.axis_offset(axis), "way")
+            return Variable(VariableKind.POINT, axis) + local("way")
         return PointStatements.offset(self, axis)
 
     def position(self, axis: str) -> str:
         """The absolute position along an axis, lane included."""
-        lane = ["lane"] if axis == self.loops.vector_axis else []
-        return to_c(add(self.ranges[axis].start, self.offset(axis), *lane))
+        lane = local("lane") if axis == self.loops.vector_axis else 0
+        return to_c(self.ranges[axis].start + self.offset(axis) + lane)
 
     def value(self, scalar: Scalar, known: Known = MappingProxyType({})) -> str:
         """The vector expression of a scalar."""
