@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements
 from tests.oracles.permutations import TileChoice, permuted, view_permutation
+from tilewright.arrays import Count
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
-from tilewright.plan.arrays import Count
 from tilewright.plan.model.memory.working_set import working_set_bytes
 from tilewright.plan.regions.loop_views import ChainView
 from tilewright.plan.schedule import Storage, planned_sizes

@@ -25,9 +25,9 @@ import numpy.typing as npt
 
 from benchmarks.papers.example_chains import matrix_product
 from tests.oracles.movements import EXACT, LITERAL, bounding_box, movements
+from tilewright.arrays import Count
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain
-from tilewright.plan.arrays import Count
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.schedule import planned_sizes
 

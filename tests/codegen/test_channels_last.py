@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.codegen.test_convolutions import EPS, Floats, built, normal
-from tests.support.algorithms import computed_by
+from tests.support.algorithms import forced
 from tests.support.guarded import in_child
 from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
@@ -18,7 +18,9 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
-from tilewright.plan.regions.sliding_sums import ChannelSum, Slide, channel_sum
+from tilewright.leaves.channel_lanes import ChannelLanes
+from tilewright.leaves.declaration import Window as SlidingWindow
+from tilewright.machine import Machine
 
 LAST = (0, 3, 1, 2)
 """Where batch, channels, height and width of NHWC are among NCHW."""
@@ -40,9 +42,11 @@ def laid_out(x: tuple[int, ...], w: Floats, groups: int, window: Window, *, resu
 
 def check(graph: Graph, algorithm: str, images: list[Floats], bound: float) -> None:
     """The sums of the algorithm, compiled, are those of the operator as it is written."""
-    by_it = compiler._simplified(computed_by(graph, algorithm), frozenset((*graph.inputs, *graph.outputs)))
-    assert algorithm != CHANNEL_LANES or any(map(channel_sum, by_it.operators))
-    compute = built(by_it)
+    with forced(algorithm):
+        plans = compiler.plan(graph, Machine.detect()).plans
+        compute = built(graph)
+    leaves = {part.leaf.leaf for plan in plans for part in plan.operators if part.leaf is not None}
+    assert leaves == ({CHANNEL_LANES} if algorithm == CHANNEL_LANES else set())
     for x in images:
         with np.errstate(invalid="ignore"):
             (wanted,) = evaluate(graph, {"x": x.astype(np.float64)}).values()
@@ -145,7 +149,7 @@ def test_columns_in_tiles_with_rests() -> None:
 
 @pytest.mark.parametrize(("taps", "lanes", "most"), [(3, 8, 8), (9, 8, 6), (9, 16, 8), (13, 8, 2), (40, 8, 1)])
 def test_sums_side_by_side_leave_registers_for_the_weights_of_a_row(taps: int, lanes: int, most: int) -> None:
-    form = ChannelSum(None, Slide("w", "s", taps, 1, 1), "c", 0.0)
+    form = ChannelLanes(None, SlidingWindow("w", "s", taps, 1, 1), 0.0, "c")
     assert form.block(None, lanes) == most
     assert form.block(14, lanes) == -(-14 // -(-14 // most))
 

@@ -27,8 +27,6 @@ LEFT = {
     "LONGEST_BOUND",
     "MOST_PIECES",
     "FEW_PLACES",
-    "MOST_BLOCKS",
-    "MOST_RESTS",
     "MOST_LANES",
     "DIGITS",
     "MOST_REMEMBERED",

@@ -12,8 +12,8 @@ from functools import reduce
 
 import numpy as np
 
+from tilewright.arrays import Count, as_integer
 from tilewright.graph.types import Access
-from tilewright.plan.arrays import Count, as_integer
 from tilewright.plan.model.memory.working_set import live_bytes, outer_accesses, working_set_bytes
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 
+from tilewright.arrays import Count, as_integer, maximum, product
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access, Chain
-from tilewright.plan.arrays import Count, as_integer, maximum, product
 from tilewright.plan.model.memory.traffic import tile_visits
 from tilewright.plan.model.memory.working_set import outer_accesses, working_set_bytes
 from tilewright.plan.regions.footprint import swept_elements

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tests.oracles.movements import EXACT, LITERAL, literal_memory_use, movements, working_set
+from tilewright.arrays import Count
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
-from tilewright.plan.arrays import Count
 from tilewright.plan.chains import axis_names
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, view_schedule
 from tilewright.plan.schedule import Compute, Node, Schedule, Storage, Trip, When, nest, planned_sizes

@@ -16,7 +16,7 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine, registered
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.decisions.execution import with_execution
+from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.layout import panels
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
@@ -78,7 +78,7 @@ def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKer
 
 def decided(plan: Plan) -> Plan:
     """A plan whose schedule or price was changed by hand, with the details of its execution decided anew."""
-    return with_execution(plan, {kernel.name: kernel for kernel in registered()})
+    return with_leaves(with_execution(plan, {kernel.name: kernel for kernel in registered()}))
 
 
 def artifact_of(

@@ -15,6 +15,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Guard, Operator, Reduction, element_bytes
 from tilewright.kernels.contract import Matrix
+from tilewright.leaves.declaration import LeafBinding
 from tilewright.plan.execution import PanelPrefetch, Vectors
 
 FLOAT_BYTES = element_bytes("float32")
@@ -316,15 +317,18 @@ class VectorLoops:
     running: RunningStates | None = None
     inverse: View | None = None
     """Receives what every row's weights, or sums of them, are to be multiplied by."""
-    scalar_element_type: str = ""
-    """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
     vectors: Vectors = field(default_factory=Vectors)
-    sliding: int = 0
-    """Vectors side by side of a sliding sum, whose rows stream past; 0 for all else."""
-    sliding_lanes: int = 0
-    """The length of vectors of sliding sums, channel sums and packed sums; 0 for all else."""
+    leaf: LeafBinding | None = None
+    """The leaf that computes the box where its operands lie as the leaf needs them."""
+    lanes: int = 0
+    """The length of vectors."""
+
+    @property
+    def scalar_element_type(self) -> str:
+        """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
+        return self.leaf.element_type if self.leaf is not None else ""
 
     @property
     def reduction(self) -> Reduction:

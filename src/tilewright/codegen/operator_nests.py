@@ -33,6 +33,7 @@ from tilewright.graph.scalar import AxisValue, Parameter
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
+from tilewright.leaves.registry import leaf_of
 from tilewright.plan.chains import with_axes
 from tilewright.plan.execution import Nests
 
@@ -61,9 +62,10 @@ def _can_be_shared(loops: VectorLoops) -> bool:
     """Whether all operands are views, and the loops mention nothing else. Every buffer must have elements of one type.
 
     Reads at computed positions stay in their chain: with a position as an argument GCC 12 keeps less of it in registers (unfolds
-    of ResNet-50 take 1.2 to 1.36 times as long, Zen 5). So do fills, whose loops become plain stores, and sums over windows.
+    of ResNet-50 take 1.2 to 1.36 times as long, Zen 5). So do fills, whose loops become plain stores, and leaves that say so.
     """
-    if not loops.reads or loops.sliding_lanes or any(isinstance(read, Gather) for read in loops.reads):
+    stays = loops.leaf is not None and not leaf_of(loops.leaf).constraints(loops.leaf).shares_loops
+    if not loops.reads or stays or any(isinstance(read, Gather) for read in loops.reads):
         return False
     types = {(view.buffer, view.dtype) for view in _views(loops)}
     is_alone = not any(isinstance(scalar, Parameter) for scalar in loops.operator.scalars())

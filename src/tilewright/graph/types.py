@@ -133,6 +133,8 @@ class Reduction:
 
 SUM = Reduction((StateVariable("sum", 0.0, Point(), "add"),), State("sum"))
 """The plain sum: what a contraction carries."""
+WEIGHTED_SUM = Reduction((StateVariable("sum", 0.0, apply("multiply", Point(), Load(1)), "add"),), State("sum"))
+"""Of what the first read gives at a point, with weights that the second one gives."""
 PRODUCT = apply("multiply", Load(0), Load(1))
 """What a contraction sums."""
 

@@ -116,7 +116,8 @@ def _loops(loops: reasons.Loops, names: Names) -> reasons.Loops:
 def _operator_plan(plan: OperatorPlan, names: Names) -> OperatorPlan:
     epilogue_of = names.operators[plan.epilogue_of] if plan.epilogue_of else ""
     roles = plan.roles and _roles(plan.roles, names)
-    return replace(plan, operator=names.operators[plan.operator], roles=roles, epilogue_of=epilogue_of)
+    leaf = plan.leaf and plan.leaf.with_axes(names.axes)
+    return replace(plan, operator=names.operators[plan.operator], roles=roles, epilogue_of=epilogue_of, leaf=leaf)
 
 
 def _roles(roles: ContractionRoles, names: Names) -> ContractionRoles:

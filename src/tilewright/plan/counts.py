@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.plan.arrays import Quantity
+from tilewright.arrays import Quantity
 
 
 class Counted(StrEnum):

@@ -18,7 +18,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_plan
 from tilewright.plan.chains import canonical_form, names_of, single_operator_chains
 from tilewright.plan.counts import Counted, count
-from tilewright.plan.decisions.execution import with_execution
+from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
@@ -70,7 +70,7 @@ class PricedChain:
             return self.searched
         is_known = unfused_price is not None or (taken_over is not None and len(self.chain.operators) > 1)
         unfused = unfused_price if is_known else self.searched.unfused_price()
-        return replace(self.searched.plan(self.floor, unfused), chain=self.chain, taken_over=taken_over)
+        return with_leaves(replace(self.searched.plan(self.floor, unfused), chain=self.chain, taken_over=taken_over))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +167,7 @@ def forget_plans() -> None:
 def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], coefficients: Coefficients) -> PricedChain:
     """The schedule of a chain: a scalar loop, or what is found by a search, in which lookups are walks."""
     if is_scalar_loop(chain, available):
-        plan = with_execution(plan_scalar_loop(chain, machine, coefficients), {})
+        plan = with_leaves(with_execution(plan_scalar_loop(chain, machine, coefficients), {}))
         return PricedChain(chain, plan.price, plan.floor, plan)
     problem = planning_problem(without_lookups(chain), machine, available, coefficients)
     priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), available))

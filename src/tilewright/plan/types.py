@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 from tilewright.graph.types import Chain, Constant, Graph, Tensor
+from tilewright.leaves.declaration import LeafBinding
 from tilewright.machine.machine import Machine
 from tilewright.plan.execution import Execution, KernelCalls
 from tilewright.plan.layout import Layout
@@ -42,6 +43,8 @@ class OperatorPlan:
     """The contraction whose micro tiles apply a map in registers, before they are stored; "" for all other operators."""
     calls: KernelCalls = field(default_factory=KernelCalls)
     """How calls of the micro kernel cover a block."""
+    leaf: LeafBinding | None = None
+    """The leaf that computes it without a micro kernel; None for general vector loops."""
 
 
 @dataclass(frozen=True, slots=True)

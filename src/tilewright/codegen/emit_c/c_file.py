@@ -16,7 +16,6 @@ from tilewright.block.integers import IntegerExpression
 from tilewright.codegen.artifact import CONTEXT_DECLARATION
 from tilewright.codegen.emit_c.c_text import function
 from tilewright.codegen.emit_c.packing import copy_helper, copy_lines
-from tilewright.codegen.emit_c.scalar_loops import emit_scalar_loops, scalar_loop_helpers
 from tilewright.codegen.emit_c.vectors.loops import emit_vector_loops, vector_loop_helpers
 from tilewright.codegen.loop_nest import Copy, KernelCall, LoopNest, Node, OperatorNest, PackedConstant, Structure, VectorLoops
 from tilewright.codegen.names import variable_name
@@ -26,6 +25,7 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper, texts
 from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
+from tilewright.leaves.registry import lowered
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
 
@@ -183,13 +183,16 @@ def loop_helpers(nest: OperatorNest, lanes: int) -> list[Helper]:
 
 
 def vector_loops_lines(loops: VectorLoops) -> list[str]:
-    """The statements of a map or a row-wise reduction, in vectors or point by point."""
-    return emit_scalar_loops(loops) if loops.scalar_element_type else emit_vector_loops(loops)
+    """The statements of a map or a row-wise reduction: those of its leaf, or general vector loops."""
+    leaf = lowered(loops)
+    return emit_vector_loops(loops) if leaf is None else leaf.text()
 
 
 def vector_loops_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
     """The helpers that they call, in vectors of so many lanes."""
-    return scalar_loop_helpers(loops) if loops.scalar_element_type else vector_loop_helpers(loops, lanes)
+    leaf = lowered(loops)
+    own = [] if leaf is None else leaf.helpers()
+    return own if loops.scalar_element_type else [*vector_loop_helpers(loops, lanes), *own]
 
 
 def _text(nest: OperatorNest, name: str) -> str:

@@ -31,7 +31,6 @@ from tilewright.codegen.lower.row_reductions import (
 from tilewright.codegen.lower.software_prefetch import with_software_prefetches
 from tilewright.codegen.lower.storage import Stored, extent_value, sums_weights
 from tilewright.errors import PlanningError
-from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -40,9 +39,8 @@ from tilewright.plan.execution import Execution, Sums
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.masks import Mask, key_mask_of
 from tilewright.plan.regions.online_reductions import why_rows_must_be_whole
-from tilewright.plan.regions.packed_sums import packed_sum
 from tilewright.plan.regions.required_regions import shared_loops
-from tilewright.plan.regions.sliding_sums import channel_sum, sliding_sum, window_taps
+from tilewright.plan.regions.window_taps import window_taps
 from tilewright.plan.types import Plan
 
 
@@ -205,12 +203,13 @@ def _guarded(condition: IntegerExpression, body: tuple[Node, ...]) -> tuple[Node
 
 def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Node, ...]:
     operator = state.chain.operator(leaf.operator)
-    if state.plan.operator_plan(leaf.operator).epilogue_of:
+    part = state.plan.operator_plan(leaf.operator)
+    if part.epilogue_of:
         return ()
-    if state.plan.operator_plan(leaf.operator).roles is not None:
+    if part.roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
-    if exact := scalar_element_type(operator, {tensor.name: tensor for tensor in state.chain.tensors}):
-        return _in_pieces(state, operator, scope, exact)
+    if part.leaf is not None and part.leaf.element_type:
+        return _in_pieces(state, operator, scope)
     guard = key_mask_of(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
     if mask is not None:
@@ -225,12 +224,12 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
     return (lower_whole_rows(state, operator, loops, scope),)
 
 
-def _in_pieces(state: Lowering, operator: Operator, scope: Scope, exact: str = "") -> tuple[Node, ...]:
+def _in_pieces(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
     """A map, in pieces where guards of its reads are decided."""
     nodes: list[Node] = []
     for piece in pieces(operator):
         inside = scope_of(piece, scope)
-        loops = replace(_vector_loops(state, piece.operator, inside), scalar_element_type=exact)
+        loops = _vector_loops(state, piece.operator, inside)
         changed = [inside.ranges[axis.name] for axis in operator.axes if inside.ranges[axis.name] is not scope.ranges[axis.name]]
         nodes += _guarded(all_of(*(less(0, block.size) for block in changed)), (loops,))
     return tuple(nodes)
@@ -256,7 +255,8 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
 def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLoops:
     reads = tuple(state.read(operator, access, scope) for access in operator.reads)
     write = state.strided(operator.write, scope)
-    return VectorLoops(operator, scope.box(operator.axes), reads, write, _vector_axis(operator, reads, write))
+    leaf = state.plan.operator_plan(operator.name).leaf
+    return VectorLoops(operator, scope.box(operator.axes), reads, write, _vector_axis(operator, reads, write), leaf=leaf)
 
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:
@@ -298,18 +298,8 @@ def with_vector_details(nest: LoopNest, lanes: int, execution: Execution) -> Loo
 def _nodes(node: Node, lanes: int, execution: Execution) -> tuple[Node, ...]:
     if not isinstance(node, VectorLoops):
         return (node,)
-    loops = _with_sliding_sum(replace(node, vectors=execution.vectors), lanes)
+    loops = replace(node, vectors=execution.vectors, lanes=lanes)
     return _by_length(loops, lanes, execution.sums) if _adds_floats(node) else (loops,)
-
-
-def _with_sliding_sum(loops: VectorLoops, lanes: int) -> VectorLoops:
-    """A sliding sum with the number of its vectors side by side; a channel sum or a packed sum with the length of vectors."""
-    found = sliding_sum(loops.operator)
-    if found is None:
-        has_lanes = channel_sum(loops.operator) is not None or packed_sum(loops.operator) is not None
-        return replace(loops, sliding_lanes=lanes) if has_lanes else loops
-    width = dict(loops.box)[found.columns.output].size
-    return replace(loops, sliding=found.vectors(width if isinstance(width, int) else None, lanes), sliding_lanes=lanes)
 
 
 def _adds_floats(loops: VectorLoops) -> bool:

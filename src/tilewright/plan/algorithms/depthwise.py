@@ -15,11 +15,11 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import constant
 from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Load, Scalar, apply
-from tilewright.graph.types import Access, Operator, Tensor
+from tilewright.graph.types import WEIGHTED_SUM, Access, Operator, Tensor
+from tilewright.leaves.registry import is_taken
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, filters_by, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import points
-from tilewright.plan.regions.sliding_sums import WEIGHTED_SUM, sliding_sum
 
 LARGEST_BODY = 64
 """Products in one body, whose text and registers grow with them."""
@@ -36,7 +36,7 @@ def _windows(problem: Problem) -> SlidingProduct | None:
 def _slides(problem: Problem) -> bool:
     """Whether rows of the image can stream past the weighted sums."""
     sliding = _windows(problem)
-    return sliding is not None and sliding_sum(_sums_in_place(sliding)) is not None
+    return sliding is not None and is_taken("row streaming", _sums_in_place(sliding), problem.tensors)
 
 
 def _slide(problem: Problem, builder: Builder) -> Tensor:

@@ -1,4 +1,4 @@
-"""Execution details: depth of calls, slices, order of blocks, shared packing, and spread rows.
+"""Execution details: leaves, depth of calls, slices, order of blocks, shared packing, and spread rows.
 
 What one micro tile, vector loop or thread does is decided here for a plan whose loops, tiles and storage stand.
 """
@@ -12,6 +12,7 @@ from math import prod
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.types import Chain, largest_extent, planned_extent
 from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel
+from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import outer_reductions
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
@@ -49,6 +50,13 @@ def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
         set_period_bytes=set_period_bytes(plan.machine),
     )
     return replace(plan, operators=operators, execution=execution)
+
+
+def with_leaves(plan: Plan) -> Plan:
+    """The plan with the leaf of each operator that has no micro kernel, decided once: code generation reads it."""
+    found = bindings(plan.chain.operators, plan.chain.tensors)
+    parts = (part if part.micro_kernel is not None else replace(part, leaf=found.get(part.operator)) for part in plan.operators)
+    return replace(plan, operators=tuple(parts))
 
 
 def set_period_bytes(machine: Machine) -> int:

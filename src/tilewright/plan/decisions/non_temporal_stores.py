@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.arrays import product
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import product
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, axis_stride, own_bytes, source_position
 from tilewright.plan.model.pricing import Blocking, Works, price_blocking

@@ -6,9 +6,8 @@ There is nothing to search: no vectors, no micro kernel, no packing. Each is a c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from math import prod
 
-from tilewright.graph.exactness import has_integer_lanes, scalar_element_type, sums_in_integer_lanes
+from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
@@ -17,14 +16,13 @@ from tilewright.plan.decisions.micro_kernel import fitting
 from tilewright.plan.element_types import is_held_short
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
+from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
+from tilewright.plan.model.vector_work import function_seconds
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions.loop_views import block_count, parallel_axes
 from tilewright.plan.schedule import Compute, Node, Schedule, nest, planned_sizes
 from tilewright.plan.types import OperatorPlan, Plan, Price, PriceTerm, TermKind
-
-LANE_BITS = 32
-"""Of a lane that holds an integer."""
 
 
 def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
@@ -65,12 +63,9 @@ def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients)
     """The plan of such a chain."""
     (operator,) = chain.operators
     sizes = planned_sizes(chain)
-    steps = prod(sizes.values()) * (1 + len(operator.functions()))
-    types = [chain.tensor(read.tensor).dtype for read in operator.reads]
-    if has_integer_lanes(operator, types, chain.tensor(chain.output).dtype) or sums_in_integer_lanes(operator, types):
-        steps //= machine.vector_bits // LANE_BITS
     least = floor(chain, machine)
-    seconds = max(steps * coefficients.scalar_step_cycles / machine.frequency_hz, least.seconds)
+    context = context_of(chain, machine, {}, {}, coefficients)
+    seconds = max(float(function_seconds(context, operator, sizes)), least.seconds)
     schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > LEAST_PARALLEL_S else 1))
     blocks = block_count(chain, schedule)
     price = Price(

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
+from tilewright.arrays import Count, product
 from tilewright.graph.types import Access, Operator
-from tilewright.plan.arrays import Count, product
 from tilewright.plan.chains import tensor_axes
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost import arithmetic_work

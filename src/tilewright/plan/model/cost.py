@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from tilewright.arrays import Count, Quantity, maximum, minimum, product
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Count, Quantity, maximum, minimum, product
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work

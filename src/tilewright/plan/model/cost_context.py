@@ -12,11 +12,13 @@ from math import prod
 
 import numpy as np
 
+from tilewright.arrays import Condition, Count, Quantity
 from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
 from tilewright.kernels.contract import MicroKernel
+from tilewright.leaves.declaration import LeafBinding
+from tilewright.leaves.registry import bindings
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Condition, Count, Quantity
 from tilewright.plan.element_types import computed_type, held_bytes, outer_bytes, product_type
 from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops, has_windows
@@ -153,6 +155,8 @@ class CostContext:
     """Of every contraction: what neither a schedule nor a micro kernel changes."""
     in_tiles: frozenset[str] = frozenset()
     """The maps that micro tiles apply."""
+    leaves: Mapping[str, LeafBinding] = field(default_factory=dict)
+    """Of the operators without a micro kernel that a leaf computes."""
     cache_levels: tuple[MemoryLevel, ...] = field(init=False, repr=False)
     """The levels with a size, nearest first."""
     fusion_position: int = field(init=False, repr=False)
@@ -225,7 +229,8 @@ def context_of(
     )
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
     alike, contractions = kinds(chain, roles, epilogues), contractions_of(chain, roles, sizes)
-    return replace(context, epilogues=epilogues, kinds=alike, contractions=contractions, in_tiles=in_tiles)
+    leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors)
+    return replace(context, epilogues=epilogues, kinds=alike, contractions=contractions, in_tiles=in_tiles, leaves=leaves)
 
 
 def source_position(machine: Machine, size_bytes: int) -> int:

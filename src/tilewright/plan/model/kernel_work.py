@@ -18,10 +18,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from tilewright.arrays import Count, Quantity, as_integer, is_zero, maximum, minimum
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Count, Quantity, as_integer, is_zero, maximum, minimum
 from tilewright.plan.types import ContractionRoles
 
 FOLD_CYCLES = 40

@@ -6,7 +6,7 @@ blocks are distributed. Threads may be more than the planned cores, or held up b
 
 from __future__ import annotations
 
-from tilewright.plan.arrays import Count, Quantity
+from tilewright.arrays import Count, Quantity
 
 ENOUGH_BLOCKS = 16
 """Blocks that a plan provides if the work is large enough to be worth distributing, for many cores."""

@@ -3,34 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from math import prod
 
+from tilewright.arrays import Count, Quantity, either, product
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
-from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum, product
+from tilewright.leaves.declaration import CostProblem
+from tilewright.leaves.registry import leaf_of
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.execution import LEAST_TURNED_ROWS
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
-from tilewright.plan.regions.packed_sums import MOST_ROWS, PackedSum, packed_sum
-from tilewright.plan.regions.sliding_sums import ChannelSum, SlidingSum, channel_sum, sliding_sum, window_taps
+from tilewright.plan.regions.window_taps import window_taps
 
 
 def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
     """The time of a map or row-wise reduction in blocks of these tiles: its distinct scalar functions and its passes."""
-    sliding = sliding_sum(operator)
-    if sliding is not None:
-        return sliding_seconds(context, operator, sliding)
-    by_channels = channel_sum(operator)
-    if by_channels is not None:
-        return channel_sum_seconds(context, operator, by_channels, tiles[by_channels.columns.output])
-    packed = packed_sum(operator)
-    if packed is not None:
-        return packed_seconds(context, operator, packed, tiles[packed.row])
+    binding = context.leaves.get(operator.name)
+    if binding is not None:
+        return leaf_of(binding).seconds(binding, _cost_problem(context, operator, tiles))
     roots = [operator.body]
     if operator.reduction is not None:
         roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
@@ -38,84 +34,10 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     return computing + transposing_seconds(context, operator, tiles) + strided_seconds(context, operator)
 
 
-def sliding_seconds(context: CostContext, operator: Operator, sliding: SlidingSum) -> Quantity:
-    """The time of sums over windows whose rows stream past: multiply-adds in whole vectors, and what finishes the sums.
-
-    Columns are filled up to whole vectors, or to half a vector where two rows share it. Every other column of two
-    vectors is told apart for each multiply-add or two. Where masks have no registers of their own (vectors of up to 8 lanes),
-    the borders of a row take as long as a vector more.
-    """
-    assert operator.reduction is not None
-    columns, lanes = context.sizes[sliding.columns.output], context.lanes(operator)
-    taps = {axis.name for axis in operator.reduction_axes()}
-    around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in taps | {sliding.columns.output})
-    width = either(2 * columns <= lanes, lanes // 2, lanes)  # as `SlidingSum.pairs`; required regions have a width for every tile
-    sums = around * -(-columns // width) * width
-    borders, shares = (0, SHARE_WITH_MASKS) if lanes == LANES_WITH_MASKS else (around * lanes, SLIDING_SHARE)
-    peak = context.machine.highest_peak(operator.accumulator) * shares[sliding.columns.stride]
-    finish_s = sums * _seconds_per_element(context, operator, [operator.reduction.finish], 0)
-    return 2 * (sums + borders) * sliding.taps / peak + finish_s
-
-
-def channel_sum_seconds(context: CostContext, operator: Operator, found: ChannelSum, tile: Count) -> Quantity:
-    """The time of sums over windows with lanes along channels: multiply-adds in whole vectors, and what finishes the sums.
-
-    Blocks of sums load the weights of a row of taps and the columns that they see, two vectors a cycle, as many as multiply-adds;
-    `tile` columns are cut into equal blocks and a shorter one.
-    """
-    assert operator.reduction is not None
-    taps, lanes = {axis.name for axis in operator.reduction_axes()}, context.lanes(operator)
-    columns, width = found.columns.output, context.sizes[found.columns.output]
-    around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in taps | {found.channel, columns})
-    vectors = around * -(-context.sizes[found.channel] // lanes)
-    steps = width // tile * _steps_of_columns(found, tile, lanes) + _steps_of_columns(found, width % tile, lanes)
-    rows = found.taps // found.columns.taps
-    share = CHANNEL_SHARE_WITH_MASKS if lanes == LANES_WITH_MASKS else CHANNEL_SHARE
-    peak = context.machine.highest_peak(operator.accumulator) * share
-    finish_s = vectors * lanes * width * _seconds_per_element(context, operator, [operator.reduction.finish], 1)
-    return 2 * vectors * lanes * rows * steps / peak + finish_s
-
-
-def _steps_of_columns(found: ChannelSum, columns: Count, lanes: int) -> Count:
-    """Multiply-adds of a row of taps, or loads where these are more, for so many sums of a row."""
-    blocks = maximum(-(-columns // found.most_columns(lanes)), 1)
-    wide = maximum(-(-columns // blocks), 1)
-    return columns // wide * _steps(found, wide) + _steps(found, columns % wide)
-
-
-def _steps(found: ChannelSum, wide: Count) -> Count:
-    """Those of a block of sums; 0 of none."""
-    slide = found.columns
-    sums = wide * slide.taps
-    seen = (wide - 1) * slide.stride + (slide.taps - 1) * slide.dilation + 1
-    return either(wide > 0, maximum(sums, slide.taps + minimum(seen, sums)), 0)
-
-
-def packed_seconds(context: CostContext, operator: Operator, packed: PackedSum, tile: Count) -> Quantity:
-    """The time of sums of packed weights in blocks of so many rows: what every vector of numbers costs, once for some rows, and
-    for each of them."""
-    unpacking, taking = PACKED_CYCLES[packed.is_whole]
-    numbers = product(context.sizes[axis.name] for axis in operator.axes if axis.name != packed.row) * packed.per_byte
-    rows = context.sizes[packed.row]
-    unpacked = rows // tile * -(-tile // MOST_ROWS) + -(-(rows % tile) // MOST_ROWS)
-    cycles = (unpacked * unpacking + rows * taking) * numbers * context.vectors_per_element(operator)
-    return cycles / context.machine.frequency_hz
-
-
-PACKED_CYCLES = {False: (1.2, 0.55), True: (0.15, 0.3)}
-"""Cycles in which a vector of packed numbers is unpacked, and in which it is multiplied by a row, of floats and of integers."""
-LANES_WITH_MASKS = 16
-"""Vectors of so many (AVX-512) have registers of their own for masks, so that borders cost next to nothing, and 32 for sums."""
-SHARE_WITH_MASKS = {1: 0.85, 2: 0.6}
-"""Of the peak, what multiply-adds of sliding sums reach with masks, by the stride of columns."""
-SLIDING_SHARE = {1: 0.9, 2: 0.7}
-"""The same without, where borders are counted apart. One core of Zen 3 (AVX2, peak 103 GFLOP/s), GFLOP/s of rows of 7, 14, 28 and
-56 columns, all included: 3x3 22, 39, 44, 58; 5x5 30, 49, 60; by two, rows of 7, 14 and 28: 26, 25, 44."""
-CHANNEL_SHARE_WITH_MASKS = 0.6
-"""Of the peak, what multiply-adds of channel sums reach with AVX-512."""
-CHANNEL_SHARE = 0.85
-"""The same on all other machines. That core, GFLOP/s, all included: 3x3 of 960 channels on 7 x 7 61, of 576 on 14 x 14 57, of 192
-on 28 x 28 46; 5x5 of 672 on 14 x 14 61, of 240 on 28 x 28 61. Large images wait for memory: 144 of 56 x 56 35."""
+def _cost_problem(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
+    lanes, per_element = context.lanes(operator), partial(_seconds_per_element, context, operator)
+    step = context.coefficients.scalar_step_cycles
+    return CostProblem(operator, context.machine, context.sizes, tiles, lanes, per_element, step)
 
 
 def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:

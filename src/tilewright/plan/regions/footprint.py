@@ -15,9 +15,9 @@ from math import gcd, prod
 
 import numpy as np
 
+from tilewright.arrays import Count, as_integer, maximum, minimum, product
 from tilewright.graph.index import Index
 from tilewright.graph.types import Access
-from tilewright.plan.arrays import Count, as_integer, maximum, minimum, product
 
 MOST_BITS = 1 << 16
 """Longest interval in which the values of three or more terms are counted one by one: a planner asks for thousands of tiles."""

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from functools import reduce
 from itertools import pairwise
 
+from tilewright.arrays import Condition
 from tilewright.graph.types import Chain
-from tilewright.plan.arrays import Condition
 from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.element_types import held_type
 from tilewright.plan.regions.epilogues import epilogues, in_output_place, in_registers

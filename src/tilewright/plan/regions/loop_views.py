@@ -15,8 +15,8 @@ from math import prod
 
 import numpy as np
 
+from tilewright.arrays import Count, expanded, minimum, product
 from tilewright.graph.types import AxisKind, Chain, Operator
-from tilewright.plan.arrays import Count, expanded, minimum, product
 from tilewright.plan.regions.required_regions import (
     Place,
     Region,

@@ -15,9 +15,9 @@ from math import prod
 
 import numpy as np
 
+from tilewright.arrays import Count
 from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
-from tilewright.plan.arrays import Count
 from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.reasons import CutRows

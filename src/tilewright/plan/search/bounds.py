@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from tilewright.arrays import Condition, Count, Quantity, Value, either, product
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import Condition, Count, Quantity, Value, either, product
 from tilewright.plan.model.cost import Block, Work, arithmetic_work, least_work, measure, seconds, useful_seconds
 from tilewright.plan.model.cost_context import CostContext, likeness
 from tilewright.plan.model.memory.traffic import Footprints

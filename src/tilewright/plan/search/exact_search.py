@@ -17,10 +17,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from tilewright.arrays import Quantity
 from tilewright.graph.types import Chain
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.arrays import Quantity
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
 from tilewright.plan.decisions.non_temporal_stores import largest_gain_s

@@ -14,8 +14,8 @@ from math import prod
 
 import numpy as np
 
+from tilewright.arrays import Count, spread
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import Count, spread
 from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.layout import panels
 from tilewright.plan.model.cost import Block, Passing, Work, moving_of, nothing, passing_of, seconds, work_of

@@ -15,8 +15,8 @@ from math import prod
 
 import numpy as np
 
+from tilewright.arrays import Count, Quantity, expanded, spread
 from tilewright.graph.types import Operator, SymbolicExtent
-from tilewright.plan.arrays import Count, Quantity, expanded, spread
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost import Block, measure, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import axes_of_like, content, likeness

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.plan.arrays import Count
+from tilewright.arrays import Count
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.working_set import resident_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView

@@ -19,14 +19,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.arrays import spread
 from tilewright.graph.types import Chain, Operator, SymbolicExtent
-from tilewright.plan.arrays import spread
+from tilewright.leaves import registry
 from tilewright.plan.chains import derived_once, equal_axes, tensor_axes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.regions.epilogues import uncut_axes
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.loop_views import ChainView, is_parallel, reordered, view_outer_loops
-from tilewright.plan.regions.packed_sums import rows_of_packed_sum
 from tilewright.plan.regions.required_regions import line_buffer_axis, region_axes_of
 from tilewright.plan.schedule import FusedGroup, Storage, fused_schedule, planned_sizes, storage_below
 from tilewright.plan.space.executability import why_not_executable
@@ -331,9 +331,9 @@ def shared_view(
 def may_lead(chain: Chain, axis: str) -> bool:
     """A shared loop needs an axis of the sink, along which all producers that have it walk like their consumers, or follow.
 
-    Rows of a packed sum stay together: they share the weights that are unpacked.
+    Axes that a leaf wants whole stay below.
     """
-    if axis not in chain.operators[-1].axis_names or any(rows_of_packed_sum(operator) == axis for operator in chain.operators):
+    if axis not in chain.operators[-1].axis_names or axis in _whole_axes(chain):
         return False
     having = [op for op in chain.operators[:-1] if axis in op.axis_names]
     apart = [op for op in having if axis not in equal_axes(chain, op.write.tensor)]
@@ -341,6 +341,13 @@ def may_lead(chain: Chain, axis: str) -> bool:
         return True
     region_axes = region_axes_of(chain, storage_below(chain, (axis,)), (axis,))
     return all((op.name, axis) in region_axes for op in apart)
+
+
+@derived_once
+def _whole_axes(chain: Chain) -> frozenset[str]:
+    """The axes that leaves want whole."""
+    bindings = registry.bindings(chain.operators, chain.tensors).values()
+    return frozenset().union(*(registry.leaf_of(binding).constraints(binding).whole_axes for binding in bindings))
 
 
 def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 from math import log
 from typing import TypeAlias
 
+from tilewright.arrays import Count
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.arrays import Count
-from tilewright.plan.decisions.execution import with_execution
+from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.decisions.micro_kernel import can_compute, fitting
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term, non_temporal_writes
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
@@ -120,7 +120,7 @@ def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
         rejected=(),
     )
     named = {kernel.name: kernel for kernel in context.kernels.values()}
-    return Sampled(point, with_execution(plan, named), blocking, context)
+    return Sampled(point, with_leaves(with_execution(plan, named)), blocking, context)
 
 
 def distinct(draw: Callable[[], Point | None], count: int, own: Point) -> list[Point]:

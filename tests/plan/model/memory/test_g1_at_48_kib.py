@@ -20,11 +20,11 @@ from tests.oracles.permutations import TileChoice, least_movement
 from tests.oracles.programs import nest
 from tests.oracles.trace_replay import record
 from tests.support.chains import hand_plan
+from tilewright.arrays import Count
 from tilewright.codegen.program import lower_program
 from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
-from tilewright.plan.arrays import Count
 from tilewright.plan.layout import panels
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Compute, Pack, Schedule

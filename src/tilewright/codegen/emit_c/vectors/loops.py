@@ -21,12 +21,9 @@ from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import Lines, braced, indent
 from tilewright.codegen.emit_c.integer_expressions import local, pointer, to_c
 from tilewright.codegen.emit_c.lookups import gathers, kept_lines, kept_reads, lane_stride, lookups, row_lines
-from tilewright.codegen.emit_c.vectors.channel_sums import emit_channel_sum, sums_channels
 from tilewright.codegen.emit_c.vectors.guarded_windows import is_guarded_window, short_windows, span_inside, windows
-from tilewright.codegen.emit_c.vectors.packed_sums import emit_packed_sum, packed_helpers, unpacks
 from tilewright.codegen.emit_c.vectors.row_expressions import long_functions
 from tilewright.codegen.emit_c.vectors.row_passes import RowPasses
-from tilewright.codegen.emit_c.vectors.sliding_sums import emit_sliding_sum, sliding_helpers, streams, windows_of
 from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.loop_nest import Gather, Range, VectorLoops, View
 from tilewright.graph.scalar import Load, subexpressions
@@ -165,12 +162,6 @@ MOST_LANES = 16
 
 def emit_vector_loops(loops: VectorLoops) -> Lines:
     """The lines of a map or a row-wise reduction."""
-    if streams(loops):
-        return emit_sliding_sum(loops)
-    if sums_channels(loops):
-        return emit_channel_sum(loops)
-    if unpacks(loops):
-        return emit_packed_sum(loops)
     rows = transposed_axis(loops)
     return _Emitter(loops).text() if rows is None else emit_transposed_map(loops, rows)
 
@@ -187,8 +178,6 @@ def vector_loop_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
         *([windows(lanes)] if _loads_windows(loops) else []),
         *short_windows((read.dtype for read in loops.reads if isinstance(read, Gather) and is_guarded_window(read)), lanes),
         *([compensated_sum("")] if loops.block_steps else []),
-        *([sliding_helpers(lanes), *windows_of(loops.reads[0].dtype, lanes)] if streams(loops) else []),
-        *packed_helpers(loops, lanes),
         *transposed_helpers(loops),
     ]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilewright.arrays import Count, Quantity, either, maximum, minimum
 from tilewright.graph.types import Operator
-from tilewright.plan.arrays import Count, Quantity, either, maximum, minimum
 from tilewright.plan.model.cost_context import Contraction, CostContext, own_bytes
 from tilewright.plan.model.memory.traffic import kernel_tile
 

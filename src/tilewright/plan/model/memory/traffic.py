@@ -28,9 +28,9 @@ from math import gcd
 
 import numpy as np
 
+from tilewright.arrays import Condition, Count, either, maximum, minimum
 from tilewright.graph.types import Operator
 from tilewright.machine.description import MemoryLevel
-from tilewright.plan.arrays import Condition, Count, either, maximum, minimum
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, blocks_in_view

@@ -11,8 +11,8 @@ from functools import reduce
 
 import numpy as np
 
+from tilewright.arrays import Condition, Count, as_integer, either, maximum, minimum, product
 from tilewright.graph.types import Access
-from tilewright.plan.arrays import Condition, Count, as_integer, either, maximum, minimum, product
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.regions.footprint import distinct_elements

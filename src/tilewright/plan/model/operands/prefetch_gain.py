@@ -15,9 +15,9 @@ from math import prod
 
 import numpy as np
 
+from tilewright.arrays import Count, Quantity
 from tilewright.graph.types import Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel, OperandRole
-from tilewright.plan.arrays import Count, Quantity
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import kernel_tile
 from tilewright.plan.model.operands.packing_cost import FEW_ROWS, packs_ahead, packs_now

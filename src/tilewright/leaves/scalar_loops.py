@@ -14,6 +14,7 @@ from functools import cache
 from math import isinf, isnan
 from typing import TypeAlias
 
+from tilewright.arrays import Quantity, product
 from tilewright.codegen import names
 from tilewright.codegen.emit_c.c_text import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
 from tilewright.codegen.emit_c.integer_expressions import to_c
@@ -21,7 +22,7 @@ from tilewright.codegen.emit_c.lookups import index_text, lookups, place_of, pos
 from tilewright.codegen.emit_c.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
 from tilewright.codegen.loop_nest import Gather, VectorLoops, View
 from tilewright.errors import InternalError
-from tilewright.graph.exactness import has_integer_lanes, sums_in_integer_lanes
+from tilewright.graph.exactness import has_integer_lanes, scalar_type, sums_in_integer_lanes
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
 from tilewright.graph.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
 from tilewright.graph.types import Reduction, StateVariable
@@ -29,6 +30,7 @@ from tilewright.kernels.element_access import C_TYPES, HALVES, whole_numbers
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
 from tilewright.kernels.helpers import Helper, filled
+from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, LeafBinding, Mismatch, Problem, Refusal
 
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
@@ -118,23 +120,18 @@ CONNECTIVES = {"logical_and": "({} && {})", "logical_or": "({} || {})", "logical
 FLOATS = frozenset(("float32", "float64")) | HALVES
 
 
-def emit_scalar_loops(loops: VectorLoops) -> Lines:
-    """The lines of an operator that scalar loops compute."""
-    return _Emitter(loops).text()
-
-
-def scalar_loop_helpers(loops: VectorLoops) -> list[Helper]:
-    """The helpers that these lines call."""
-    return [
-        *scalar_functions(loops.scalar_element_type, loops.functions()),
-        *element_memory(operand.dtype for operand in (*loops.reads, loops.write)),
-        *lookups(loops.reads),
-        *integer_helpers(loops),
-        *([compensated_sum(loops.scalar_element_type)] if loops.block_steps else []),
-    ]
-
-
 class _Emitter(PointStatements):
+    def helpers(self) -> list[Helper]:
+        """The helpers that these lines call."""
+        loops = self.loops
+        return [
+            *scalar_functions(loops.scalar_element_type, loops.functions()),
+            *element_memory(operand.dtype for operand in (*loops.reads, loops.write)),
+            *lookups(loops.reads),
+            *integer_helpers(loops),
+            *([compensated_sum(loops.scalar_element_type)] if loops.block_steps else []),
+        ]
+
     @property
     def c_type(self) -> str:
         """Of the accumulator."""
@@ -342,3 +339,35 @@ def _double(value: float) -> str:
     if isinf(value):
         return "__builtin_inf()" if value > 0 else "(-__builtin_inf())"
     return f"({float(value)!r})"
+
+
+NAME = "scalar loops"
+INTEGER_LANES = "integer lanes"
+
+
+def match(problem: Problem) -> LeafBinding | Refusal:
+    """The element type of an operator that vectors of float32 do not compute, and whether vectors of integers do."""
+    operator, looked_up = problem.operator, problem.operator.looked_up()
+    loaded = (dtype for number, dtype in enumerate(problem.reads) if number not in looked_up)
+    element_type = scalar_type(operator.accumulator, loaded)
+    in_lanes = has_integer_lanes(operator, problem.reads, problem.write) or sums_in_integer_lanes(operator, problem.reads)
+    binding = LeafBinding(NAME, numbers=((INTEGER_LANES, int(in_lanes)),), element_type=element_type)
+    return binding if element_type else Refusal(NAME, Mismatch.VECTORS)
+
+
+def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
+    """Every function at every point, one after the other, or so many at a time as integers fill a vector."""
+    operator = problem.operator
+    steps = product(problem.sizes[axis.name] for axis in operator.axes) * (1 + len(operator.functions()))
+    steps = steps // problem.lanes if dict(binding.numbers)[INTEGER_LANES] else steps
+    return steps * problem.scalar_step_cycles / problem.machine.frequency_hz
+
+
+LEAF = Leaf(
+    NAME,
+    order=4,
+    match=match,
+    seconds=seconds,
+    lower=lambda loops, _: _Emitter(loops),
+    constraints=lambda _: Constraints(shares_loops=True),
+)

@@ -1,4 +1,4 @@
-"""C text of packed sums: panel by panel, some rows at a time, by functions that unpack weights in registers."""
+"""Packed sums as C: panel by panel, some rows at a time, by functions that unpack weights in registers."""
 
 from __future__ import annotations
 
@@ -13,35 +13,31 @@ from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
-from tilewright.plan.regions.packed_sums import PackedSum, counts_together, packed_sum, rows_together
+from tilewright.leaves.declaration import Leaf, LeafBinding
+from tilewright.leaves.packed_sums_form import (
+    NAME,
+    PackedSum,
+    constraints,
+    counts_together,
+    form_of,
+    match,
+    rows_together,
+    seconds,
+)
 
 
-def unpacks(loops: VectorLoops) -> bool:
-    """Whether a sum is packed, and everything lies as the functions want it."""
-    found = packed_sum(loops.operator) if loops.sliding_lanes else None
-    if found is None or loops.vector_axis != found.column or loops.scalar_element_type:
-        return False
-    if not all(isinstance(read, View) for read in loops.reads) or loops.write.stride(found.column) != 1:
-        return False
-    box = dict(loops.box)
-    columns, sizes = box[found.column].size, [box[axis].size for axis in (found.block, found.group, found.byte)]
-    if not isinstance(columns, int) or columns % loops.sliding_lanes or not all(isinstance(size, int) for size in sizes):
-        return False
-    return all(_strides_are(loops, *wanted) for wanted in _strides(loops, found))
-
-
-def packed_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
-    """The functions that the lines call."""
-    if not unpacks(loops):
-        return []
-    return [packed_product(kind, lanes) for kind in _kinds(loops)]
-
-
-def emit_packed_sum(loops: VectorLoops) -> Lines:
-    """The lines of a packed sum."""
-    found = packed_sum(loops.operator)
-    assert found is not None
-    return _Emitter(loops, form=found).text()
+def lower(loops: VectorLoops, binding: LeafBinding) -> _Emitter | None:
+    """The C of a box; None unless everything lies as the functions want it."""
+    form, box = form_of(binding), dict(loops.box)
+    if loops.vector_axis != form.column or loops.scalar_element_type:
+        return None
+    if not all(isinstance(read, View) for read in loops.reads) or loops.write.stride(form.column) != 1:
+        return None
+    columns, sizes = box[form.column].size, [box[axis].size for axis in (form.block, form.group, form.byte)]
+    if not isinstance(columns, int) or columns % loops.lanes or not all(isinstance(size, int) for size in sizes):
+        return None
+    is_laid_out = all(_strides_are(loops, *wanted) for wanted in _strides(loops, form))
+    return _Emitter(loops, form=form) if is_laid_out else None
 
 
 def _strides(loops: VectorLoops, found: PackedSum) -> Iterable[tuple[int, dict[str, int]]]:
@@ -69,23 +65,21 @@ def _panel(loops: VectorLoops, found: PackedSum) -> int:
     return stride // WORD_BYTES if isinstance(stride, int) else 0
 
 
-def _kinds(loops: VectorLoops) -> list[PackedProduct]:
+def _kinds(loops: VectorLoops, form: PackedSum) -> list[PackedProduct]:
     """By the rows that are computed together."""
-    found = packed_sum(loops.operator)
-    assert found is not None
     box = dict(loops.box)
-    groups, columns, rows = (box[axis].size for axis in (found.group, found.column, found.row))
+    groups, columns, rows = (box[axis].size for axis in (form.group, form.column, form.row))
     assert isinstance(groups, int)
     assert isinstance(columns, int)
     counts = sorted(set(rows_together(rows)), reverse=True) if isinstance(rows, int) else counts_together()
     return [
         PackedProduct(
-            per_byte=found.per_byte,
+            per_byte=form.per_byte,
             row_type=loops.reads[1].dtype,
-            scale_type=loops.reads[found.scales].dtype,
-            zero_type=loops.reads[found.zeros].dtype if found.has_zeros else "",
+            scale_type=loops.reads[form.scales].dtype,
+            zero_type=loops.reads[form.zeros].dtype if form.has_zeros else "",
             groups=groups,
-            panel=_panel(loops, found),
+            panel=_panel(loops, form),
             columns=columns,
             rows=count,
         )
@@ -97,6 +91,10 @@ def _kinds(loops: VectorLoops) -> list[PackedProduct]:
 class _Emitter(VectorStatements):
     form: PackedSum
 
+    def helpers(self) -> list[Helper]:
+        """The functions that the lines call."""
+        return [packed_product(kind, self.loops.lanes) for kind in _kinds(self.loops, self.form)]
+
     def text(self) -> Lines:
         """All rows of a panel, then the next panel: its weights come from memory once."""
         form, row = self.form, names.axis_offset(self.form.row)
@@ -104,7 +102,7 @@ class _Emitter(VectorStatements):
         around = [axis for axis, _ in self.loops.box if axis not in inside]
         size = to_c(self.ranges[form.row].size)
         lines = [f"long {row} = 0;"]
-        for kind in _kinds(self.loops):
+        for kind in _kinds(self.loops, self.form):
             lines += [f"for (; {row} + {kind.rows} <= {size}; {row} += {kind.rows}) {{", *indent(self.rows_of(kind)), "}"]
         return self.nest(around, ["{", *indent(lines), "}"])
 
@@ -144,3 +142,6 @@ class _Emitter(VectorStatements):
         """Where the first element of a read is, from a block on."""
         view, fixed = self.loops.view(read), {self.form.column, *self.reduced}
         return f"{view.buffer} + {to_c(view.offset + self.shift(view.strides, fixed) + further)}"
+
+
+LEAF = Leaf(NAME, order=3, match=match, seconds=seconds, lower=lower, constraints=constraints)

@@ -12,9 +12,11 @@ from tests.support.onnx_operators import operator
 from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.scalar import Literal, apply
-from tilewright.graph.types import Graph
+from tilewright.graph.types import Graph, Operator
+from tilewright.leaves.declaration import LeafBinding, Mismatch, Problem, Refusal
+from tilewright.leaves.packed_sums_form import form_of, match
+from tilewright.leaves.registry import bindings
 from tilewright.machine import Machine
-from tilewright.plan.regions.packed_sums import packed_sum
 
 DOMAIN = "com.microsoft"
 
@@ -66,15 +68,24 @@ def test_rows_that_are_heads_side_by_side(level: int) -> None:
     assert f"tw_packed_4_bits_{'int8' if level == 4 else 'float32'}" in source
 
 
+def bound(rows: int, **options: int) -> tuple[Graph, Operator, LeafBinding]:
+    """A graph, the operator that a leaf takes, and its binding."""
+    graph = compiler.rewrite(product(rows, **options), compiler.rewrites_for(Machine.named("x86-64-v3")))
+    ((name, binding),) = bindings(graph.operators, graph.tensors).items()
+    return graph, next(one for one in graph.operators if one.name == name), binding
+
+
 def test_one_block_is_found() -> None:
-    graph = compiler.rewrite(product(3, k=20), compiler.rewrites_for(Machine.named("x86-64-v3")))
-    (found,) = (one for one in map(packed_sum, graph.operators) if one is not None)
+    _, _, binding = bound(3, k=20)
+    found = form_of(binding)
     assert (found.per_byte, found.is_whole, found.has_zeros) == (2, False, False)
 
 
 def test_another_formula_is_not() -> None:
-    graph = compiler.rewrite(product(3), compiler.rewrites_for(Machine.named("x86-64-v3")))
-    (found,) = (one for one in graph.operators if packed_sum(one) is not None)
-    assert packed_sum(replace(found, body=apply("multiply", found.body, Literal(2.0)))) is None
+    graph, found, _ = bound(3)
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
+    doubled = replace(found, body=apply("multiply", found.body, Literal(2.0)))
+    assert match(Problem.of(doubled, tensors)) == Refusal("packed sums", Mismatch.OPERATION)
     moved = replace(found.reads[2], indices=(*found.reads[2].indices[:-1], found.reads[2].indices[-1] + 1))
-    assert packed_sum(replace(found, reads=(*found.reads[:2], moved, *found.reads[3:]))) is None
+    apart = replace(found, reads=(*found.reads[:2], moved, *found.reads[3:]))
+    assert match(Problem.of(apart, tensors)) == Refusal("packed sums", Mismatch.LANES)

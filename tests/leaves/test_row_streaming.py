@@ -1,4 +1,4 @@
-"""Sliding sums by generated code are those of the interpreter, and of PyTorch: any windows, special values, no other memory."""
+"""Row streaming gives the sums of the interpreter, and of PyTorch: any windows, special values, no other memory."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
+from tilewright.leaves.registry import bindings
 from tilewright.machine import Machine
-from tilewright.plan.regions.sliding_sums import sliding_sum
 
 Floats = np.ndarray[Any, Any]
 EPS = float(np.finfo(np.float32).eps)
@@ -45,7 +45,7 @@ def depthwise(x: tuple[int, ...], filters: int, kernel: tuple[int, ...], maps: b
         y = builder.map("add", builder.map("relu", builder.map("add", y, bias)), shortcut)
     graph = computed_by(builder.graph((y.name,)), "sliding sums")
     graph = compiler._simplified(graph, frozenset((*graph.inputs, *graph.outputs)))
-    assert [sliding_sum(operator) is not None for operator in graph.operators] == [True]
+    assert [binding.leaf for binding in bindings(graph.operators, graph.tensors).values()] == ["row streaming"]
     return graph
 
 
@@ -159,7 +159,7 @@ ALONE = (
         for name in CASES
     ],
 )
-def test_sliding_sums(name: str, maps: bool) -> None:
+def test_sums(name: str, maps: bool) -> None:
     x, filters, kernel, attributes = CASES[name]
     graph = depthwise(x, filters, kernel, maps, **attributes)
     check_in_child(graph, operands(graph), attributes)

@@ -1,8 +1,6 @@
-"""What sums of sliding windows read: places of the image, and weights.
+"""C text of what direct convolutions read: strides, the first window and the ends of an image; weights in vectors.
 
-Where windows that slide over an image lie in memory: strides between neighbours, the first window, and ends of the image.
-
-Weights of sliding sums: where they lie, and the vectors that they are spread in, at every row or before the first.
+Weights are spread at every row, or before the first.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from tilewright.codegen.emit_c.vectors.statements import VectorStatements
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import suffix
-from tilewright.plan.regions.sliding_sums import SlidingSum
+from tilewright.leaves.row_streaming_form import RowStreaming
 
 IMAGES = frozenset(("float32", "int8", "uint8"))
 """Element types of images: bytes become floats where they are loaded."""
@@ -51,9 +49,9 @@ def limit_value(limit: int | Index) -> IntegerExpression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsOfWindows(VectorStatements):
-    """Statements of a sliding sum, with its weights."""
+    """Statements of row streaming, with its weights."""
 
-    form: SlidingSum
+    form: RowStreaming
     paired: str
     """The axis along which two neighbours share vectors; "" if none do."""
 

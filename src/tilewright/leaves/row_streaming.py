@@ -1,4 +1,4 @@
-"""C text of sliding sums: rows of the image pass once, in order, past the sums that wait for them in registers.
+"""Direct convolution with row streaming, as C: rows of the image pass once, in order, past the sums that wait in registers.
 
 At step t the rows of the image are read with which the newest row of sums, t, begins: `stride` of them. Row of sums t - q takes
 them in with the taps that look at them then; its values are `sum_<q>_<vector>`. After the step the oldest row, which has waited
@@ -24,12 +24,13 @@ from tilewright.codegen.emit_c.c_text import Lines, indent
 from tilewright.codegen.emit_c.integer_expressions import local, to_c
 from tilewright.codegen.emit_c.scalar_expressions import literal_text
 from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
-from tilewright.codegen.emit_c.vectors.sliding_weights import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 from tilewright.codegen.loop_nest import VectorLoops, View
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.plan.regions.sliding_sums import Slide, SlidingSum, sliding_sum
+from tilewright.leaves.declaration import Leaf, LeafBinding, Window
+from tilewright.leaves.row_streaming_form import NAME, RowStreaming, form_of, match, seconds
+from tilewright.leaves.windows_text import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 
 COLUMN, NEXT, STEP = map(local, ("column", "next", "step"))
 MOST_BLOCKS = 4
@@ -50,7 +51,7 @@ TW_INLINE tw_vec tw_upper_half(tw_vec v) { return TW_SHUFFLE(v, @UPPER@); }
 """
 
 
-def sliding_helpers(lanes: int) -> Helper:
+def _window(lanes: int) -> Helper:
     """The functions that load columns, in vectors of so many lanes: four at a time of either vector are told apart."""
     apart = [block + 2 * pair + half * lanes for block in range(0, lanes, 4) for half in (0, 1) for pair in (0, 1)]
     order = [4 * (place % (lanes // 2) // 2) + place % 2 + 2 * (place // (lanes // 2)) for place in range(lanes)]
@@ -61,48 +62,43 @@ def sliding_helpers(lanes: int) -> Helper:
         "@HALVES@": [lane if 2 * lane < lanes else lanes + lane for lane in range(lanes)],
         "@UPPER@": [(lane + lanes // 2) % lanes for lane in range(lanes)],
     }
-    text = of_type(WINDOW, "float32") + APART
+    text = _of_type(WINDOW, "float32") + APART
     for name, lanes_of in places.items():
         text = text.replace(name, ", ".join(map(str, lanes_of)))
     return Helper("tw_window", text, uses=(windows(lanes),))
 
 
-def windows_of(dtype: str, lanes: int) -> list[Helper]:
+def _windows_of(dtype: str, lanes: int) -> list[Helper]:
     """The function that loads columns of images of another type than float32, in vectors of so many lanes."""
     needed = tuple(short_windows([dtype], lanes))
-    return [Helper(f"tw_window{suffix(dtype)}", of_type(WINDOW, dtype), needed)] if needed else []
+    return [Helper(f"tw_window{suffix(dtype)}", _of_type(WINDOW, dtype), needed)] if needed else []
 
 
-def of_type(text: str, dtype: str) -> str:
+def _of_type(text: str, dtype: str) -> str:
     """A text about elements of this type: % is what names of functions end with."""
     return text.replace("%", suffix(dtype)).replace("@TYPE@", C_TYPES[dtype])
 
 
-def streams(loops: VectorLoops) -> bool:
-    """Whether rows of the image stream past: all is known of windows, and lanes lie side by side."""
-    found = sliding_sum(loops.operator) if loops.sliding and not loops.block_steps else None
-    if found is None or loops.vector_axis != found.columns.output:
-        return False
+def lower(loops: VectorLoops, binding: LeafBinding) -> _Emitter | None:
+    """The C of a box; None unless all is known of windows, and lanes lie side by side."""
+    form, lanes = form_of(binding), loops.lanes
+    if loops.block_steps or not _streams(loops, form):
+        return None
+    size = dict(loops.box)[form.columns.output].size
+    width = size if isinstance(size, int) else None
+    around = [axis for axis, block in loops.box if axis not in form.axes and block.size != 1]
+    paired = around[-1] if around and form.pairs(width, lanes) else ""
+    return _Emitter(loops, form=form, paired=paired, vectors=form.vectors(width, lanes))
+
+
+def _streams(loops: VectorLoops, form: RowStreaming) -> bool:
     image, weights = loops.reads[0], loops.reads[1]
-    strides = strides_of(loops)
-    is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in (found.columns.tap, _row_tap(found)))
+    taps = {window.tap for window in form.windows}
+    is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in taps)
     is_float = image.dtype in IMAGES and isinstance(weights, View) and loops.scalar_element_type == ""
     is_affine = all(isinstance(read, View) for read in loops.reads[1:])
-    return is_known and is_float and is_affine and strides[found.columns.output] == found.columns.stride
-
-
-def _row_tap(found: SlidingSum) -> str:
-    return found.rows.tap if found.rows is not None else ""
-
-
-def emit_sliding_sum(loops: VectorLoops) -> Lines:
-    """The lines of a sliding sum."""
-    found = sliding_sum(loops.operator)
-    assert found is not None
-    width = dict(loops.box)[found.columns.output].size
-    around = [axis for axis, block in loops.box if axis not in found.axes and block.size != 1]
-    is_paired = found.pairs(width if isinstance(width, int) else None, loops.sliding_lanes)
-    return _Emitter(loops, form=found, paired=around[-1] if around and is_paired else "").text()
+    in_lanes = loops.vector_axis == form.columns.output
+    return in_lanes and is_known and is_float and is_affine and strides_of(loops)[form.columns.output] == form.columns.stride
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +123,14 @@ class _Taps:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Emitter(WeightsOfWindows):
+    vectors: int
+    """Side by side: their sums are in registers."""
+
+    def helpers(self) -> list[Helper]:
+        """The functions that load columns."""
+        lanes = self.loops.lanes
+        return [_window(lanes), *_windows_of(self.loops.reads[0].dtype, lanes)]
+
     def text(self) -> Lines:
         """All rows and columns, inside loops over all else."""
         around = [axis for axis, _ in self.loops.box if axis not in self.form.axes]
@@ -160,7 +164,7 @@ class _Emitter(WeightsOfWindows):
 
     def blocks(self) -> Lines:
         """All blocks of columns: few known ones in a row, others in a loop."""
-        size, vectors, lanes = self.ranges[self.form.columns.output].size, self.loops.sliding, self.loops.sliding_lanes
+        size, vectors, lanes = self.ranges[self.form.columns.output].size, self.vectors, self.loops.lanes
         wide = vectors * lanes
         if isinstance(size, int) and size <= MOST_BLOCKS * wide:
             starts = range(0, size, wide)
@@ -183,11 +187,11 @@ class _Emitter(WeightsOfWindows):
 
     def piece(self, starts: range, size: int) -> Lines:
         """Neighbouring blocks of columns, all of them inside of the image or none."""
-        vectors, wide, start = self.loops.sliding, starts.step, starts[0]
+        vectors, wide, start = self.vectors, starts.step, starts[0]
         is_inside = self.is_block_inside(start, wide)
         if len(starts) > 1:
             return self.block_loop(f"long column = {start}", f"column < {starts.stop}", vectors, size, is_inside)
-        vectors = min(vectors, -(-(size - start) // self.loops.sliding_lanes))
+        vectors = min(vectors, -(-(size - start) // self.loops.lanes))
         return ["{", *indent(self.block(_Columns(start, vectors, size - start, is_inside))), "}"]
 
     def is_block_inside(self, start: int, wide: int) -> bool:
@@ -204,7 +208,7 @@ class _Emitter(WeightsOfWindows):
 
     def block_loop(self, start: str, condition: str, vectors: int, size: IntegerExpression, is_inside: bool = False) -> Lines:
         """Blocks of so many vectors, one behind the other."""
-        step = vectors * self.loops.sliding_lanes
+        step = vectors * self.loops.lanes
         body = self.block(_Columns(COLUMN, vectors, step if is_inside else size - COLUMN, is_inside))
         return [f"for ({start}; {condition}; column += {step}) {{", *indent(body), "}"]
 
@@ -282,11 +286,11 @@ class _Emitter(WeightsOfWindows):
         first = 0 if slide.first is None else max(0, slide.first - block.start)
         end = block.size + (slide.taps - 1) * slide.dilation
         end = end if slide.last is None else min(end, slide.last + 1 - block.start)
-        return range(first, end) if 0 < end - first <= self.loops.sliding_lanes // 2 else None
+        return range(first, end) if 0 < end - first <= self.loops.lanes // 2 else None
 
     def whole_rows(self, has_outside: bool) -> Lines:
         """Declare `rows`: the row of the image, and that of the neighbour, as far as windows look at them; `outside` of them."""
-        columns, half, outside = self.seen_columns(), self.loops.sliding_lanes // 2, literal_text(self.form.otherwise)
+        columns, half, outside = self.seen_columns(), self.loops.lanes // 2, literal_text(self.form.otherwise)
         if columns is None:
             return []
         first, size, neighbour = columns.start, len(columns), NEXT * self.around_strides()[self.paired]
@@ -298,7 +302,7 @@ class _Emitter(WeightsOfWindows):
 
     def moved(self, column: int) -> str:
         """What of `rows` the lanes look at with a column of the window; "" where there are no such rows."""
-        columns, lanes = self.seen_columns(), self.loops.sliding_lanes
+        columns, lanes = self.seen_columns(), self.loops.lanes
         if columns is None:
             return ""
         half = lanes // 2
@@ -325,7 +329,7 @@ class _Emitter(WeightsOfWindows):
         limits += [f"{to_c(position)} <= {to_c(limit_value(rows.last))}"] if rows.last is not None else []
         return " && ".join(limits)
 
-    def has_rows(self, rows: Slide, row: int, start: str, end: str) -> bool:
+    def has_rows(self, rows: Window, row: int, start: str, end: str) -> bool:
         """Whether the image is known to have a row of every step between these."""
         begin = self.ranges[rows.output].start
         if not isinstance(begin, int) or not end.isdigit() or isinstance(rows.last, Index):
@@ -349,12 +353,12 @@ class _Emitter(WeightsOfWindows):
     def two_vectors_suffice(self) -> bool:
         """Whether every column of the window is taken from the same two vectors of a row."""
         size = self.ranges[self.form.columns.output].size
-        return not self.paired and isinstance(size, int) and self.form.in_two_vectors(size, self.loops.sliding_lanes)
+        return not self.paired and isinstance(size, int) and self.form.in_two_vectors(size, self.loops.lanes)
 
     def taken_lanes(self, column: int) -> str:
         """The lanes of two vectors that a column of the window sees; any for sums that are not stored."""
-        slide, both = self.form.columns, 2 * self.loops.sliding_lanes
-        places = (slide.stride * lane + slide.dilation * column for lane in range(self.loops.sliding_lanes))
+        slide, both = self.form.columns, 2 * self.loops.lanes
+        places = (slide.stride * lane + slide.dilation * column for lane in range(self.loops.lanes))
         return ", ".join(str(place % both) for place in places)
 
     @property
@@ -379,12 +383,12 @@ class _Emitter(WeightsOfWindows):
     def loaded(self, block: _Columns, vector: int, group: list[int], has_outside: bool) -> Lines:
         """Declare `seen_<column>_<vector>` for columns of the window: what of the row the lanes of a vector look at."""
         slide, otherwise = self.form.columns, literal_text(self.form.otherwise)
-        first_column = block.start + vector * self.loops.sliding_lanes
+        first_column = block.start + vector * self.loops.lanes
         offset = group[0] * slide.dilation
         offset -= (offset - self.odd_start) % 2 if slide.stride == 2 and not self.two_vectors_suffice else 0
         position = (self.ranges[slide.output].start + first_column) * slide.stride + offset
         place = first_column * slide.stride + offset
-        left = block.left - vector * self.loops.sliding_lanes
+        left = block.left - vector * self.loops.lanes
         has_odd = any(column * slide.dilation != offset for column in group)
         end = left if slide.stride == 1 else left * 2 + -1 + int(has_odd)
         end = left * 2 + ((slide.taps - 1) * slide.dilation - 1) if self.two_vectors_suffice else end
@@ -401,7 +405,7 @@ class _Emitter(WeightsOfWindows):
 
         if slide.stride == 1:
             name = f"seen_{group[0]}_{vector}"
-            half = self.loops.sliding_lanes // 2
+            half = self.loops.lanes // 2
             seen = f"tw_halves({window(0, 0)}, {window(-half, NEXT)})" if self.paired else window(0, 0)
             seen = self.moved(group[0]) or seen
             return [f"tw_vec {name} = {seen};", f"TW_KEEP({name});"]
@@ -432,7 +436,7 @@ class _Emitter(WeightsOfWindows):
 
     def stored(self, block: _Columns, vector: int, total: str) -> Lines:
         """Finish and store a vector of sums."""
-        columns, rows, lanes = self.form.columns, self.form.rows, self.loops.sliding_lanes
+        columns, rows, lanes = self.form.columns, self.form.rows, self.loops.lanes
         first = block.start + vector * lanes
         left = block.left - vector * lanes
         is_whole = isinstance(left, int) and left >= lanes
@@ -446,9 +450,12 @@ class _Emitter(WeightsOfWindows):
 
     def prefetched(self) -> Lines:
         """Prefetch the place of a later row, where columns are in several blocks: stores of large results wait for lines."""
-        rows, wide = self.form.rows, self.loops.sliding * self.loops.sliding_lanes
+        rows, wide = self.form.rows, self.vectors * self.loops.lanes
         size = self.ranges[self.form.columns.output].size
         if rows is None or (isinstance(size, int) and size <= wide):
             return []
         ahead = self.form.rows_ahead * self.loops.write.stride(rows.output)
         return [f"__builtin_prefetch({self.address(self.loops.write)} + {to_c(ahead)}, 1);"]
+
+
+LEAF = Leaf(NAME, order=1, match=match, seconds=seconds, lower=lower)

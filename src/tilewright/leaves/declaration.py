@@ -1,0 +1,153 @@
+"""What a leaf declares, and what a plan keeps of the leaf that computes an operator.
+
+A binding is data: a plan holds it, code generation hands it on, and the leaf's own lowering alone reads it. Until there are tile
+programs, a leaf lowers to C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Any, Protocol
+
+from tilewright.arrays import Count, Quantity
+from tilewright.graph.index import Index
+from tilewright.graph.scalar import Scalar
+from tilewright.graph.types import Operator, Tensor
+from tilewright.kernels.helpers import Helper
+from tilewright.machine.machine import Machine
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Windows along a dimension of the image: output o and tap k look at the position `stride` * o + `dilation` * k.
+
+    `first` and `last` are the lowest and the highest position inside of the image, None if all are; the last one may be an extent
+    known at run time and a number.
+    """
+
+    output: str
+    tap: str
+    taps: int
+    stride: int
+    dilation: int
+    first: int | None = None
+    last: int | Index | None = None
+
+    @property
+    def waiting(self) -> int:
+        """Outputs behind the newest that a position may still take part in."""
+        return (self.taps - 1) * self.dilation // self.stride
+
+
+@dataclass(frozen=True, slots=True)
+class LeafBinding:
+    """The leaf that computes an operator, and what the operator is to it.
+
+    `axes` are those that have a role: (role, axis). `windows` stand outermost first. `numbers` are what else the leaf's code
+    depends on, by name. `element_type` is computed in, point by point; "" for vectors of float32.
+    """
+
+    leaf: str
+    axes: tuple[tuple[str, str], ...] = ()
+    windows: tuple[Window, ...] = ()
+    numbers: tuple[tuple[str, float], ...] = ()
+    element_type: str = ""
+
+    def with_axes(self, names: Mapping[str, str]) -> LeafBinding:
+        """The same in other names of axes."""
+        windows = (replace(window, output=names[window.output], tap=names[window.tap]) for window in self.windows)
+        return replace(self, axes=tuple((role, names[axis]) for role, axis in self.axes), windows=tuple(windows))
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What a leaf is asked to compute: an operator, and the element types of its reads and of what it writes."""
+
+    operator: Operator
+    reads: tuple[str, ...]
+    write: str
+
+    @classmethod
+    def of(cls, operator: Operator, tensors: Mapping[str, Tensor]) -> Problem:
+        """The problem of an operator, with tensors by name."""
+        reads = tuple(tensors[read.tensor].dtype for read in operator.reads)
+        return cls(operator, reads, tensors[operator.write.tensor].dtype)
+
+
+class Mismatch(StrEnum):
+    """Why a leaf does not take an operator."""
+
+    OPERATION = "another operation"
+    ELEMENT_TYPE = "sums of another type than float32"
+    POSITIONS = "positions that are no affine function of the axes"
+    WINDOWS = "no windows along one or two dimensions"
+    PADDING = "padding that does not end at a position"
+    ORDER_OF_TAPS = "taps in another order"
+    LANES = "no elements side by side along the lanes"
+    VECTORS = "vectors of float32 compute it"
+    REGISTERS = "more rows of sums than registers"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A leaf does not take an operator."""
+
+    leaf: str
+    reason: Mismatch
+
+
+@dataclass(frozen=True, slots=True)
+class Constraints:
+    """What a leaf asks of the loops around it.
+
+    No loop that operators share cuts `whole_axes`. `shares_loops` says whether operators of a program may share its loops.
+    """
+
+    whole_axes: frozenset[str] = frozenset()
+    shares_loops: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CostProblem:
+    """What the cost of a leaf depends on beside its binding; sizes and tiles may be arrays.
+
+    `lanes` are the elements of a vector. `seconds_per_element` is the time of the functions of some expressions, and of so many
+    passes over memory; `scalar_step_cycles` that of a function at a point, one point after the other.
+    """
+
+    operator: Operator
+    machine: Machine
+    sizes: Mapping[str, Count]
+    tiles: Mapping[str, Count]
+    lanes: int
+    seconds_per_element: Callable[[Iterable[Scalar], int], float]
+    scalar_step_cycles: float
+
+
+class Lowered(Protocol):
+    """A leaf as C."""
+
+    def text(self) -> list[str]:
+        """The statements that compute a box."""
+
+    def helpers(self) -> list[Helper]:
+        """The functions that they call, beside the vocabulary of vectors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """The declaration of a leaf.
+
+    Of two leaves that take an operator, the one of lower `order` computes it. `seconds` is the time of all blocks of an operator,
+    by operations of `tilewright.arrays` only. `lower` takes the `VectorLoops` of a loop nest, and gives None where operands do
+    not lie as a leaf of float32 needs them: general vector loops then compute the box.
+    """
+
+    name: str
+    order: int
+    match: Callable[[Problem], LeafBinding | Refusal]
+    seconds: Callable[[LeafBinding, CostProblem], Quantity]
+    lower: Callable[[Any, LeafBinding], Lowered | None]
+    constraints: Callable[[LeafBinding], Constraints] = lambda _: Constraints()

@@ -1,0 +1,108 @@
+"""Graphs for each leaf: an operator that it takes for every number of elements along its lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tests.support.algorithms import forced
+from tests.support.onnx_operators import operator
+from tilewright import compiler
+from tilewright.frontend.onnx.operators.nn.sliding import window_of
+from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
+from tilewright.graph.types import Graph, Tensor
+from tilewright.leaves.declaration import LeafBinding, Problem
+from tilewright.machine import Machine
+from tilewright.plan.types import ModelPlan
+
+MACHINE = Machine.detect()
+LANES = MACHINE.vector_bits // 32
+EXTENTS = (1, LANES - 1, LANES, LANES + 1, 37)
+"""Along the lanes of a leaf: around a vector, and a prime number of some vectors."""
+WINDOWS: tuple[tuple[tuple[int, int], dict[str, tuple[int, ...]]], ...] = (
+    ((3, 3), {"pads": (1, 1, 1, 1)}),
+    ((2, 5), {"pads": (1, 2, 0, 2), "strides": (2, 2)}),
+)
+LAST = (0, 3, 1, 2)
+"""Where batch, channels, height and width of NHWC are among NCHW."""
+
+Adding = Callable[[Builder, str, int], Tensor]
+"""Adds an operator with so many elements along the lanes, whose inputs have this suffix."""
+
+
+def _windows_along_columns(kernel: tuple[int, int], window: Mapping[str, Any]) -> Adding:
+    def add(builder: Builder, suffix: str, extent: int) -> Tensor:
+        width = extent * window.get("strides", (1, 1))[1]
+        image = builder.input(f"x{suffix}", (1, 3, 5, width), "float32")
+        weights = builder.input(f"w{suffix}", (3, 1, *kernel), "float32")
+        return builder.record(convolution, image, weights, window_of((5, width), kernel, where="Conv", **window), 3, kind="conv")
+
+    return add
+
+
+def _windows_of_channels(kernel: tuple[int, int], window: Mapping[str, Any]) -> Adding:
+    def add(builder: Builder, suffix: str, channels: int) -> Tensor:
+        image = builder.input(f"x{suffix}", (1, 5, 9, channels), "float32")
+        weights = builder.constant(np.random.default_rng(0).standard_normal((channels, 1, *kernel)).astype("f4"))
+        known, layouts = window_of((5, 9), kernel, where="Conv", **window), Layouts(LAST, (0, 1, 2, 3), LAST)
+        return builder.record(convolution, image, weights, known, channels, layouts, kind="conv")
+
+    return add
+
+
+def _packed(rows: int, bits: int) -> Adding:
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        random, blocks = np.random.default_rng(0), 3
+        numbers = builder.constant(random.integers(0, 256, (columns, blocks, 32 * bits // 8), np.uint8))
+        scales = builder.constant(random.uniform(0.5, 1.5, (columns, blocks)).astype("f4"))
+        node = operator("MatMulNBits", 1, "com.microsoft", K=70, N=columns, bits=bits, block_size=32, accuracy_level=0)
+        return node.lower(builder, builder.input(f"x{suffix}", (rows, 70), "float32"), numbers, scales, None)
+
+    return add
+
+
+def _exact(dtype: str, function: str) -> Adding:
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        left, right = builder.input(f"x{suffix}", (3, columns), dtype), builder.input(f"y{suffix}", (columns,), dtype)
+        mapped = builder.map(function, left, right)
+        return builder.matmul(mapped, builder.input(f"z{suffix}", (columns, 2), dtype))
+
+    return add
+
+
+PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
+    "row streaming": ("sliding sums", tuple(_windows_along_columns(*window) for window in WINDOWS)),
+    "channel lanes": ("channel lanes", tuple(_windows_of_channels(*window) for window in WINDOWS)),
+    "packed sums": ("", (_packed(1, 4), _packed(7, 8))),
+    "scalar loops": ("", (_exact("float64", "divide"), _exact("int32", "multiply"), _exact("int64", "maximum"))),
+}
+"""By leaf: the algorithm that makes operators for it, and problems."""
+
+
+@cache
+def planned(leaf: str) -> tuple[Graph, ModelPlan]:
+    """All problems of a leaf at all extents, as independent operators of one graph, and its plan."""
+    algorithm, problems = PROBLEMS[leaf]
+    builder = Builder("contract")
+    cases = [(problem, extent) for problem in problems for extent in EXTENTS]
+    results = [problem(builder, f"_{number}", extent) for number, (problem, extent) in enumerate(cases)]
+    with forced(algorithm) if algorithm else nullcontext():
+        graph = builder.graph(tuple(result.name for result in results))
+        return graph, compiler.plan(graph, MACHINE)
+
+
+def bound(leaf: str) -> list[tuple[Problem, LeafBinding]]:
+    """The operators that are bound to any leaf in that plan."""
+    _, model_plan = planned(leaf)
+    tensors = [{tensor.name: tensor for tensor in plan.chain.tensors} for plan in model_plan.plans]
+    return [
+        (Problem.of(plan.chain.operator(part.operator), known), part.leaf)
+        for plan, known in zip(model_plan.plans, tensors, strict=True)
+        for part in plan.operators
+        if part.leaf is not None
+    ]

@@ -1,0 +1,67 @@
+"""The registry alone knows which leaf computes an operator; bindings are data that plans keep, rename and write."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import tilewright
+from tests.leaves.problems import PROBLEMS, bound
+from tilewright.graph import data_format
+from tilewright.leaves.declaration import LeafBinding, Mismatch, Problem, Refusal
+from tilewright.leaves.registry import binding_of, leaf_of, leaves
+from tilewright.plan.chains import with_axes
+
+PACKAGE = Path(tilewright.__file__).parent
+IMPORTED = re.compile(r"tilewright\.leaves\.(\w+)|tilewright\.leaves import (\w+)")
+ASKED = re.compile(r"leaf\.leaf\b|binding\.leaf\b|\bis_taken\(\"")
+
+
+def outside() -> dict[str, str]:
+    """The text of all modules outside of the package of leaves."""
+    return {str(path): path.read_text() for path in PACKAGE.rglob("*.py") if PACKAGE / "leaves" not in path.parents}
+
+
+def test_nobody_outside_imports_a_leaf() -> None:
+    for path, text in outside().items():
+        names = {name for found in IMPORTED.findall(text) for name in found if name}
+        assert names <= {"declaration", "registry"}, path
+
+
+def test_nobody_outside_asks_for_the_kind_of_a_leaf() -> None:
+    """But algorithms, which make operators for one."""
+    asking = [path for path, text in outside().items() if ASKED.search(text)]
+    assert all("/plan/algorithms/" in path for path in asking), asking
+
+
+def test_leaves_are_asked_in_the_order_that_they_state() -> None:
+    assert [leaf.order for leaf in leaves()] == sorted({leaf.order for leaf in leaves()})
+
+
+def problem_for(leaf: str) -> tuple[Problem, LeafBinding]:
+    """A problem that a leaf takes, and its binding."""
+    return next((problem, binding) for problem, binding in bound(leaf) if binding.leaf == leaf)
+
+
+@pytest.mark.parametrize("leaf", PROBLEMS)
+def test_bindings_are_written_and_read(leaf: str) -> None:
+    _, binding = problem_for(leaf)
+    assert data_format.decode(data_format.encode(binding, LeafBinding), LeafBinding) == binding
+
+
+@pytest.mark.parametrize("leaf", PROBLEMS)
+def test_bindings_follow_the_names_of_axes(leaf: str) -> None:
+    problem, binding = problem_for(leaf)
+    names = {axis.name: f"other_{axis.name}" for axis in problem.operator.axes}
+    assert binding_of(replace(problem, operator=with_axes(problem.operator, names))) == binding.with_axes(names)
+
+
+@pytest.mark.parametrize("leaf", PROBLEMS)
+def test_refusals_say_why(leaf: str) -> None:
+    problem, binding = problem_for(leaf)
+    exact = replace(problem, operator=replace(problem.operator, accumulator="float64"))
+    answer = leaf_of(binding).match(exact)
+    assert answer == Refusal(leaf, Mismatch.ELEMENT_TYPE) or binding_of(exact) == answer
