@@ -21,16 +21,14 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from tilewright.errors import ShapeError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import RunTimePads, pad_lengths
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTimeWindow, Window, inside, position
-from tilewright.graph.builders.einsum import with_zero_points
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.zero_points import with_zero_points, zero_read
 from tilewright.graph.index import Index, constant, of_extent
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, apply
-from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
 T = TypeVar("T")
@@ -180,21 +178,10 @@ def integer_convolution(
     image, weights = operator.reads
     if image.guard is not None:
         image = replace(image, guard=Guard(image.guard.constraints, outside))
-    zeros = (_zero_read(x_zero, 1, x, image), _zero_read(w_zero, w.shape[0], w, weights))
-    operator = with_zero_points(replace(operator, reads=(image, weights)), zeros, dtype)
+    operator = replace(operator, reads=(image, weights))
+    zeros = zero_read(operator, 0, x, x_zero, len(x.shape)), zero_read(operator, 1, w, w_zero, 0)
+    operator = with_zero_points(operator, zeros, dtype)
     return operator, replace(output, dtype=dtype)
-
-
-def _zero_read(zero: Tensor | None, filters: object, tensor: Tensor, read: Access) -> Access | None:
-    """The zero point that belongs to an element: of the tensor, or of its filter."""
-    if zero is None:
-        return None
-    if zero.shape in ((), (1,)):
-        return Access(zero.name, (constant(0),) * len(zero.shape))
-    if zero.shape != (filters,):
-        text = f"a zero point of shape {shape_text(zero.shape)} for an operand of {shape_text(tensor.shape)}"
-        raise ShapeError(text, where="integer convolution", why="there is one of the image, and one of all filters or of each")
-    return Access(zero.name, read.indices[:1])
 
 
 def padded_integer_convolution(
