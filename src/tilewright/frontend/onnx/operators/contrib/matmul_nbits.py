@@ -27,7 +27,6 @@ from tilewright.graph.builders.nbits_matmul import (
     PackedWeights,
     RoundedRows,
     nbits_matmul,
-    nbits_matmul_of_integers,
     numbers_of_bytes,
 )
 from tilewright.graph.builders.reshape import gather
@@ -146,11 +145,8 @@ class MatMulNBits:
             words=self.block_size * self._stored_bits // 8 // WORD_BYTES,
             columns=PANEL,
         )
-        if is_rounded:
-            rounded = self._rounded(builder, self._in_blocks(builder, rows))
-            product = builder.record(nbits_matmul_of_integers, rounded, weights, kind="nbits_matmul")
-        else:
-            product = builder.record(nbits_matmul, self._whole(builder, rows), weights, kind="nbits_matmul")
+        operand = self._rounded(builder, self._in_blocks(builder, rows)) if is_rounded else self._whole(builder, rows)
+        product = builder.record(nbits_matmul, operand, weights, kind="nbits_matmul")
         columns = -(-self.N // PANEL) * PANEL
         return _first_columns(builder, builder.reshape(product, (m, columns)), self.N)
 
