@@ -159,7 +159,6 @@ SUMS = "int32"
 SHARE = 2
 """The binary logarithm of how much larger results come out."""
 MOST_CHANNELS = LARGEST_INT32 // (4 * TAPS**2 * LARGEST_CENTRED**2)
-TYPES = {"uint8": (0, 255), "int8": (-128, 127)}
 
 
 def applies(problem: Problem) -> bool:
@@ -167,10 +166,10 @@ def applies(problem: Problem) -> bool:
     sliding = _windows(problem)
     if sliding is None or sliding.roles.group or len(sliding.roles.filters) != 1:
         return False
-    guard, (least, most) = sliding.roles.image.guard, TYPES[problem.tensors[sliding.roles.image.tensor].dtype]
+    guard, limits = sliding.roles.image.guard, np.iinfo(problem.tensors[sliding.roles.image.tensor].dtype)
     is_constant = sliding.roles.weights.tensor in problem.constants
     is_small = points(summed_channels(sliding)) <= MOST_CHANNELS
-    return is_constant and is_small and (guard is None or least <= guard.otherwise <= most)
+    return is_constant and is_small and (guard is None or limits.min <= guard.otherwise <= limits.max)
 
 
 def _applies_to_short_rows(problem: Problem) -> bool:
