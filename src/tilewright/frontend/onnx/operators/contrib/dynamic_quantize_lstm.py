@@ -19,6 +19,7 @@ from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
+    DequantizeLinear,
     DynamicQuantizeLinear,
     Known,
     check_scale,
@@ -102,8 +103,7 @@ def _of(builder: Builder, parameter: Tensor, direction: int) -> Tensor:
 
 def _rounded(x: Any) -> Any:
     """What its bytes stand for."""
-    steps, scale, zero = DynamicQuantizeLinear().reference(x)
-    return (steps.astype(np.float32) - zero.astype(np.float32)) * scale
+    return DequantizeLinear().reference(*DynamicQuantizeLinear().reference(x))
 
 
 def _weights(name: str, weights: Any, scale: Any, zero: Any) -> Any:

@@ -46,7 +46,7 @@ class MatMulIntegerToFloat(Composed):
         check_operand(_WHERE, "A", a.dtype, a_scale, a_zero_point, known=known)
         _check_right(_WHERE, b, b_scale, b_zero_point, bias, known)
         sums = call(ExactMatMul())(a, b, a_zero_point, b_zero_point)
-        return call(Scaled())(sums, a_scale, b_scale, bias=bias)
+        return call(Scaled())(sums, a_scale, b_scale, None, None, bias)
 
 
 @onnx_operator("DynamicQuantizeMatMul", domain=MICROSOFT)

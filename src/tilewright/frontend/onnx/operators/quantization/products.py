@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
+from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
-from tilewright.frontend.onnx.operators.operands import completed, total
+from tilewright.frontend.onnx.operators.operands import completed, is_at_most, total
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
     SMALL,
     check_scale,
@@ -33,11 +33,10 @@ from tilewright.graph.builders.convolutions.convolution import is_known_as_0, pa
 from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.builders.zero_points import LARGEST_INT32, are_exact_in_float32, centred, largest_centred
 from tilewright.graph.exactness import BYTES
-from tilewright.graph.extents import cuts_between, largest_extent, least_extent
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Load, apply, times
 from tilewright.graph.shapes import broadcast_shapes, shape_text
-from tilewright.graph.types import PRODUCT, Extent, Tensor
+from tilewright.graph.types import PRODUCT, Tensor
 
 
 def largest_factor(builder: Builder, tensor: Tensor, zero: Tensor | None) -> int:
@@ -68,16 +67,6 @@ def largest_sum(
     numbers = zeros.reshape(shape) if zeros.ndim == 1 and zeros.size > 1 else zeros
     magnitudes = np.abs(values.astype(np.int32) - numbers.astype(np.int32))
     return factor * int(magnitudes.sum(axis=summed, dtype=np.int64).max(initial=0))
-
-
-def are_at_most(steps: Extent, most: int) -> bool:
-    """Whether there are at most so many steps. Raises `Undecided` for a run-time number whose range can be divided there."""
-    if isinstance(steps, int) or largest_extent(steps) <= most or least_extent(steps) > most:
-        return largest_extent(steps) <= most
-    cuts = cuts_between(steps, most, "<=")
-    if cuts:
-        raise Undecided(f"whether {steps} int8 products are at most {most}", where="quantised product").with_cuts(cuts)
-    return False
 
 
 def with_bias(builder: Builder, sums: Tensor, largest: float, bias: Tensor | None, along: int | None = None) -> Tensor:
@@ -117,31 +106,25 @@ class MatMulInteger:
 class ExactMatMul:
     """MatMulInteger in integers that hold every sum, plus a bias of int32 that broadcasts to the product."""
 
-    def reference(self, a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None, bias: Any = None) -> Any:
+    def reference(self, *operands: Any) -> Any:
         """In int64. Products are those of float64, which holds every sum of less than 2^37 steps."""
-        left, right = _centred_matrices(a, b, a_zero_point, b_zero_point)
+        *matrices, bias = completed(operands, 5)
+        left, right = _centred_matrices(*matrices)
         sums = np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64)
         return sums if bias is None else sums + bias
 
-    def lower(
-        self,
-        builder: Builder,
-        a: Tensor,
-        b: Tensor,
-        a_zero_point: Tensor | None = None,
-        b_zero_point: Tensor | None = None,
-        bias: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """In int32 where that holds every sum; else its parts, which int32 holds, added in int64.
 
         Run-time numbers of steps that may be too many are summed in int64. Raises `Undecided` where they may be few, too.
         """
+        a, b, a_zero_point, b_zero_point, bias = completed(operands, 5)
         zeros, steps = _lowered_zeros(builder, a, b, a_zero_point, b_zero_point), a.shape[-1]
         factor, summed, largest = largest_factor(builder, a, a_zero_point), -2 if len(b.shape) > 1 else -1, inf
         most = LARGEST_INT32 // (factor * largest_factor(builder, b, b_zero_point))
         if isinstance(steps, int):
             largest = largest_sum(builder, factor, b, b_zero_point, steps, (summed,), -1)
-        if largest <= LARGEST_INT32 or are_at_most(steps, most):
+        if largest <= LARGEST_INT32 or is_at_most(steps, most, "int8 products", "quantised product"):
             sums = builder.record(integer_matmul, a, b, *zeros, kind="matmul")
         elif isinstance(steps, int):
             sums = _in_parts(builder, a, b, zeros, [slice(start, start + most) for start in range(0, steps, most)])
@@ -152,12 +135,16 @@ class ExactMatMul:
 
 @dataclass(frozen=True, slots=True)
 class Scaled:
-    """Sums of products of steps as numbers of float32, plus a bias; or quantised again, where the result has a scale."""
+    """Sums of products of steps, times both scales, plus a bias in float32; or quantised again, where there is a result's scale.
+
+    Operands are sums, left and right scale, and, each or none, the result's scale and zero point, and the bias.
+    """
 
     alpha: float = 1.0
     """A factor of all."""
 
-    def reference(self, sums: Any, left: Any, right: Any, result: Any = None, zero: Any = None, bias: Any = None) -> Any:
+    def reference(self, *operands: Any) -> Any:
+        sums, left, right, result, zero, bias = completed(operands, 6)
         factor = np.float32(self.alpha) * left * right
         factor = factor if result is None else factor / result
         numbers = sums.astype(np.result_type(factor, np.float32)) * factor
@@ -165,17 +152,9 @@ class Scaled:
             return quantized(numbers, zero)
         return np.asarray(numbers if bias is None else numbers + bias, np.float32)
 
-    def lower(
-        self,
-        builder: Builder,
-        sums: Tensor,
-        left: Tensor,
-        right: Tensor,
-        result: Tensor | None = None,
-        zero: Tensor | None = None,
-        bias: Tensor | None = None,
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """One map: scales, zero points and biases broadcast to the sums."""
+        sums, left, right, result, zero, bias = completed(operands, 6)
         scales = [_whole(builder, scale) for scale in (left, right, result) if scale is not None]
         factor = apply("multiply", times(Load(1), float(np.float32(self.alpha))), Load(2))
         numbers = apply("multiply", Load(0), factor if result is None else apply("divide", factor, Load(3)))
