@@ -17,7 +17,7 @@ through an int32 tensor, which is a pass of its own over the image.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, prod
 
@@ -85,14 +85,17 @@ class _Rewriting:
             yield operator
             return
         sums = self.declared(f"{operator.write.tensor}_sums", operator.write.tensor, "int32" if is_matrix_product else "float32")
+        write = replace(operator.write, tensor=sums.name)
         if is_matrix_product:
-            yield _product(operator, found, sums)
-            yield _scaling(operator, found, sums, Load(0))
-            return
-        numbers = [self.centred(access) for access in operator.reads]
-        yield from numbers
-        yield _renamed(operator, [number.write.tensor for number in numbers], sums)
-        yield _scaling(operator, found, sums, apply("round", Load(0)))
+            product = replace(operator, reads=tuple(operand.number for operand in found), write=write)
+            yield with_zero_points(product, [operand.zero for operand in found], "int32")
+        else:
+            numbers = [self.centred(access) for access in operator.reads]
+            yield from numbers
+            pairs = zip(operator.reads, numbers, strict=True)
+            reads = tuple(replace(access, tensor=number.write.tensor) for access, number in pairs)
+            yield replace(operator, reads=reads, write=write)
+        yield _scaling(operator, found, write, Load(0) if is_matrix_product else apply("round", Load(0)))
 
     def centred(self, access: Access) -> Operator:
         """The map that makes what a dequantisation makes, but for its scale: numbers less their zero point, in float32."""
@@ -191,23 +194,11 @@ def _outside(guard: Guard, zero: Access | None, zeros: Array | None, scale: Acce
     return replace(guard, otherwise=0.0 if zero is None or zeros is None else float(zeros.reshape(-1)[0]))
 
 
-def _product(operator: Operator, found: Collection[Dequantised], sums: Tensor) -> Operator:
-    """The product of numbers less their zero points, in int32."""
-    numbers, write = tuple(operand.number for operand in found), replace(operator.write, tensor=sums.name)
-    return with_zero_points(replace(operator, reads=numbers, write=write), [operand.zero for operand in found], "int32")
-
-
-def _renamed(operator: Operator, operands: Sequence[str], sums: Tensor) -> Operator:
-    """A product of other operands."""
-    reads = tuple(replace(access, tensor=tensor) for access, tensor in zip(operator.reads, operands, strict=True))
-    return replace(operator, reads=reads, write=replace(operator.write, tensor=sums.name))
-
-
-def _scaling(operator: Operator, found: Collection[Dequantised], sums: Tensor, total: Scalar) -> Operator:
+def _scaling(operator: Operator, found: Collection[Dequantised], sums: Access, total: Scalar) -> Operator:
     """The map that multiplies sums by both scales. Whole numbers of float32 are rounded, which changes none of them: no pass may
     then multiply the filters by the scales."""
     axes = tuple(axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL)
-    reads = (replace(operator.write, tensor=sums.name), *(operand.scale for operand in found))
+    reads = (sums, *(operand.scale for operand in found))
     body = apply("multiply", total, apply("multiply", Load(1), Load(2)))
     return Operator(f"{operator.name}_scaled", "scale", axes, reads, operator.write, body)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, prod
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Load, apply, times
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import PRODUCT, Tensor
+
+Operands: TypeAlias = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
+"""An image, filters, and the zero points of both."""
 
 
 def largest_factor(builder: Builder, tensor: Tensor, zero: Tensor | None) -> int:
@@ -225,12 +228,13 @@ def _lowered_zeros(
 ) -> tuple[Tensor | None, ...]:
     """The zero points of both operands, each of the tensor, or of every row or column, as they broadcast; None for a known 0."""
     _check_zeros(a, a_zero_point, b, b_zero_point)
-    return tuple(
-        None
-        if zero is None or (zero.shape in ((), (1,)) and is_known_as_0(builder, zero))
-        else _lowered_parameter(builder, zero, x, of_rows=of_rows)
-        for zero, x, of_rows in ((a_zero_point, a, True), (b_zero_point, b, False))
-    )
+    operands = ((a_zero_point, a, True), (b_zero_point, b, False))
+    return tuple(zero and _lowered_zero(builder, zero, x, of_rows=of_rows) for zero, x, of_rows in operands)
+
+
+def _lowered_zero(builder: Builder, zero: Tensor, x: Tensor, *, of_rows: bool) -> Tensor | None:
+    is_left_out = zero.shape in ((), (1,)) and is_known_as_0(builder, zero)
+    return None if is_left_out else _lowered_parameter(builder, zero, x, of_rows=of_rows)
 
 
 def _whole(builder: Builder, parameter: Tensor) -> Tensor:
@@ -256,20 +260,18 @@ class IntegerConvolution(Convolution):
             *(y.astype(dtype) - (0 if zero is None else spread(zero, y.shape, 0, 0).astype(dtype)) for y, zero in pairs)
         )
 
-    def lowered_integers(
-        self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None, dtype: str = "int32"
-    ) -> Tensor:
+    def lowered_integers(self, builder: Builder, operands: Operands, dtype: str = "int32") -> Tensor:
         """The sums in int32 or int64."""
+        x, w, x_zero, w_zero = operands
         window = self.windows(x.shape[2:], self.kernel(x.shape, w.shape), "ConvInteger")
         return padded_integer_convolution(builder, x, w, window, self.group, x_zero, w_zero, dtype)
 
-    def whole_sums(
-        self, builder: Builder, x: Tensor, w: Tensor, x_zero: Tensor | None, w_zero: Tensor | None, bias: float = 0.0
-    ) -> Tensor | None:
+    def whole_sums(self, builder: Builder, operands: Operands, bias: float = 0.0) -> Tensor | None:
         """The sums of filters of one channel in float32, to which a bias of that magnitude may be added exactly; None elsewhere.
 
         The padding is 0 in such an image, whatever its zero point is.
         """
+        x, w, x_zero, w_zero = operands
         has_one_channel = self.group > 1 and w.shape[1] == 1 and BYTES.issuperset((x.dtype, w.dtype))
         if not has_one_channel or not are_exact_in_float32(prod(self.kernel(x.shape, w.shape)), bias):
             return None
@@ -289,8 +291,8 @@ class ConvInteger(IntegerConvolution):
         Filters of one channel are summed in float32 where that is exact (`graph/rewrites/integer_products.py` goes on with them).
         """
         _check_conv_zeros(x, x_zero, w, w_zero)
-        sums = self.whole_sums(builder, x, w, x_zero, w_zero)
-        return self.lowered_integers(builder, x, w, x_zero, w_zero) if sums is None else builder.cast(sums, "int32")
+        sums = self.whole_sums(builder, (x, w, x_zero, w_zero))
+        return self.lowered_integers(builder, (x, w, x_zero, w_zero)) if sums is None else builder.cast(sums, "int32")
 
 
 @onnx_operator("QLinearConv", since=10)
@@ -319,23 +321,24 @@ class QLinearConv(IntegerConvolution):
             raise UnsupportedOperation(f"QLinearConv with scales of {w_scale.dtype}, or to {y_zero.dtype}, has no lowering")
         numbers = [_whole(builder, scale) for scale in (x_scale, w_scale, y_scale)]
         factor = builder.body(apply("divide", apply("multiply", Load(0), Load(1)), Load(2)), *numbers, kind="factor")
-        sums = self._lowered_sums(builder, x, x_zero, w, w_zero, b)
+        sums = self._lowered_sums(builder, (x, w, x_zero, w_zero), b)
         steps = apply("multiply", apply("round", Load(0)), Load(1)) if sums.dtype == "float32" else PRODUCT
         by_filter = [lowered_spread(builder, parameter, sums, 1) for parameter in (factor, y_zero)]
         return lowered_quantized(builder, steps, (sums, by_filter[0]), by_filter[1], y_zero.dtype)
 
-    def _lowered_sums(self, builder: Builder, x: Tensor, x_zero: Tensor, w: Tensor, w_zero: Tensor, b: Tensor | None) -> Tensor:
+    def _lowered_sums(self, builder: Builder, operands: Operands, b: Tensor | None) -> Tensor:
         """The sums with the bias: in int32, in int64 where that may not hold them, or those of filters of one channel in float32.
 
         The last where that is exact.
         """
-        sums = self.whole_sums(builder, x, w, x_zero, w_zero, largest_bias(builder, b))
+        x, w, x_zero, w_zero = operands
+        sums = self.whole_sums(builder, operands, largest_bias(builder, b))
         if sums is not None:
             return sums if b is None else builder.map("add", sums, builder.cast(lowered_spread(builder, b, sums, 1), sums.dtype))
         steps = prod(extent for extent in w.shape[1:] if isinstance(extent, int))
         factor, summed = largest_factor(builder, x, x_zero), tuple(range(1, len(w.shape)))
         largest = largest_sum(builder, factor, w, w_zero, steps, summed, 0)
-        sums = self.lowered_integers(builder, x, w, x_zero, w_zero, "int32" if largest <= LARGEST_INT32 else "int64")
+        sums = self.lowered_integers(builder, operands, "int32" if largest <= LARGEST_INT32 else "int64")
         return with_bias(builder, sums, largest, b, 1)
 
 

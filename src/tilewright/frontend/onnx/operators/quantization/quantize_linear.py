@@ -57,10 +57,8 @@ def check_output_type(zero: Any, declared: str | None, what: str) -> None:
         why, hint = "its type is that of the result, which has 2 to 16 bits", "make the zero point uint8 or int8"
         raise InvalidModel(f"the zero point of {what} is {_name(zero)}", where=WHERE, why=why, hint=hint)
     if zero is not None and declared is not None and _name(zero) != declared:
-        text, hint = (
-            f"the zero point of {what} is {_name(zero)}, and output_dtype is {declared}",
-            "leave it out, or make both the same",
-        )
+        hint = "leave it out, or make both the same"
+        text = f"the zero point of {what} is {_name(zero)}, and output_dtype is {declared}"
         raise InvalidModel(text, where=WHERE, why="the result has one type", hint=hint)
 
 
