@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from tilewright.graph.builders.norms import ROW_SOFTMAX
 from tilewright.graph.index import axis
@@ -79,3 +82,10 @@ def graph_of(operators: Sequence[Operator], tensors: Sequence[Tensor] = (), name
     read = {one.tensor for op in operators for one in op.reads}
     inputs = tuple(tensor.name for tensor in tensors if tensor.name not in written)
     return Graph(name, tensors, tuple(operators), inputs, tuple(name for name in written if name not in read))
+
+
+def integer_matmul_reference(left: Any, right: Any, left_zero: Any = 0, right_zero: Any = 0) -> Any:
+    """`(left - left_zero) @ (right - right_zero)` by `numpy.matmul` of int32 numbers."""
+    whole = [np.asarray(array).astype(np.int32) for array in (left, left_zero, right, right_zero)]
+    with np.errstate(over="ignore"):
+        return np.matmul(whole[0] - whole[1], whole[2] - whole[3])

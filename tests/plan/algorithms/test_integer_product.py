@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.support.operators import integer_matmul_reference
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.einsum import integer_matmul, numpy_reference
+from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.index import axis
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Load, apply
@@ -70,12 +71,12 @@ def test_the_expansion_is_the_operator(left: str, right: str, zeros: str) -> Non
     values = [extremes(rng, SHAPES["left"], left), extremes(rng, SHAPES["right"], right)]
     values += [None if shape is None else extremes(rng, shape, dtype) for shape, dtype in zip(shapes, (left, right), strict=True)]
     graph = graph_of(*values)
-    wanted = numpy_reference(*(0 if x is None else x for x in values))
+    wanted = integer_matmul_reference(*(0 if x is None else x for x in values))
     np.testing.assert_array_equal(computed(graph, *values), wanted)
     if left != right and zeros == "none":
-        assert not integer_product.applies(problem_of(graph)), "a micro kernel takes it as it is"
+        assert not integer_product.ALGORITHM.applies(problem_of(graph)), "a micro kernel takes it as it is"
         return
-    assert integer_product.applies(problem_of(graph))
+    assert integer_product.ALGORITHM.applies(problem_of(graph))
     found = of_expansion(graph)
     np.testing.assert_array_equal(computed(found, *values), wanted)
     (contraction,) = [operator for operator in found.operators if operator.is_contraction()]
@@ -89,7 +90,7 @@ def test_roles_that_are_exchanged_take_their_types_along() -> None:
     rng = np.random.default_rng(4)
     values = extremes(rng, (64, 7), "uint8"), extremes(rng, (7, 1), "int8"), extremes(rng, (), "uint8"), extremes(rng, (), "int8")
     graph = graph_of(*values)
-    np.testing.assert_array_equal(computed(of_expansion(graph), *values), numpy_reference(*values))
+    np.testing.assert_array_equal(computed(of_expansion(graph), *values), integer_matmul_reference(*values))
 
 
 def test_sums_wrap_as_those_of_int32() -> None:
@@ -100,7 +101,7 @@ def test_sums_wrap_as_those_of_int32() -> None:
     graph = graph_of(left, right, *zeros)
     assert abs(255 * -128 * steps) > 2**31
     found = computed(of_expansion(graph), left, right, *zeros)
-    np.testing.assert_array_equal(found, numpy_reference(left, right, *zeros))
+    np.testing.assert_array_equal(found, integer_matmul_reference(left, right, *zeros))
 
 
 def test_it_is_registered_beside_the_operator_as_it_is_written() -> None:
@@ -113,9 +114,9 @@ def test_zero_points_that_change_along_the_sum_stay() -> None:
     """Then the sum of products of zero points is no product of sums."""
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((5, 1), "uint8"))
     operator = graph.operators[-1]
-    assert integer_product.applies(problem_of(graph))
+    assert integer_product.ALGORITHM.applies(problem_of(graph))
     moving = replace(operator.reads[2], indices=(axis("m"), axis("k")))
-    assert not integer_product.applies(problem_of(graph, replace(operator, reads=(*operator.reads[:2], moving))))
+    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, reads=(*operator.reads[:2], moving))))
 
 
 def test_padded_operands_stay() -> None:
@@ -123,7 +124,7 @@ def test_padded_operands_stay() -> None:
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((), "uint8"))
     operator = graph.operators[-1]
     padded = replace(operator.reads[0], guard=Guard((axis("m"),), 0.0))
-    assert not integer_product.applies(problem_of(graph, replace(operator, reads=(padded, *operator.reads[1:]))))
+    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, reads=(padded, *operator.reads[1:]))))
 
 
 def test_operands_that_are_not_read_at_every_step_stay() -> None:
@@ -131,7 +132,7 @@ def test_operands_that_are_not_read_at_every_step_stay() -> None:
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((), "uint8"))
     operator = graph.operators[-1]
     fixed = replace(operator.reads[1], indices=(axis("k") * 0, axis("n")))
-    assert not integer_product.applies(
+    assert not integer_product.ALGORITHM.applies(
         problem_of(graph, replace(operator, reads=(operator.reads[0], fixed, *operator.reads[2:])))
     )
 
@@ -140,7 +141,7 @@ def test_other_types_and_formulas_stay() -> None:
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((), "uint8"))
     operator, tensors = graph.operators[-1], {tensor.name: tensor for tensor in graph.tensors}
     wide = {**tensors, "a": replace(tensors["a"], dtype="int16")}
-    assert not integer_product.applies(Problem(operator, wide, frozenset(), MACHINE))
-    assert not integer_product.applies(problem_of(graph, replace(operator, accumulator="float32")))
-    assert not integer_product.applies(problem_of(graph, replace(operator, body=apply("add", Load(0), Load(1)))))
-    assert not integer_product.applies(problem_of(graph, replace(operator, body=PRODUCT, reads=operator.reads[:2])))
+    assert not integer_product.ALGORITHM.applies(Problem(operator, wide, frozenset(), MACHINE))
+    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, accumulator="float32")))
+    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, body=apply("add", Load(0), Load(1)))))
+    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, body=PRODUCT, reads=operator.reads[:2])))

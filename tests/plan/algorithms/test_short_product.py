@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from tests.plan.algorithms.test_integer_product import extremes, graph_of
+from tests.support.operators import integer_matmul_reference
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import integer_convolution
-from tilewright.graph.builders.einsum import numpy_reference
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, Guard
 from tilewright.graph.verifier import verify
@@ -92,7 +92,7 @@ def test_matrices() -> None:
     graph = graph_of(*values)
     assert MATRICES.applies(problem_of(graph))
     (found,) = evaluate(by(MATRICES, graph), dict(zip(graph.inputs, values, strict=True))).values()
-    np.testing.assert_array_equal(found, numpy_reference(*values))
+    np.testing.assert_array_equal(found, integer_matmul_reference(*values))
 
 
 def test_zero_points_of_rows_and_padding_with_other_numbers_stay() -> None:

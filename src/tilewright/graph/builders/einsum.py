@@ -14,12 +14,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.zero_points import with_zero_points, zero_read
 from tilewright.graph.index import Index, axis, constant
 from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
@@ -237,36 +237,6 @@ def integer_matmul(
     (Tensor(name='c', shape=(2, 4), dtype='int32'), 3)
     """
     operator, output = matmul(left, right, name=name, result=result)
-    pairs = zip((left, right), operator.reads, (left_zero, right_zero), strict=True)
-    zeros = [None if zero is None else _zero_read(operator, tensor, read, zero) for tensor, read, zero in pairs]
+    pairs = ((left, left_zero), (right, right_zero))
+    zeros = [zero_read(operator, place, tensor, zero) for place, (tensor, zero) in enumerate(pairs)]
     return with_zero_points(operator, zeros, dtype), replace(output, dtype=dtype)
-
-
-def with_zero_points(operator: Operator, zeros: Sequence[Access | None], accumulator: str) -> Operator:
-    """A sum of products of integers, of which each is less the element of another read, if there is one."""
-    reads, factors = list(operator.reads), list[Scalar]()
-    for place, zero in enumerate(zeros):
-        factors.append(Load(place) if zero is None else apply("subtract", Load(place), Load(len(reads))))
-        reads += [] if zero is None else [zero]
-    return replace(operator, reads=tuple(reads), body=apply("multiply", *factors), accumulator=accumulator)
-
-
-def numpy_reference(left: Any, right: Any, left_zero: Any = 0, right_zero: Any = 0) -> Any:
-    """The same by `numpy.matmul` of int32 numbers."""
-    whole = [np.asarray(array).astype(np.int32) for array in (left, left_zero, right, right_zero)]
-    with np.errstate(over="ignore"):
-        return np.matmul(whole[0] - whole[1], whole[2] - whole[3])
-
-
-def _zero_read(operator: Operator, tensor: Tensor, read: Access, zero: Tensor) -> Access:
-    """The zero point that belongs to an element of an operand."""
-    behind = len(tensor.shape) - len(zero.shape)
-    steps = {axis.name for axis in operator.reduction_axes()}
-    pairs = list(zip(zero.shape, tensor.shape[max(behind, 0) :], read.indices[max(behind, 0) :], strict=behind >= 0))
-    fits = all(extent == 1 or (extent == whole and not index.axes() & steps) for extent, whole, index in pairs)
-    if behind < 0 or not fits:
-        text = f"a zero point of shape {shape_text(zero.shape)} for an operand of {shape_text(tensor.shape)}"
-        raise ShapeError(
-            text, where="integer matmul", why="it broadcasts to the operand, and is the same along the summed dimension"
-        )
-    return Access(zero.name, tuple(constant(0) if extent == 1 else index for extent, _, index in pairs))

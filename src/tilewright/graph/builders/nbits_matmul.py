@@ -17,7 +17,7 @@ from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
+from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 
 WORD_BYTES = 4
 ROW, PANEL, COLUMN, BLOCK, GROUP, BYTE = (axis_index(axis) for axis in ("row", "panel", "column", "block", "group", "byte"))
@@ -59,53 +59,40 @@ class RoundedRows:
     shares: Tensor
 
 
-def nbits_matmul(rows: Tensor, weights: PackedWeights, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """`rows @ weights` of `rows` (m, blocks * block size) in float32: (m, panels, columns) in float32.
+def nbits_matmul(rows: Tensor | RoundedRows, weights: PackedWeights, *, name: str, result: str) -> tuple[Operator, Tensor]:
+    """`rows @ weights`, (m, panels, columns) in float32, of `rows` (m, blocks * block size) in float32 or in 8-bit integers.
 
-    Blocks are no dimension of their own, whose rows would be padded in memory. Raises `ShapeError` for shapes that do not fit.
+    Blocks are no dimension of floats, whose rows would be padded in memory. Of integers the sum over a block of (number - zero) *
+    row is that of number * row, less zero times the sum of the row: every byte of the block brings its share of that. Raises
+    `ShapeError` for shapes that do not fit.
 
-    >>> x, w, s = Tensor("x", (1, 128)), Tensor("w", (2 * 4 * 4 * 8 * 4,), "uint8"), Tensor("s", (2 * 4 * 8,))
-    >>> sizes = {"panels": 2, "blocks": 4, "words": 4, "columns": 8}
-    >>> weights = PackedWeights(numbers=w, scales=s, zeros=None, middle=8.0, **sizes)
-    >>> operator, tensor = nbits_matmul(x, weights, name="f", result="y")
-    >>> tensor.shape, [axis.extent for axis in operator.reduction_axes()]
-    ((1, 2, 8), [4, 4, 4])
+    >>> w, s = Tensor("w", (2 * 4 * 4 * 8 * 4,), "uint8"), Tensor("s", (2 * 4 * 8,))
+    >>> weights = PackedWeights(numbers=w, scales=s, zeros=None, middle=8.0, panels=2, blocks=4, words=4, columns=8)
+    >>> numbers, scales = Tensor("x", (1, 4, 32), "int8"), Tensor("r", (1, 4))
+    >>> for rows in (Tensor("x", (1, 128)), RoundedRows(numbers=numbers, scales=scales, shares=Tensor("t", (1, 4)))):
+    ...     operator, tensor = nbits_matmul(rows, weights, name="f", result="y")
+    ...     print(tensor.shape, [axis.extent for axis in operator.reduction_axes()], len(operator.reads))
+    (1, 2, 8) [4, 4, 4] 4
+    (1, 2, 8) [4, 4, 4] 6
     """
-    size = _block_size(rows, rows.shape[-1], weights)
+    numbers, parts = (rows.numbers, (rows.scales, rows.shares)) if isinstance(rows, RoundedRows) else (rows, ())
+    size = _block_size(numbers, weights)
     per_byte = size // (weights.words * WORD_BYTES)
-    places = [BLOCK * size + place for place in _places(per_byte)]
+    places = [(BLOCK, place) if parts else (BLOCK * size + place,) for place in _places(per_byte)]
     reads = [
-        _bytes(weights),
-        *(Access(rows.name, (ROW, place)) for place in places),
+        Access(weights.numbers.name, (weights.by_byte(),)),
+        *(Access(numbers.name, (ROW, *place)) for place in places),
         Access(weights.scales.name, (weights.by_block(),)),
+        *(Access(part.name, (ROW, BLOCK)) for part in parts),
+        *([] if weights.zeros is None else [Access(weights.zeros.name, (weights.by_block(),))]),
     ]
-    reads += _zeros(weights)
-    return _operator(name, result, rows, weights, reads, body_of_floats(per_byte, _zero(weights, reads)))
-
-
-def nbits_matmul_of_integers(rows: RoundedRows, weights: PackedWeights, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The same of rows of 8-bit integers in blocks of one scale.
-
-    The sum over a block of (number - zero) * row is that of number * row, less zero times the sum of the row: every byte of the
-    block brings its share of that.
-
-    >>> x, w, s = Tensor("x", (1, 4, 32), "int8"), Tensor("w", (2 * 4 * 8 * 8 * 4,), "uint8"), Tensor("s", (2 * 4 * 8,))
-    >>> sizes = {"panels": 2, "blocks": 4, "words": 8, "columns": 8}
-    >>> weights = PackedWeights(numbers=w, scales=s, zeros=None, middle=128.0, **sizes)
-    >>> rounded = RoundedRows(numbers=x, scales=Tensor("r", (1, 4)), shares=Tensor("t", (1, 4)))
-    >>> nbits_matmul_of_integers(rounded, weights, name="f", result="y")[1].shape
-    (1, 2, 8)
-    """
-    _, blocks, size = rows.numbers.shape
-    per_byte = _block_size(rows.numbers, times(blocks, size), weights) // (weights.words * WORD_BYTES)
-    reads = [
-        _bytes(weights),
-        *(Access(rows.numbers.name, (ROW, BLOCK, place)) for place in _places(per_byte)),
-        Access(weights.scales.name, (weights.by_block(),)),
-    ]
-    reads += [Access(part.name, (ROW, BLOCK)) for part in (rows.scales, rows.shares)]
-    reads += _zeros(weights)
-    return _operator(name, result, rows.numbers, weights, reads, body_of_integers(per_byte, _zero(weights, reads)))
+    zero = Literal(weights.middle) if weights.zeros is None else Load(len(reads) - 1)
+    body = (body_of_integers if parts else body_of_floats)(per_byte, zero)
+    kept = Axis("row", numbers.shape[0]), Axis("panel", weights.panels), Axis("column", weights.columns)
+    inside = ("block", weights.blocks), ("group", weights.words), ("byte", WORD_BYTES)
+    summed = tuple(Axis(axis, extent, AxisKind.REDUCTION) for axis, extent in inside)
+    operator = Operator(name, "nbits_matmul", (*kept, *summed), tuple(reads), Access(result, (ROW, PANEL, COLUMN)), body, SUM)
+    return operator, Tensor(result, (numbers.shape[0], weights.panels, weights.columns))
 
 
 def body_of_floats(per_byte: int, zero: Scalar) -> Scalar:
@@ -139,33 +126,10 @@ def numbers_of_bytes(packed: Tensor, per_byte: int, *, name: str, result: str) -
     return map_of("numbers_of_bytes", shape, [read], body, "float32", name, result)
 
 
-def _bytes(weights: PackedWeights) -> Access:
-    """The read of a byte of weights."""
-    return Access(weights.numbers.name, (weights.by_byte(),))
-
-
 def _places(per_byte: int) -> list[Index]:
     """Where in a block of a row the elements are that the numbers of a byte are multiplied by."""
     first: Index = GROUP * (WORD_BYTES * per_byte) + BYTE
     return [first + WORD_BYTES * half for half in range(per_byte)]
-
-
-def _zeros(weights: PackedWeights) -> list[Access]:
-    return [] if weights.zeros is None else [Access(weights.zeros.name, (weights.by_block(),))]
-
-
-def _zero(weights: PackedWeights, reads: list[Access]) -> Scalar:
-    return Literal(weights.middle) if weights.zeros is None else Load(len(reads) - 1)
-
-
-def _operator(
-    name: str, result: str, rows: Tensor, weights: PackedWeights, reads: list[Access], body: Scalar
-) -> tuple[Operator, Tensor]:
-    kept = Axis("row", rows.shape[0]), Axis("panel", weights.panels), Axis("column", weights.columns)
-    inside = ("block", weights.blocks), ("group", weights.words), ("byte", WORD_BYTES)
-    summed = tuple(Axis(axis, extent, AxisKind.REDUCTION) for axis, extent in inside)
-    operator = Operator(name, "nbits_matmul", (*kept, *summed), tuple(reads), Access(result, (ROW, PANEL, COLUMN)), body, SUM)
-    return operator, Tensor(result, (rows.shape[0], weights.panels, weights.columns))
 
 
 def _rows(per_byte: int) -> list[Scalar]:
@@ -184,12 +148,12 @@ def _sum(terms: list[Scalar]) -> Scalar:
     return terms[0] if len(terms) == 1 else apply("add", *terms)
 
 
-def _block_size(rows: Tensor, steps: Extent, weights: PackedWeights) -> int:
-    """The steps of a block, of all steps of a row. Raises `ShapeError` where they do not fit the weights."""
+def _block_size(rows: Tensor, weights: PackedWeights) -> int:
+    """The steps of a block. Raises `ShapeError` where they do not fit the weights."""
     by_block, count = weights.panels * weights.blocks * weights.columns, weights.words * WORD_BYTES
     is_right = weights.numbers.shape == (by_block * count,) and weights.scales.shape == (by_block,)
     for size in (count, 2 * count):
-        if is_right and steps == weights.blocks * size:
+        if is_right and times(*rows.shape[1:]) == weights.blocks * size:
             return size
     shapes = ", ".join(shape_text(tensor.shape) for tensor in (rows, weights.numbers, weights.scales))
     raise ShapeError(f"rows, packed numbers and scales of {shapes}", where="nbits matmul", why="their blocks differ")

@@ -17,13 +17,20 @@ through an int32 tensor, which is a pass of its own over the image.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, prod
 
 import numpy as np
 
-from tilewright.graph.builders.einsum import with_zero_points
+from tilewright.graph.builders.zero_points import (
+    LARGEST_INT32,
+    are_exact_in_float32,
+    centred,
+    centred_reads,
+    largest_centred,
+    with_zero_points,
+)
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
@@ -33,7 +40,6 @@ from tilewright.graph.rewrites.rebuild import unused, with_operators
 from tilewright.graph.scalar import Apply, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
-LARGEST_SUM = 2**31 - 1
 SMALLEST_FACTOR, LARGEST_RESULT = 2.0**-126, 2.0**127
 """Within these no scale and no scaled sum of float32 leaves the normal numbers."""
 
@@ -75,18 +81,21 @@ class _Rewriting:
         """An operator, or the product of integers and the scaling that stand for it."""
         found = self.operands(operator)
         is_matrix_product = bool(found) and _is_matrix_product(operator)
-        if not found or not self.is_legal(operator, found, LARGEST_SUM if is_matrix_product else LARGEST_WHOLE):
+        if not found or not self.is_legal(operator, found, LARGEST_INT32 if is_matrix_product else LARGEST_WHOLE):
             yield operator
             return
         sums = self.declared(f"{operator.write.tensor}_sums", operator.write.tensor, "int32" if is_matrix_product else "float32")
+        write = replace(operator.write, tensor=sums.name)
         if is_matrix_product:
-            yield _product(operator, found, sums)
-            yield _scaling(operator, found, sums, Load(0))
-            return
-        numbers = [self.centred(access) for access in operator.reads]
-        yield from numbers
-        yield _renamed(operator, [number.write.tensor for number in numbers], sums)
-        yield _scaling(operator, found, sums, apply("round", Load(0)))
+            product = replace(operator, reads=tuple(operand.number for operand in found), write=write)
+            yield with_zero_points(product, [operand.zero for operand in found], "int32")
+        else:
+            numbers = [self.centred(access) for access in operator.reads]
+            yield from numbers
+            pairs = zip(operator.reads, numbers, strict=True)
+            reads = tuple(replace(access, tensor=number.write.tensor) for access, number in pairs)
+            yield replace(operator, reads=reads, write=write)
+        yield _scaling(operator, found, write, Load(0) if is_matrix_product else apply("round", Load(0)))
 
     def centred(self, access: Access) -> Operator:
         """The map that makes what a dequantisation makes, but for its scale: numbers less their zero point, in float32."""
@@ -94,11 +103,9 @@ class _Rewriting:
         reads = _parts(producer.body)
         assert reads is not None
         number, zero, _ = reads
-        body: Scalar = Load(number) if zero is None else apply("subtract", Load(number), Load(zero))
         tensor = self.declared(f"{access.tensor}_centred", access.tensor, "float32")
-        return replace(
-            producer, name=f"{producer.name}_{tensor.name}", write=replace(producer.write, tensor=tensor.name), body=body
-        )
+        name, write = f"{producer.name}_{tensor.name}", replace(producer.write, tensor=tensor.name)
+        return replace(producer, name=name, write=write, body=centred(number, zero))
 
     def declared(self, name: str, like: str, dtype: str) -> Tensor:
         """A new tensor of another one's shape."""
@@ -138,7 +145,8 @@ class _Rewriting:
             if outside is None:
                 return None
             number = replace(number, guard=outside)
-        return Dequantised(number, zero, scale, _largest(self.tensors[number.tensor].dtype, zero, zeros))
+        largest = largest_centred(self.tensors[number.tensor].dtype, np.zeros(1, np.int32) if zero is None else zeros)
+        return Dequantised(number, zero, scale, largest)
 
     def is_legal(self, operator: Operator, found: Collection[Dequantised], largest: int) -> bool:
         """Whether integers up to a largest one give what float32 would give, but for rounding."""
@@ -170,10 +178,8 @@ def _is_matrix_product(operator: Operator) -> bool:
 def _parts(body: Scalar) -> tuple[int, int | None, int] | None:
     """The reads of (number, zero point, scale) in the body of a dequantisation."""
     match body:
-        case Apply("multiply", (Load(number), Load(scale))):
-            return number, None, scale
-        case Apply("multiply", (Apply("subtract", (Load(number), Load(zero))), Load(scale))):
-            return number, zero, scale
+        case Apply("multiply", (factor, Load(scale))) if reads := centred_reads(factor):
+            return *reads, scale
     return None
 
 
@@ -188,39 +194,13 @@ def _outside(guard: Guard, zero: Access | None, zeros: Array | None, scale: Acce
     return replace(guard, otherwise=0.0 if zero is None or zeros is None else float(zeros.reshape(-1)[0]))
 
 
-def _largest(dtype: str, zero: Access | None, zeros: Array | None) -> int:
-    """The largest |number - zero| of a type, whose zero point may be known."""
-    limits = np.iinfo(dtype)
-    if zero is None:
-        zeros = np.zeros(1, dtype)
-    if zeros is None:
-        return limits.max - limits.min
-    return max(limits.max - int(zeros.min()), int(zeros.max()) - limits.min)
-
-
-def _product(operator: Operator, found: Collection[Dequantised], sums: Tensor) -> Operator:
-    """The product of numbers less their zero points, in int32."""
-    numbers, write = tuple(operand.number for operand in found), replace(operator.write, tensor=sums.name)
-    return with_zero_points(replace(operator, reads=numbers, write=write), [operand.zero for operand in found], "int32")
-
-
-def _renamed(operator: Operator, operands: Sequence[str], sums: Tensor) -> Operator:
-    """A product of other operands."""
-    reads = tuple(replace(access, tensor=tensor) for access, tensor in zip(operator.reads, operands, strict=True))
-    return replace(operator, reads=reads, write=replace(operator.write, tensor=sums.name))
-
-
-def _scaling(operator: Operator, found: Collection[Dequantised], sums: Tensor, total: Scalar) -> Operator:
+def _scaling(operator: Operator, found: Collection[Dequantised], sums: Access, total: Scalar) -> Operator:
     """The map that multiplies sums by both scales. Whole numbers of float32 are rounded, which changes none of them: no pass may
     then multiply the filters by the scales."""
     axes = tuple(axis for axis in operator.axes if axis.kind is AxisKind.PARALLEL)
-    reads = (replace(operator.write, tensor=sums.name), *(operand.scale for operand in found))
+    reads = (sums, *(operand.scale for operand in found))
     body = apply("multiply", total, apply("multiply", Load(1), Load(2)))
     return Operator(f"{operator.name}_scaled", "scale", axes, reads, operator.write, body)
-
-
-LARGEST_CENTRED = 255
-"""Of the magnitude of a byte less another one of its type."""
 
 
 class WholeSums(Rewrite):
@@ -256,7 +236,7 @@ def _are_whole(sums: Operator, made: Mapping[str, Operator], types: Mapping[str,
         return False
     steps = [axis.extent for axis in sums.reduction_axes()]
     known = [extent for extent in steps if isinstance(extent, int)]
-    is_short = len(known) == len(steps) and prod(known) * LARGEST_CENTRED**2 <= LARGEST_WHOLE
+    is_short = len(known) == len(steps) and are_exact_in_float32(prod(known))
     return is_short and all(_is_centred(read, made, types) for read in sums.reads)
 
 
@@ -266,10 +246,8 @@ def _is_centred(read: Access, made: Mapping[str, Operator], types: Mapping[str, 
     if map_ is None or not map_.is_map() or types[read.tensor] != "float32" or (read.guard and read.guard.otherwise):
         return False
     of = [types[each.tensor] for each in map_.reads if each.guard is None]
-    match map_.body:
-        case Load() | Apply("subtract", (Load(), Load())):
-            return len(of) == len(map_.reads) and len(set(of)) == 1 and of[0] in BYTES
-    return False
+    are_bytes = len(of) == len(map_.reads) and len(set(of)) == 1 and of[0] in BYTES
+    return are_bytes and centred_reads(map_.body) is not None
 
 
 def _reading_sums(operator: Operator, casts: Mapping[str, str]) -> Operator:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import ShapeError, UnsupportedOperation
+from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
+from tilewright.graph.extents import cuts_between, largest_extent, least_extent
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Scalar, apply
 from tilewright.graph.types import Extent
@@ -56,6 +57,20 @@ def known(extents: Iterable[Extent], what: str) -> list[int]:
     if len(found) < len(given):
         raise UnsupportedOperation(f"{what} that are known at run time only")
     return found
+
+
+def is_at_most(extent: Extent, most: int, what: str, where: str) -> bool:
+    """Whether an extent is at most a number. Raises `Undecided` for a run-time one whose range can be divided there.
+
+    >>> is_at_most(3, 4, "rows", "Tile")
+    True
+    """
+    if least_extent(extent) > most or largest_extent(extent) <= most:
+        return largest_extent(extent) <= most
+    cuts = cuts_between(extent, most, "<=")
+    if cuts:
+        raise Undecided(f"whether {extent} {what} are at most {most}", where=where).with_cuts(cuts)
+    return False
 
 
 def total(terms: Sequence[Scalar]) -> Scalar:

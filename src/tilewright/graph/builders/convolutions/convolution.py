@@ -21,16 +21,13 @@ from typing import NamedTuple, TypeVar
 
 import numpy as np
 
-from tilewright.errors import ShapeError
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.concatenate import RunTimePads, pad_lengths
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTimeWindow, Window, inside, position
-from tilewright.graph.builders.einsum import with_zero_points
 from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.zero_points import with_zero_points, zero_read
 from tilewright.graph.index import Index, constant, of_extent
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.scalar import Literal, Load, apply
-from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
 T = TypeVar("T")
@@ -180,21 +177,10 @@ def integer_convolution(
     image, weights = operator.reads
     if image.guard is not None:
         image = replace(image, guard=Guard(image.guard.constraints, outside))
-    zeros = (_zero_read(x_zero, 1, x, image), _zero_read(w_zero, w.shape[0], w, weights))
-    operator = with_zero_points(replace(operator, reads=(image, weights)), zeros, dtype)
+    operator = replace(operator, reads=(image, weights))
+    zeros = zero_read(operator, 0, x, x_zero, len(x.shape)), zero_read(operator, 1, w, w_zero, 0)
+    operator = with_zero_points(operator, zeros, dtype)
     return operator, replace(output, dtype=dtype)
-
-
-def _zero_read(zero: Tensor | None, filters: object, tensor: Tensor, read: Access) -> Access | None:
-    """The zero point that belongs to an element: of the tensor, or of its filter."""
-    if zero is None:
-        return None
-    if zero.shape in ((), (1,)):
-        return Access(zero.name, (constant(0),) * len(zero.shape))
-    if zero.shape != (filters,):
-        text = f"a zero point of shape {shape_text(zero.shape)} for an operand of {shape_text(tensor.shape)}"
-        raise ShapeError(text, where="integer convolution", why="there is one of the image, and one of all filters or of each")
-    return Access(zero.name, read.indices[:1])
 
 
 def padded_integer_convolution(
@@ -219,8 +205,9 @@ def padded_integer_convolution(
     outside = _known_zero(builder, zeros[0])
     if isinstance(window, Window) and outside is not None:
         return builder.record(integer_convolution, x, w, window, group, *zeros, outside, kind="conv", dtype=dtype)
-    image, inside = _padded(builder, x, window, zeros[0], outside)
-    return builder.record(integer_convolution, image, w, inside, group, *zeros, kind="conv", dtype=dtype)
+    padded = window.padded_image() if isinstance(window, Window) else window
+    image = _padded(builder, x, padded, zeros[0], outside)
+    return builder.record(integer_convolution, image, w, padded.window, group, *zeros, kind="conv", dtype=dtype)
 
 
 def is_known_as_0(builder: Builder, zero: Tensor) -> bool:
@@ -239,28 +226,13 @@ def _known_zero(builder: Builder, zero: Tensor | None) -> float | None:
     return float(builder.known[zero.name].reshape(())) if zero.name in builder.known else None
 
 
-def _padded(
-    builder: Builder, x: Tensor, window: Window | PaddedWindow, zero: Tensor | None, outside: float | None
-) -> tuple[Tensor, Window | RunTimeWindow]:
-    """A copy of the image with its padding, and the windows over it."""
-    if isinstance(window, Window):
-        along = range(window.rank)
-        sides = [(window.begins[d], max(window.seen(d) - window.begins[d] - window.extents[d], 0)) for d in along]
-        seen = tuple(extent + before + behind for extent, (before, behind) in zip(window.extents, sides, strict=True))
-        none = (0,) * window.rank
-        inside: Window | RunTimeWindow = replace(window, extents=seen, begins=none, ends=none)
-        pads: RunTimePads = ((0, 0), (0, 0), *sides)
-    else:
-        pads, inside = ((0, 0), (0, 0), *zip(window.begins, window.ends, strict=True)), window.window
-    if not any(side != 0 for pad in pads for side in pad):
-        return x, inside
+def _padded(builder: Builder, x: Tensor, window: PaddedWindow, zero: Tensor | None, outside: float | None) -> Tensor:
+    """The image with its zero point around it: a number that no byte is stands for it first, where it is not known."""
+    spatial = range(2, len(x.shape))
+    if not any(side != 0 for side in (*window.begins, *window.ends)):
+        return x
     if outside is not None or zero is None:
-        return pad_lengths(builder, x, pads, outside or 0.0), inside
-    return _around(builder, x, pads, zero), inside
-
-
-def _around(builder: Builder, x: Tensor, pads: RunTimePads, zero: Tensor) -> Tensor:
-    """The image with its zero point around it: a number that no byte is stands for it first."""
-    marked = pad_lengths(builder, builder.cast(x, "int16"), pads, OUTSIDE)
+        return window.padded(builder, x, spatial, outside or 0.0)
+    marked = window.padded(builder, builder.cast(x, "int16"), spatial, OUTSIDE)
     is_outside = apply("equal", Load(0), Literal(OUTSIDE))
     return builder.body(apply("where", is_outside, Load(1), Load(0)), marked, builder.reshape(zero, ()), dtype=x.dtype)

@@ -76,6 +76,13 @@ class Window:
         is_whole = not any(self.begins) and self.outputs == self.extents
         return prod(self.kernel) == 1 and set(self.strides) <= {1} and is_whole
 
+    def padded_image(self) -> PaddedWindow:
+        """The same over a copy of the image with the padding that they see."""
+        sides = zip(map(self.seen, range(self.rank)), self.begins, self.extents, strict=True)
+        behind = tuple(max(seen - begin - extent, 0) for seen, begin, extent in sides)
+        taps = Taps(self.kernel, self.strides, self.dilations)
+        return PaddedWindow(self.extents, self.begins, behind, self.ends, taps.window(self.outputs))
+
 
 @dataclass(frozen=True, slots=True)
 class Taps:

@@ -29,6 +29,7 @@ from typing import Protocol
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.zero_points import LARGEST_CENTRED, LARGEST_INT32, centred
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
@@ -36,8 +37,9 @@ from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import few_channels, pixels_of_bytes
+from tilewright.plan.algorithms.as_written import AS_WRITTEN
 from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, plain_product, product_of
+from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, without_zeros
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles
 from tilewright.plan.algorithms.product_roles import MOVED, Axes, Build, Change, extents, plain, points, roles_of
 from tilewright.plan.algorithms.winograd.tiles import TAPS, Expansion, has_short_rows, square_windows, summed_channels
@@ -74,16 +76,11 @@ def _share(machine: Machine, types: tuple[str, str]) -> float:
     return max(exact, default=0.0)
 
 
-def without_zeros(problem: Problem, found: tuple[Factor, ...]) -> Problem:
-    return replace(problem, operator=plain_product(problem.operator, found))
-
-
 def _widened(operator: Operator, tensor: Tensor, zero: Access | None, dtype: str) -> tuple[Operator, Tensor]:
     """A map that moves bytes as one that writes them less their zero point in a type; float32 holds all of these."""
-    body: Scalar = Load(0) if zero is None else apply("subtract", Load(0), Load(1))
     reads = (*operator.reads, *([] if zero is None else [zero]))
     held = replace(tensor, dtype=dtype, magnitudes=None, entries=None)
-    return replace(operator, reads=reads, body=body, accumulator="float32"), held
+    return replace(operator, reads=reads, body=centred(0, None if zero is None else 1), accumulator="float32"), held
 
 
 def widening(factor: Factor, dtype: str = SHORT) -> Change:
@@ -133,8 +130,8 @@ def expand_matrices(problem: Problem, builder: Builder) -> Tensor:
     """The product of widened operands."""
     found = short_factors(problem)
     wide = [builder.record(widening(factor)(copied), problem, factor, kind="widen") for factor in found]
-    accesses = [replace(factor.access, tensor=tensor.name) for factor, tensor in zip(found, wide, strict=True)]
-    return builder.record(product_of, problem, [Factor(access, None) for access in accesses], kind=problem.operator.kind)
+    widened = [Factor(replace(factor.access, tensor=tensor.name), None) for factor, tensor in zip(found, wide, strict=True)]
+    return AS_WRITTEN.expand(without_zeros(problem, widened), builder)
 
 
 def copied(problem: Problem, factor: Factor, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -161,10 +158,7 @@ OUTPUTS = 2
 SUMS = "int32"
 SHARE = 2
 """The binary logarithm of how much larger results come out."""
-LARGEST_BYTE = 255
-"""Of a byte less its zero point."""
-MOST_CHANNELS = (2**31 - 1) // (4 * TAPS**2 * LARGEST_BYTE**2)
-TYPES = {"uint8": (0, 255), "int8": (-128, 127)}
+MOST_CHANNELS = LARGEST_INT32 // (4 * TAPS**2 * LARGEST_CENTRED**2)
 
 
 def applies(problem: Problem) -> bool:
@@ -172,10 +166,10 @@ def applies(problem: Problem) -> bool:
     sliding = _windows(problem)
     if sliding is None or sliding.roles.group or len(sliding.roles.filters) != 1:
         return False
-    guard, (least, most) = sliding.roles.image.guard, TYPES[problem.tensors[sliding.roles.image.tensor].dtype]
+    guard, limits = sliding.roles.image.guard, np.iinfo(problem.tensors[sliding.roles.image.tensor].dtype)
     is_constant = sliding.roles.weights.tensor in problem.constants
     is_small = points(summed_channels(sliding)) <= MOST_CHANNELS
-    return is_constant and is_small and (guard is None or least <= guard.otherwise <= most)
+    return is_constant and is_small and (guard is None or limits.min <= guard.otherwise <= limits.max)
 
 
 def _applies_to_short_rows(problem: Problem) -> bool:

@@ -13,8 +13,9 @@ from tests.frontend.onnx.operators.contrib.peers import DOMAIN
 from tests.replay.onnx_text import model
 from tilewright.errors import Undecided
 from tilewright.frontend.onnx.definition import definition
-from tilewright.frontend.onnx.operators.quantization.products import LARGEST, lowered_exact_matmul
+from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.zero_points import LARGEST_INT32
 from tilewright.graph.extents import SymbolicExtent
 from tilewright.onnx import InferenceSession
 
@@ -54,7 +55,7 @@ def computed(op_type: str, values: Mapping[str, Any], result: str, constants: tu
 def test_scaled_sums_do_not_wrap(types: str, steps: int) -> None:
     left, left_type, right, right_type, first = EXTREMES[types]
     depth = first + steps
-    assert (abs(left * right * depth) > LARGEST) == (steps >= 0)
+    assert (abs(left * right * depth) > LARGEST_INT32) == (steps >= 0)
     values = {"a": np.full((2, depth), left, left_type), "b": np.full((depth, 3), right, right_type)}
     found = computed("MatMulIntegerToFloat", values | {"a_scale": TINY, "b_scale": ONE}, "float", domain=DOMAIN)
     np.testing.assert_array_equal(found, np.full((2, 3), np.float32(left * right * depth) * TINY))
@@ -75,9 +76,9 @@ def test_convolutions_do_not_wrap() -> None:
 @pytest.mark.parametrize("is_known", [False, True], ids=["given", "constant"])
 def test_a_bias_does_not_wrap(is_known: bool) -> None:
     scales = {"s": TINY, "za": np.uint8(0), "b": np.ones((8, 2), np.uint8), "sb": ONE, "zb": np.uint8(0)}
-    values = {"a": np.full((3, 8), 255, np.uint8), **scales, "c": np.full(2, LARGEST, np.int32)}
+    values = {"a": np.full((3, 8), 255, np.uint8), **scales, "c": np.full(2, LARGEST_INT32, np.int32)}
     found = computed("QGemm", values, "float", ("c", "b") if is_known else (), domain=DOMAIN)
-    np.testing.assert_array_equal(found, np.full((3, 2), np.float32(LARGEST + 8 * 255) * TINY))
+    np.testing.assert_array_equal(found, np.full((3, 2), np.float32(LARGEST_INT32 + 8 * 255) * TINY))
 
 
 def test_integer_results_wrap_as_onnx_lets_them_and_explain_says_so() -> None:
@@ -94,12 +95,12 @@ def test_constant_weights_prove_that_int32_holds_long_sums(is_more: bool) -> Non
     """255 times the sum of a column's magnitudes is at most the largest int32, or the first number beyond."""
     weights = np.full((67_000, 1), 126, np.int8)
     weights[:, 0] *= np.resize([1, -1], 67_000).astype(np.int8)
-    spare = LARGEST // 255 - 126 * 66_800
+    spare = LARGEST_INT32 // 255 - 126 * 66_800
     weights[66_800:] = 0
     weights[66_800 : 66_800 + spare // 100] = 100
     weights[-1] = spare % 100 + is_more
     builder = Builder("f")
-    product = lowered_exact_matmul(builder, builder.input("a", (4, 67_000), "uint8"), builder.constant(weights))
+    product = ExactMatMul().lower(builder, builder.input("a", (4, 67_000), "uint8"), builder.constant(weights))
     assert product.dtype == ("int64" if is_more else "int32")
     assert len([one for one in builder.operators if one.accumulator == "int32" and one.kind == "matmul"]) == (2 if is_more else 1)
 
@@ -109,7 +110,7 @@ def test_run_time_numbers_of_steps() -> None:
 
     def product(low: int, high: int) -> Any:
         builder, steps = Builder("f"), SymbolicExtent("k", low, high, low)
-        return lowered_exact_matmul(builder, builder.input("a", (4, steps), "uint8"), builder.input("b", (steps, 5), "uint8"))
+        return ExactMatMul().lower(builder, builder.input("a", (4, steps), "uint8"), builder.input("b", (steps, 5), "uint8"))
 
     assert product(1, 33025).dtype == "int32"
     assert product(33026, 50000).dtype == "int64"

@@ -17,10 +17,12 @@ import numpy as np
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
-from tilewright.frontend.onnx.operators.quantization.products import lowered_exact_matmul
+from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
+    DequantizeLinear,
     DynamicQuantizeLinear,
-    check_scale_values,
+    Known,
+    check_scale,
     check_zero_type,
 )
 from tilewright.frontend.onnx.operators.recurrent.layers import LSTM, Cell, Direction, State
@@ -28,7 +30,6 @@ from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Pr
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.extents import times
-from tilewright.graph.scalar import Load, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 
@@ -61,7 +62,7 @@ class DynamicQuantizeLSTM(LSTM):
         """For every step two reductions for the range, a map that quantises, a product of bytes, and two maps."""
         x, w, r, b, lengths, hidden, memory, p, w_scale, w_zero, r_scale, r_zero = operands
         for name, weights, scale, zero in (("W", w, w_scale, w_zero), ("R", r, r_scale, r_zero)):
-            _check(name, weights, scale, zero, builder.known.get(scale.name))
+            _check(name, weights, scale, zero, builder.known)
         of_w, of_r = (w, w_scale, w_zero), (r, r_scale, r_zero)
         w_like, r_like = (replace(each, shape=(each.shape[0], each.shape[2], each.shape[1])) for each in (w, r))
         parameters = Parameters(bias=b, states=(hidden, memory), lengths=lengths, peepholes=p)
@@ -76,9 +77,8 @@ def _multiplied(builder: Builder, rows: Tensor, weights: QuantisedWeights, direc
     """Rows of float32, quantised all together, times the weights of a direction."""
     steps, scale, zero = DynamicQuantizeLinear().lower(builder, rows)
     numbers, scales, zeros = (_of(builder, each, direction) for each in weights)
-    sums = lowered_exact_matmul(builder, steps, numbers, zero, zeros)
-    body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
-    return builder.body(body, sums, scale, scales, dtype="float32", kind="scale")
+    sums = ExactMatMul().lower(builder, steps, numbers, zero, zeros)
+    return Scaled().lower(builder, sums, scale, scales)
 
 
 def _products(builder: Builder, w: QuantisedWeights, r: QuantisedWeights, steps: Tensor, direction: int) -> Products:
@@ -103,19 +103,18 @@ def _of(builder: Builder, parameter: Tensor, direction: int) -> Tensor:
 
 def _rounded(x: Any) -> Any:
     """What its bytes stand for."""
-    steps, scale, zero = DynamicQuantizeLinear().reference(x)
-    return (steps.astype(np.float32) - zero.astype(np.float32)) * scale
+    return DequantizeLinear().reference(*DynamicQuantizeLinear().reference(x))
 
 
 def _weights(name: str, weights: Any, scale: Any, zero: Any) -> Any:
     """Weights in float32, as LSTM has them: [directions, 4 hidden, inputs]. Raises `InvalidModel` for wrong parameters."""
-    _check(name, weights, scale, zero, scale)
+    _check(name, weights, scale, zero, {})
     factors, zeros = (parameter.reshape(weights.shape[0], 1, -1).astype(np.float32) for parameter in (scale, zero))
     return np.swapaxes((weights.astype(np.float32) - zeros) * factors, 1, 2)
 
 
-def _check(name: str, weights: Any, scale: Any, zero: Any, scale_values: Any) -> None:
-    """Raise `InvalidModel` for wrong parameters of weights, arrays or tensors; values of scales as far as they are known."""
+def _check(name: str, weights: Any, scale: Any, zero: Any, known: Known) -> None:
+    """Raise `InvalidModel` for wrong parameters of weights, arrays or tensors."""
     if len(weights.shape) != 3 or np.dtype(weights.dtype).name not in BYTES:
         text = f"{name} is of {np.dtype(weights.dtype).name} and the shape {shape_text(weights.shape)}"
         raise InvalidModel(text, where=_WHERE, why="weights are bytes with three dimensions")
@@ -126,5 +125,4 @@ def _check(name: str, weights: Any, scale: Any, zero: Any, scale_values: Any) ->
             why = f"it is ({directions},) or ({directions}, {columns})"
             raise InvalidModel(text, where=_WHERE, why=why, hint="quantise the model again")
     check_zero_type(zero, weights, name, _WHERE)
-    if scale_values is not None:
-        check_scale_values(scale_values, name, divides=False, where=_WHERE)
+    check_scale(scale, name, known, divides=False, where=_WHERE)

@@ -16,86 +16,61 @@ that lie halfway between two steps but for these may be one step apart.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
-from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT, check_operand
+from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT, Call, Composed, check_operand
 from tilewright.frontend.onnx.operators.operands import completed
-from tilewright.frontend.onnx.operators.quantization.products import (
-    Operand,
-    exact_matmul,
-    largest_sum,
-    lowered_exact_matmul,
-    with_bias,
-)
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear, lowered_quantized, quantized
+from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear, Known
+from tilewright.frontend.onnx.operators.tensor.shapes import Transpose
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import softmax_reference as softmax
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import are_known, broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 
 
 @onnx_operator("MatMulIntegerToFloat", domain=MICROSOFT)
-class MatMulIntegerToFloat:
+class MatMulIntegerToFloat(Composed):
     """`(a - zero of a) @ (b - zero of b)` times both scales, plus a bias for every column.
 
     The scale and zero point of `a` are numbers, those of `b` numbers or one for every column.
     """
 
-    def reference(self, *operands: Any) -> Any:
-        a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias = completed(operands, 7)
-        check_operand(_WHERE, "A", a.dtype, a_scale, a_zero_point)
-        _check_right(_WHERE, b, b_scale, b_zero_point, bias)
-        sums = exact_matmul(a, b, a_zero_point, b_zero_point)
-        scaled = sums.astype(np.float32) * (a_scale * b_scale)
-        return np.asarray(scaled if bias is None else scaled + bias, np.float32)
-
-    def lower(self, builder: Builder, *operands: Any) -> Tensor:
-        """A product of bytes, and one map that scales it and adds the bias."""
-        a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias = completed(operands, 7)
-        check_operand(_WHERE, "A", a.dtype, a_scale, a_zero_point, known=builder.known)
-        _check_right(_WHERE, b, b_scale, b_zero_point, bias, builder)
-        sums = lowered_exact_matmul(builder, a, b, a_zero_point, b_zero_point)
-        factors = [builder.reshape(scale, ()) if scale.shape == (1,) else scale for scale in (a_scale, b_scale)]
-        body = apply("multiply", Load(0), apply("multiply", Load(1), Load(2)))
-        body = body if bias is None else apply("add", body, Load(3))
-        return builder.body(body, sums, *factors, *([] if bias is None else [bias]), dtype="float32", kind="scale")
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        a, b, a_scale, b_scale, a_zero_point, b_zero_point, bias = completed(inputs, 7)
+        check_operand(_WHERE, "A", a.dtype, a_scale, a_zero_point, known=known)
+        _check_right(_WHERE, b, b_scale, b_zero_point, bias, known)
+        sums = call(ExactMatMul())(a, b, a_zero_point, b_zero_point)
+        return call(Scaled())(sums, a_scale, b_scale, None, None, bias)
 
 
 @onnx_operator("DynamicQuantizeMatMul", domain=MICROSOFT)
-class DynamicQuantizeMatMul:
+class DynamicQuantizeMatMul(Composed):
     """`a @ b` plus a bias, where `a` is quantised to uint8 by its own range and `b` has been quantised before.
 
     The uint8 numbers are those of DynamicQuantizeLinear: where a value lies halfway between two of them but for a rounding of its
     quotient, onnxruntime may choose the other one, by which a result changes by at most one step of `a` for each such value.
     """
 
-    def reference(self, *operands: Any) -> Any:
-        a, b, b_scale, b_zero_point, bias = completed(operands, 5)
-        _check_right(_DYNAMIC, b, b_scale, b_zero_point, bias)
-        steps, a_scale, a_zero_point = DynamicQuantizeLinear().reference(a)
-        return MatMulIntegerToFloat().reference(steps, b, a_scale, b_scale, a_zero_point, b_zero_point, bias)
-
-    def lower(self, builder: Builder, *operands: Any) -> Tensor:
-        """Two reductions for the range, maps that quantise, and the product of bytes."""
-        a, b, b_scale, b_zero_point, bias = completed(operands, 5)
-        _check_right(_DYNAMIC, b, b_scale, b_zero_point, bias, builder)
-        steps, a_scale, a_zero_point = DynamicQuantizeLinear().lower(builder, a)
-        return MatMulIntegerToFloat().lower(builder, steps, b, a_scale, b_scale, a_zero_point, b_zero_point, bias)
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        a, b, b_scale, b_zero_point, bias = completed(inputs, 5)
+        _check_right(_DYNAMIC, b, b_scale, b_zero_point, bias, known)
+        steps, a_scale, a_zero_point = call(DynamicQuantizeLinear())(a)
+        return call(MatMulIntegerToFloat())(steps, b, a_scale, b_scale, a_zero_point, b_zero_point, bias)
 
 
 _WHERE, _DYNAMIC = "MatMulIntegerToFloat", "DynamicQuantizeMatMul"
 
 
-def _check_right(where: str, b: Any, scale: Any, zero: Any, bias: Any, builder: Builder | None = None) -> None:
+def _check_right(where: str, b: Any, scale: Any, zero: Any, bias: Any, known: Known) -> None:
     """Raise `InvalidModel` for parameters or a bias that do not fit the right operand."""
     columns = b.shape[-1]
-    check_operand(where, "B", b.dtype, scale, zero, columns=columns, known=None if builder is None else builder.known)
+    check_operand(where, "B", b.dtype, scale, zero, known=known, columns=columns)
     if bias is not None and tuple(bias.shape) != (columns,):
         why = f"there is one number for each of the {columns} columns of B"
         raise InvalidModel(f"the bias has the shape {shape_text(bias.shape)}", where=where, why=why)
@@ -123,7 +98,7 @@ class QAttention:
     output_count: int = 1
 
     def reference(self, *operands: Any) -> Any:
-        self._check(operands)
+        self._check(operands, {})
         x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
         joint = MatMulIntegerToFloat().reference(x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
         batch, steps, _ = x.shape
@@ -138,7 +113,7 @@ class QAttention:
 
     def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """A product of bytes, and attention."""
-        self._check(operands, builder)
+        self._check(operands, builder.known)
         x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
         if not are_known(x.shape) or self.unidirectional or (mask is not None and len(mask.shape) != 2):
             raise UnsupportedOperation("QAttention of this mask, or of run-time extents, has no lowering")
@@ -166,10 +141,9 @@ class QAttention:
         kept = mask if mask.ndim == 2 else np.arange(steps) < mask[:, None]
         return (1 - kept.astype(np.float32)) * np.float32(self.mask_filter_value)
 
-    def _check(self, operands: Sequence[Any], builder: Builder | None = None) -> None:
+    def _check(self, operands: Sequence[Any], known: Known) -> None:
         """Raise `InvalidModel` for operands that do not fit, `UnsupportedOperation` for those that are not known here."""
         x, weight, _, x_scale, weight_scale, mask, x_zero, weight_zero, past = completed(operands, 9)
-        known = None if builder is None else builder.known
         if len(x.shape) != 3 or len(weight.shape) != 2 or weight.shape[0] != x.shape[2]:
             text = f"an input of {shape_text(x.shape)} and a weight of {shape_text(weight.shape)}"
             raise InvalidModel(text, where=_ATTENTION, why="they are (batch, steps, K) and (K, 3 hidden)")
@@ -178,7 +152,7 @@ class QAttention:
             why = f"queries, keys and values of {self.num_heads} heads share the columns of the weight"
             raise InvalidModel(f"num_heads is {self.num_heads}, the weight has {columns} columns", where=_ATTENTION, why=why)
         check_operand(_ATTENTION, "input", x.dtype, x_scale, x_zero, known=known)
-        check_operand(_ATTENTION, "weight", weight.dtype, weight_scale, weight_zero, columns=columns, known=known)
+        check_operand(_ATTENTION, "weight", weight.dtype, weight_scale, weight_zero, known=known, columns=columns)
         if past is not None or self.do_rotary or self.past_present_share_buffer or self.output_count > 1:
             hint = "export the model without states, or as float32"
             raise UnsupportedOperation("QAttention with past states, or rotary embeddings", where=_ATTENTION, hint=hint)
@@ -191,7 +165,7 @@ _GEMM = "QGemm"
 
 
 @onnx_operator("QGemm", domain=MICROSOFT)
-class QGemm:
+class QGemm(Composed):
     """`alpha * a_scale * b_scale * ((A' - zero of A) @ (B' - zero of B) + C)`, quantised again or as it is.
 
     A' and B' may be transposes; C is of int32 and broadcasts to the product. The scale and the zero point of B are numbers or one
@@ -202,51 +176,26 @@ class QGemm:
     transA: int = 0
     transB: int = 0
 
-    def reference(self, *operands: Any) -> Any:
-        self._check(operands)
-        a, a_scale, a_zero_point, b, b_scale, b_zero_point, c, y_scale, y_zero_point = completed(operands, 9)
-        sums = exact_matmul(a.T if self.transA else a, b.T if self.transB else b, a_zero_point, b_zero_point)
-        sums = sums if c is None else sums + c
-        factor = np.float32(self.alpha) * a_scale * b_scale
-        if y_scale is None:
-            return np.asarray(sums.astype(np.float32) * factor, np.float32)
-        return quantized(sums.astype(np.float32) * (factor / y_scale), y_zero_point.reshape(()))
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        self._check(inputs, known)
+        a, a_scale, a_zero_point, b, b_scale, b_zero_point, c, y_scale, y_zero_point = completed(inputs, 9)
+        left, right = (call(Transpose(perm=(1, 0)))(x) if moves else x for x, moves in ((a, self.transA), (b, self.transB)))
+        sums = call(ExactMatMul())(left, right, a_zero_point, b_zero_point, c)
+        return call(Scaled(self.alpha))(sums, a_scale, b_scale, y_scale, y_zero_point)
 
-    def lower(self, builder: Builder, *operands: Any) -> Tensor:
-        """A product of bytes, and maps that add, scale and round."""
-        self._check(operands, builder)
-        a, a_scale, a_zero_point, b, b_scale, b_zero_point, c, y_scale, y_zero_point = completed(operands, 9)
-        left, right = (builder.transpose(x, (1, 0)) if moves else x for x, moves in ((a, self.transA), (b, self.transB)))
-        largest = self._largest(builder, (a, a_zero_point), (b, b_zero_point))
-        sums = lowered_exact_matmul(builder, left, right, a_zero_point, b_zero_point, largest)
-        sums = sums if c is None else with_bias(builder, sums, largest, c, c)
-        scales = [builder.reshape(x, ()) if x.shape == (1,) else x for x in (a_scale, b_scale, y_scale) if x is not None]
-        factor: Scalar = apply("multiply", apply("multiply", Literal(float(np.float32(self.alpha))), Load(1)), Load(2))
-        factor = factor if y_scale is None else apply("divide", factor, Load(3))
-        steps = apply("multiply", Load(0), factor)
-        if y_zero_point is None:
-            return builder.body(steps, sums, *scales, dtype="float32", kind="scale")
-        return lowered_quantized(builder, steps, (sums, *scales), builder.reshape(y_zero_point, ()), y_zero_point.dtype)
-
-    def _largest(self, builder: Builder, left: Operand, right: Operand) -> float:
-        """An upper bound on the magnitude of the sums."""
-        summed, steps = (1, 0) if self.transB else (0, 1), right[0].shape[1 if self.transB else 0]
-        return largest_sum(builder, left, right, steps, summed[:1], summed[1]) if isinstance(steps, int) else inf
-
-    def _check(self, operands: Sequence[Any], builder: Builder | None = None) -> None:
+    def _check(self, operands: Sequence[Any], known: Known) -> None:
         """Raise `InvalidModel` or `ShapeError` for operands that do not fit together."""
         a, a_scale, a_zero, b, b_scale, b_zero, c, y_scale, y_zero = completed(operands, 9)
-        known = None if builder is None else builder.known
         if len(a.shape) != 2 or len(b.shape) != 2:
             raise ShapeError(f"QGemm of {shape_text(a.shape)} and {shape_text(b.shape)}", where=_GEMM, why="both are matrices")
         rows, columns = a.shape[1 if self.transA else 0], b.shape[0 if self.transB else 1]
         check_operand(_GEMM, "A", a.dtype, a_scale, a_zero, known=known)
-        check_operand(_GEMM, "B", b.dtype, b_scale, b_zero, columns=columns, known=known)
+        check_operand(_GEMM, "B", b.dtype, b_scale, b_zero, known=known, columns=columns)
         if (y_scale is None) != (y_zero is None):
             why = "the result is quantised with both, or of float32 without either"
             raise InvalidModel("one of y_scale and y_zero_point is left out", where=_GEMM, why=why, hint="give both or none")
         if y_scale is not None:
-            check_operand(_GEMM, "Y", y_zero.dtype, y_scale, y_zero, divides=True, known=known)
+            check_operand(_GEMM, "Y", y_zero.dtype, y_scale, y_zero, known=known, divides=True)
         if c is not None:
             _check_bias(c, (rows, columns))
 

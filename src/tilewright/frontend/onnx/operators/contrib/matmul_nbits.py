@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.errors import InvalidModel, Undecided
+from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
-from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.operators.operands import completed, is_at_most
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import pad
 from tilewright.graph.builders.nbits_matmul import (
@@ -27,11 +27,10 @@ from tilewright.graph.builders.nbits_matmul import (
     PackedWeights,
     RoundedRows,
     nbits_matmul,
-    nbits_matmul_of_integers,
     numbers_of_bytes,
 )
 from tilewright.graph.builders.reshape import gather
-from tilewright.graph.extents import cuts_between, largest_extent, least_extent, times
+from tilewright.graph.extents import times
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
@@ -146,11 +145,8 @@ class MatMulNBits:
             words=self.block_size * self._stored_bits // 8 // WORD_BYTES,
             columns=PANEL,
         )
-        if is_rounded:
-            rounded = self._rounded(builder, self._in_blocks(builder, rows))
-            product = builder.record(nbits_matmul_of_integers, rounded, weights, kind="nbits_matmul")
-        else:
-            product = builder.record(nbits_matmul, self._whole(builder, rows), weights, kind="nbits_matmul")
+        operand = self._rounded(builder, self._in_blocks(builder, rows)) if is_rounded else self._whole(builder, rows)
+        product = builder.record(nbits_matmul, operand, weights, kind="nbits_matmul")
         columns = -(-self.N // PANEL) * PANEL
         return _first_columns(builder, builder.reshape(product, (m, columns)), self.N)
 
@@ -313,13 +309,8 @@ def _are_known(builder: Builder, *parts: Tensor | None) -> bool:
 
 
 def _is_few(rows: Extent) -> bool:
-    """Whether weights are unpacked at every row. Raises `Undecided` for a run-time extent whose range can be divided there."""
-    if least_extent(rows) > MOST_ROWS or largest_extent(rows) <= MOST_ROWS:
-        return largest_extent(rows) <= MOST_ROWS
-    cuts = cuts_between(rows, MOST_ROWS, "<=")
-    if cuts:
-        raise Undecided(f"whether {rows} rows are at most {MOST_ROWS}", where=_WHERE).with_cuts(cuts)
-    return False
+    """Whether weights are unpacked at every row."""
+    return is_at_most(rows, MOST_ROWS, "rows", _WHERE)
 
 
 def _check_shape(operand: str, shape: Any, allowed: list[tuple[int, ...]]) -> None:

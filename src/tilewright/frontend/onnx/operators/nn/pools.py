@@ -109,16 +109,20 @@ class GlobalPool:
 
     function: str
     """`mean` or `max`."""
+    has_channels_last: bool = False
 
     def reference(self, x: Any) -> Any:
         computed = x.astype(np.float32) if x.dtype == np.float16 else x
-        return np.asarray(getattr(computed, self.function)(axis=tuple(range(2, x.ndim)), keepdims=True), x.dtype)
+        return np.asarray(getattr(computed, self.function)(axis=self._axes(x.ndim), keepdims=True), x.dtype)
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         if len(x.shape) < 3:
             text = f"a global pool of {shape_text(x.shape)}"
             raise ShapeError(text, where=self.function, why="there are no spatial dimensions")
-        return builder.reduce(self.function, x, tuple(range(2, len(x.shape))), keepdims=True)
+        return builder.reduce(self.function, x, self._axes(len(x.shape)), keepdims=True)
+
+    def _axes(self, rank: int) -> tuple[int, ...]:
+        return tuple(range(1, rank - 1) if self.has_channels_last else range(2, rank))
 
 
 @onnx_operator("MaxUnpool", since=9)

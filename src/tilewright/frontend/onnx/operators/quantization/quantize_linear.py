@@ -8,8 +8,8 @@ constants, as they nearly always are; those that a call computes are taken as th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
 
 import ml_dtypes
 import numpy as np
@@ -24,8 +24,10 @@ from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
-from tilewright.graph.types import Extent, Tensor
+from tilewright.graph.types import Tensor
 
+Known: TypeAlias = Mapping[str, np.ndarray]
+"""The values of tensors, by name, as far as they are constants."""
 WIDE = ("float16", "float32", "float64", "int32", "int64", "uint32", "uint64", "bfloat16", "bool")
 """Types that are never a quantised result."""
 WHERE = "quantisation"
@@ -55,27 +57,26 @@ def check_output_type(zero: Any, declared: str | None, what: str) -> None:
         why, hint = "its type is that of the result, which has 2 to 16 bits", "make the zero point uint8 or int8"
         raise InvalidModel(f"the zero point of {what} is {_name(zero)}", where=WHERE, why=why, hint=hint)
     if zero is not None and declared is not None and _name(zero) != declared:
-        text, hint = (
-            f"the zero point of {what} is {_name(zero)}, and output_dtype is {declared}",
-            "leave it out, or make both the same",
-        )
+        hint = "leave it out, or make both the same"
+        text = f"the zero point of {what} is {_name(zero)}, and output_dtype is {declared}"
         raise InvalidModel(text, where=WHERE, why="the result has one type", hint=hint)
 
 
-def check_scale(builder: Builder, scale: Tensor, what: str, *, divides: bool) -> None:
-    """Raise `InvalidModel` for a scale that is no floating-point number, or a constant one that is no scale."""
-    if not scale.dtype.startswith(("float", "bfloat")):
-        raise InvalidModel(f"the scale of {what} is {scale.dtype}", where=WHERE, why="scales are floating-point numbers")
-    if scale.name in builder.known:
-        check_scale_values(builder.known[scale.name], what, divides=divides)
+def known_value(parameter: Any, known: Known) -> Any:
+    """An array, or the value of a tensor; None where that is no constant."""
+    return known.get(parameter.name) if isinstance(parameter, Tensor) else parameter
 
 
-def check_scale_values(scale: Any, what: str, *, divides: bool, where: str = WHERE) -> None:
-    """Raise `InvalidModel` for scales that are negative, NaN, infinite, or 0 where numbers are divided by them.
+def check_scale(scale: Any, what: str, known: Known, *, divides: bool, where: str = WHERE) -> None:
+    """Raise `InvalidModel` for a scale that is no floating-point number, or a constant one that is no scale.
 
-    Numbers multiplied by a scale of 0 are 0: tools write it for channels without weights.
+    No scale is negative, NaN, infinite, or 0 where numbers are divided by it. Numbers multiplied by a scale of 0 are 0: tools
+    write it for channels without weights.
     """
-    values = np.asarray(scale, np.float64)
+    if not _name(scale).startswith(("float", "bfloat")):
+        raise InvalidModel(f"the scale of {what} is {_name(scale)}", where=where, why="scales are floating-point numbers")
+    found = known_value(scale, known)
+    values = np.asarray(() if found is None else found, np.float64)
     is_wrong = ~np.isfinite(values) | (values < 0) | (divides & (values == 0))
     if is_wrong.any():
         place = tuple(map(int, np.argwhere(is_wrong)[0]))
@@ -165,8 +166,7 @@ def lowered_spread(builder: Builder, parameter: Tensor, x: Tensor, axis: int, bl
         return _lowered_blocks(builder, parameter, x, along, block_size)
     if parameter.shape != (x.shape[along],):
         raise _misfit(parameter.shape, x.shape, f"index along axis {along}")
-    shape: list[Extent] = [extent if d == along else 1 for d, extent in enumerate(x.shape)]
-    return builder.reshape(parameter, shape)
+    return builder.reshape(parameter, (*parameter.shape, *(1,) * (len(x.shape) - along - 1)))
 
 
 def _lowered_blocks(builder: Builder, parameter: Tensor, x: Tensor, along: int, block_size: int) -> Tensor:
@@ -200,7 +200,7 @@ class QuantizeLinear:
     def lower(self, builder: Builder, x: Tensor, y_scale: Tensor, y_zero_point: Tensor | None = None) -> Tensor:
         """One map in float32, which holds halves."""
         check_output_type(y_zero_point, self._declared(), "y")
-        check_scale(builder, y_scale, "y", divides=True)
+        check_scale(y_scale, "y", builder.known, divides=True)
         target = element_type(self.output_dtype or 2).name if y_zero_point is None else y_zero_point.dtype
         is_float = x.dtype in NUMBERS and y_scale.dtype in SCALES
         if target not in STORED or not is_float or self.precision not in (0, 1) or not self.saturate:
@@ -234,7 +234,7 @@ class DequantizeLinear:
     def lower(self, builder: Builder, x: Tensor, x_scale: Tensor, x_zero_point: Tensor | None = None) -> Tensor:
         """One map in float32, which rounds where it is stored."""
         check_zero_type(x_zero_point, x, "x")
-        check_scale(builder, x_scale, "x", divides=False)
+        check_scale(x_scale, "x", builder.known, divides=False)
         target = element_type(self.output_dtype).name if self.output_dtype else x_scale.dtype
         if x.dtype not in STORED or x_scale.dtype not in SCALES or target not in NUMBERS:
             raise UnsupportedOperation(f"DequantizeLinear of {x.dtype} by {x_scale.dtype} to {target} has no lowering")
