@@ -39,7 +39,7 @@ from tilewright.graph.scalar import Scalar, apply
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
-from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
+from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import MOVED, Axes, extents, number, parallel, plain, points, sums
 from tilewright.plan.algorithms.winograd.toom_cook import Matrix, ToomCook, toom_cook
 from tilewright.precision import Precision
@@ -55,14 +55,16 @@ def winograd(outputs: int, licence: Licence, precision: Precision, *, tiles_in_r
     """The algorithm with tiles of outputs x outputs results, which reports NaN and infinities if its licence is `CHECKED`."""
     expand = partial(_expand, matrices=toom_cook(outputs, TAPS), licence=licence, tiles_in_rows=tiles_in_rows)
     name = f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})" + ", tiles in rows" * tiles_in_rows
-    offered = _applies_to_short_rows if tiles_in_rows else applies
-    return Algorithm(name, licence, offered, expand, reads_tiles=True, precision=precision)
+    return Algorithm(name, licence, partial(applies, tiles_in_rows=tiles_in_rows), expand, reads_tiles=True, precision=precision)
 
 
-def applies(problem: Problem) -> bool:
-    """Whether filters of 3 x 3 neighbours move by one over channels of float32, and sum them; what is around them is finite."""
+def applies(problem: Problem, *, tiles_in_rows: bool = False) -> bool:
+    """Whether filters of 3 x 3 neighbours move by one over channels of float32, and sum them; what is around them is finite.
+
+    Tiles in rows are for rows that leave much of micro tiles empty; longer ones would only be planned in vain.
+    """
     sliding = square_windows(problem)
-    if sliding is None:
+    if sliding is None or (tiles_in_rows and not has_short_rows(sliding)):
         return False
     tensors = (problem.operand(0), problem.operand(1), problem.result)
     is_float = problem.operator.accumulator == "float32" and all(tensor.dtype == "float32" for tensor in tensors)
@@ -73,26 +75,16 @@ def applies(problem: Problem) -> bool:
 def square_windows(problem: Problem) -> SlidingProduct | None:
     """The windows of an operator that sums channels of filters of 3 x 3 neighbours, which move by one; None of others."""
     sliding = sliding_product(problem)
-    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not summed_channels(sliding):
+    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not sliding.summed_channels:
         return None
     is_square = all(slide.tap is not None and points((slide.tap,)) == TAPS for slide in sliding.slides)
     steps = {step for slide in sliding.slides for step in (slide.stride, slide.dilation)}
     return sliding if is_square and steps == {1} else None
 
 
-def _applies_to_short_rows(problem: Problem) -> bool:
-    """Whether it applies, and rows of tiles leave much of micro tiles empty; longer ones would only be planned in vain."""
-    sliding = sliding_product(problem) if applies(problem) else None
-    return sliding is not None and has_short_rows(sliding)
-
-
 def has_short_rows(sliding: SlidingProduct) -> bool:
     """Whether rows and columns of outputs are so short that all tiles are offered as rows of one product."""
     return all(points((slide.output,)) <= SHORT_ROW for slide in sliding.slides)
-
-
-def summed_channels(sliding: SlidingProduct) -> Axes:
-    return tuple(axis for axis in sliding.channels if axis not in sliding.roles.group)
 
 
 def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Licence, tiles_in_rows: bool) -> Tensor:
@@ -127,7 +119,7 @@ class Expansion:
 
     def _image(self, lengths: Sequence[int]) -> Tensor:
         """The padded image, with its channels last."""
-        return padded_for_tiles(self.builder, self.sliding, lengths)
+        return padded(self.builder, self.sliding, self.sliding.channels_last(lengths))
 
     def _weights(self) -> Access:
         """The filters, as the operator reads them."""
@@ -137,7 +129,7 @@ class Expansion:
         """U[u, v, group, channel, filter]."""
         roles, (u, v), matrix = self.sliding.roles, self._points(), self._matrix(self.matrices.filter)
         first, second = (expected(slide.tap) for slide in self.sliding.slides)
-        others = (*roles.group, *parallel(summed_channels(self.sliding)), *roles.filters)
+        others = (*roles.group, *parallel(self.sliding.summed_channels), *roles.filters)
         rows = self._sum((u, *others, *parallel((second,))), first, _entries(matrix, u, first), self._weights())
         read = Access(rows.name, plain((u, *others, second)))
         return self._sum((u, v, *others), second, _entries(matrix, v, second), read)
@@ -155,7 +147,7 @@ class Expansion:
         return self.builder.reshape(found, extents((*self._points(), *batch, *tiles, *channels)))
 
     def _products(self, tiles: Axes, data: Tensor, filters: Tensor, dtype: str) -> Tensor:
-        roles, summed = self.sliding.roles, summed_channels(self.sliding)
+        roles, summed = self.sliding.roles, self.sliding.summed_channels
         outer = (*self._points(), *roles.batch, *tiles)
         image = Access(data.name, plain((*outer, *self.sliding.channels)))
         weights = Access(filters.name, plain((*self._points(), *roles.group, *summed, *roles.filters)))
