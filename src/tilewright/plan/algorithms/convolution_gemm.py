@@ -66,8 +66,8 @@ MANY_CHANNELS = 16
 GROUP = 4
 """Steps that the largest group of a micro kernel has."""
 
-Fits = Callable[[ProductRoles, SlidingProduct | None], bool]
-"""Whether a convolution of these roles and windows, if any move, may be computed so."""
+Fits = Callable[[ProductRoles, SlidingProduct | None], int | None]
+"""Whether a convolution of these roles and windows, if any move, may be computed so, true or false; or the rows of a block."""
 
 
 class Copy(Enum):
@@ -107,7 +107,7 @@ class ConvolutionGemm:
     def applies(self, problem: Problem) -> bool:
         """Whether an operator is a convolution that fits."""
         roles = self._roles(problem)
-        return roles is not None and self.fits(roles, sliding_windows(roles))
+        return roles is not None and bool(self.fits(roles, sliding_windows(roles)))
 
     def expand(self, problem: Problem, builder: Builder, of_image: Change = unchanged, of_filters: Change = unchanged) -> Tensor:
         """The copies, which change elements but for weights of 0, the product, and every sum in its place."""
@@ -146,7 +146,9 @@ class _Expansion:
         roles, found, copies = self.roles, self._operands(), self.how.copies
         batch, channels, pixels, reads = roles.batch, roles.result_channels, found.pixels, (found.image, found.filters)
         if Copy.PADDED_IMAGE in copies:
-            return roles.product_in_place(self.builder, reads)
+            axes = (*batch, *channels, *pixels, *found.summed)
+            self.builder.operators.append(replace(roles.problem.operator, axes=axes, reads=reads))
+            return roles.problem.result
         if self.how.lanes is Lanes.FILTERS:
             dimensions, axes = (*each((*batch, *pixels)), channels), (*batch, *roles.group, *pixels, *roles.filters)
             place = (*plain(batch), *found.place, roles.channels)
@@ -231,9 +233,8 @@ class _Expansion:
         if image.guard is not None or filters is None:
             copy = padded(self.builder, sliding, sliding.channels_last(), self.of_image)
             image = Access(copy.name, (*plain(roles.batch), *sliding.positions, number(sliding.channels)))
-        return _Operands(
-            image, filters or self._panels(summed, each(summed)), self.roles.outputs, plain(self.roles.outputs), summed
-        )
+        filters = filters or self._panels(summed, each(summed))
+        return _Operands(image, filters, roles.outputs, plain(roles.outputs), summed)
 
     def _runs(self, sliding: SlidingProduct) -> _Operands:
         """Windows of which a row of taps and its channels are one run of steps."""
@@ -249,9 +250,7 @@ class _Expansion:
         if steps < points((run,)):
             weights = replace(weights, guard=Guard((step * -1 + (steps - 1),), 0.0))
         image = Access(copy.name, (*plain(roles.batch), *sliding.positions[:-1], place))
-        return _Operands(
-            image, self._panels(summed, each(summed), weights), self.roles.outputs, plain(self.roles.outputs), summed
-        )
+        return _Operands(image, self._panels(summed, each(summed), weights), roles.outputs, plain(roles.outputs), summed)
 
     def _panels(self, summed: Axes, depths: Sequence[Axes], weights: Access | None = None) -> Access:
         """The filters [group, depths, filter]."""
@@ -313,10 +312,6 @@ def _shares_rows(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
     """Whether windows have rows, of several columns of outputs, that move by one: rows of outputs and of taps are then alike."""
     rows = sliding.slides[0] if sliding is not None and len(sliding.slides) > 1 else None
     return rows is not None and rows.tap is not None and rows.stride == 1 and not _has_many_bytes(roles, sliding)
-
-
-def _has_blocks(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
-    return _block_rows(roles, sliding) is not None
 
 
 def _moves_by_one(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
@@ -381,7 +376,7 @@ def _has_tap_runs(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
 
 FILTER_LANES = ConvolutionGemm("filter lanes", (Copy.NONE, Copy.TAP_COLUMNS, Copy.WINDOWS), Lanes.FILTERS, _has_filter_panels)
 PADDED_ROWS = ConvolutionGemm("padded rows", (Copy.PADDED_IMAGE,), Lanes.PIXELS, _has_long_rows)
-ROW_BLOCKS = ConvolutionGemm("row blocks", (Copy.ROW_BLOCKS,), Lanes.PIXELS, _has_blocks)
+ROW_BLOCKS = ConvolutionGemm("row blocks", (Copy.ROW_BLOCKS,), Lanes.PIXELS, _block_rows)
 FEW_CHANNELS = ConvolutionGemm("few channels", (Copy.TAP_RUNS,), Lanes.FILTERS, _has_tap_runs)
 PIXELS_OF_BYTES = ConvolutionGemm("pixels of bytes", (Copy.CHANNELS_LAST,), Lanes.FILTERS, _has_byte_panels)
 OF_INTEGERS = (

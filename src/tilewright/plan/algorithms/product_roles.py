@@ -14,7 +14,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites.rebuild import unused
 from tilewright.graph.scalar import Load, Scalar
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
-from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.definition import Problem, expected
 
 Axes = tuple[Axis, ...]
 Reads = tuple[Access, Access]
@@ -88,8 +88,7 @@ class ProductRoles:
 
     def pixels_in_a_row(self, builder: Builder, p: Axis) -> Access:
         """The image with these dimensions as one, which is the same memory, read at an output by its number."""
-        tensor, place, indices = self.problem.tensors[self.image.tensor], self.dimension_of_pixels, self.image.indices
-        assert place is not None
+        tensor, place, indices = self.problem.tensors[self.image.tensor], expected(self.dimension_of_pixels), self.image.indices
         behind = place + len(self.outputs)
         shape = (*tensor.shape[:place], points(self.outputs), *tensor.shape[behind:])
         axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
@@ -131,12 +130,6 @@ class ProductRoles:
         operator, kept = self.problem.operator, axes or tuple(chain.from_iterable(dimensions))
         written, shape = tuple(map(number, dimensions)), shape_of(dimensions)
         return sums(builder, (*kept, *reduced), reads, written, shape, operator.accumulator, self.problem.result.dtype)
-
-    def product_in_place(self, builder: Builder, reads: Reads) -> Tensor:
-        """The result of the operator as sums of products of other reads."""
-        operator, result = self.problem.operator, self.problem.result
-        axes = (*self.batch, *self.result_channels, *self.outputs, *self.reduced)
-        return sums(builder, axes, reads, operator.write.indices, result.shape, operator.accumulator, result.dtype)
 
     def _map(self, axes: Axes, read: Access, written: Sequence[Index], shape: Sequence[Extent], kind: str, body: Scalar) -> Build:
         """A map that moves elements, or what a body makes of each, into a new tensor of the image's element type."""

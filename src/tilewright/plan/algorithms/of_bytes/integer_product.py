@@ -44,16 +44,11 @@ LARGEST = 127
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """An operand of a product: its bytes, and what is subtracted from them: an element and a number."""
+    """An operand of a product: its bytes, and what is subtracted from them: an element and a number, if it is not 0."""
 
     access: Access
     zero: Access | None
     shift: int = 0
-
-    @property
-    def is_centred(self) -> bool:
-        """Whether anything is subtracted."""
-        return self.zero is not None or self.shift != 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +75,7 @@ class Compensation:
         changed = [of_type(problem, builder, factor, dtype) for factor, dtype in zip(found, types, strict=True)]
         constants = {new.access.tensor for old, new in zip(found, changed, strict=True) if old.access.tensor in problem.constants}
         sums = builder.declare(Tensor(builder.unique("t"), problem.result.shape, "int32"))
-        operator = plain_product(problem.operator, changed)
+        operator = without_zeros(problem, changed).operator
         operator = replace(operator, write=replace(operator.write, tensor=sums.name))
         inner = Problem(operator, builder.tensors, problem.constants | constants, problem.machine)
         return put_together(problem, builder, self.base.expand(inner, builder), changed)
@@ -88,11 +83,8 @@ class Compensation:
 
 def without_zeros(problem: Problem, found: Sequence[Factor]) -> Problem:
     """The product of the factors as they are."""
-    return replace(problem, operator=plain_product(problem.operator, found))
-
-
-def plain_product(operator: Operator, found: Sequence[Factor]) -> Operator:
-    return replace(operator, reads=tuple(factor.access for factor in found), body=PRODUCT)
+    reads = tuple(factor.access for factor in found)
+    return replace(problem, operator=replace(problem.operator, reads=reads, body=PRODUCT))
 
 
 def types_of(plain: Problem) -> list[str]:
@@ -141,7 +133,7 @@ def of_type(problem: Problem, builder: Builder, factor: Factor, dtype: str) -> F
 def put_together(problem: Problem, builder: Builder, products: Tensor, changed: Sequence[Factor]) -> Tensor:
     """The products less what zero points add to them: for each centred factor its zero point times the total of the other."""
     operator, pairs = problem.operator, zip(changed, changed[::-1], strict=True)
-    terms = [(factor, _total(problem, builder, other)) for factor, other in pairs if factor.is_centred]
+    terms = [(factor, _total(problem, builder, other)) for factor, other in pairs if factor.zero is not None or factor.shift]
     if not terms:
         return products
     reads = [replace(operator.write, tensor=products.name)]
@@ -191,7 +183,7 @@ def _total(problem: Problem, builder: Builder, factor: Factor) -> Access:
     return Access(builder.record(build, kind="total").name, plain(kept))
 
 
-def _is_affine(plain: Problem) -> bool:
+def is_affine(plain: Problem) -> bool:
     """Whether operands are read by affine indices, none of them padded."""
     return all(access.is_affine() for access in (*plain.operator.reads, plain.operator.write))
 
@@ -205,16 +197,12 @@ def _by_role(plain: Problem) -> list[str]:
 
 def _has_opposable_weights(plain: Problem) -> bool:
     """Whether the right operand is a constant of weights that have an opposite in 8 bits, for a micro kernel of signed bytes."""
-    if not _is_affine(plain):
+    if not is_affine(plain):
         return False
     right = contraction_roles(plain.operator).right
     magnitudes = plain.operand(right).magnitudes
     has_kernel = bool(registry.for_machine(plain.machine, element_types=(SIGNED, SIGNED, "int32")))
     return has_kernel and plain.is_constant(right) and magnitudes is not None and magnitudes.largest <= LARGEST
-
-
-def _signed(plain: Problem) -> list[str]:
-    return [SIGNED, SIGNED]
 
 
 def _of_image_and_filters(plain: Problem) -> list[str]:
@@ -228,9 +216,9 @@ def _algorithm(name: str, found: Compensation) -> Algorithm:
 
 
 BASES = (*(variant.algorithm() for variant in OF_INTEGERS), MAP_OF_TAPS)
-PRODUCT_OF_BYTES = _algorithm("zero points apart", Compensation(AS_WRITTEN, _is_affine, _by_role))
+PRODUCT_OF_BYTES = _algorithm("zero points apart", Compensation(AS_WRITTEN, is_affine, _by_role))
 ALGORITHMS = (
     PRODUCT_OF_BYTES,
-    _algorithm("signed bytes", Compensation(AS_WRITTEN, _has_opposable_weights, _signed)),
+    _algorithm("signed bytes", Compensation(AS_WRITTEN, _has_opposable_weights, lambda _: [SIGNED, SIGNED])),
     *(_algorithm(f"zero points apart, {base.name}", Compensation(base, base.applies, _of_image_and_filters)) for base in BASES),
 )

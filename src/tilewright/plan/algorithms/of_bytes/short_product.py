@@ -35,8 +35,8 @@ from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.convolution_gemm import FEW_CHANNELS, PIXELS_OF_BYTES, ConvolutionGemm
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, byte_factors, plain_product, without_zeros
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
+from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, byte_factors, is_affine, without_zeros
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded
 from tilewright.plan.algorithms.product_roles import MOVED, Axes, Build, Change, extents, plain, points, roles_of
 from tilewright.plan.algorithms.winograd.tiles import TAPS, Expansion, has_short_rows, square_windows
@@ -110,15 +110,14 @@ def expand_windows(base: ConvolutionGemm, problem: Problem, builder: Builder) ->
 def applies_to_matrices(problem: Problem) -> bool:
     """Whether all bytes of both operands are read, none of them padded, by affine indices."""
     found = short_factors(problem)
-    accesses = [*(factor.access for factor in found), problem.operator.write]
-    return bool(found) and all(access.guard is None and access.is_affine() for access in accesses)
+    return bool(found) and is_affine(without_zeros(problem, found))
 
 
 def expand_matrices(problem: Problem, builder: Builder) -> Tensor:
     """The product of widened operands."""
     found = short_factors(problem)
     changed = [Factor(_widen(problem, builder, factor, SHORT), None) for factor in found]
-    builder.operators.append(plain_product(problem.operator, changed))
+    builder.operators.append(without_zeros(problem, changed).operator)
     return problem.result
 
 
@@ -166,9 +165,8 @@ def applies(problem: Problem, *, tiles_in_rows: bool) -> bool:
     ):
         return False
     guard, (least, most) = sliding.roles.image.guard, TYPES[problem.tensors[sliding.roles.image.tensor].dtype]
-    is_constant = sliding.roles.weights.tensor in problem.constants
     is_small = points(sliding.summed_channels) <= MOST_CHANNELS
-    return is_constant and is_small and (guard is None or least <= guard.otherwise <= most)
+    return sliding.roles.has_constant_filters and is_small and (guard is None or least <= guard.otherwise <= most)
 
 
 def _windows(problem: Problem) -> SlidingProduct | None:
@@ -181,13 +179,11 @@ def expand(problem: Problem, builder: Builder, *, tiles_in_rows: bool) -> Tensor
     """The transforms, the products, and every result in its place."""
     found = short_factors(problem)
     plain_problem = without_zeros(problem, found)
-    sliding = square_windows(plain_problem)
-    assert sliding is not None
+    sliding = expected(square_windows(plain_problem))
     image, filters = image_and_filters(plain_problem, found)
-    expansion = _OfBytes(builder, sliding, _whole_matrices(), MOVED, image, filters)
+    expansion = _OfBytes(builder, sliding, _whole_matrices(), tiles_in_rows, MOVED, image, filters)
     data, weights = (_short(builder, tensor) for tensor in (expansion.data(), expansion.filters()))
-    product = expansion.product_of_rows if tiles_in_rows else expansion.products
-    return expansion.in_place(expansion.results(product(data, weights, SUMS)))
+    return expansion.in_place(expansion.results(expansion.products(data, weights, SUMS)))
 
 
 def _whole_matrices() -> ToomCook:

@@ -90,9 +90,9 @@ def has_short_rows(sliding: SlidingProduct) -> bool:
 def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Licence, tiles_in_rows: bool) -> Tensor:
     """The transforms, the products, and every result in its place."""
     sliding = expected(sliding_product(problem))
-    expansion = Expansion(builder, sliding, matrices, apply(REPORT_NOT_FINITE, MOVED) if licence is Licence.CHECKED else MOVED)
-    product = expansion.product_of_rows if tiles_in_rows else expansion.products
-    return expansion.in_place(expansion.results(product(expansion.data(), expansion.filters())))
+    body = apply(REPORT_NOT_FINITE, MOVED) if licence is Licence.CHECKED else MOVED
+    expansion = Expansion(builder, sliding, matrices, tiles_in_rows, body)
+    return expansion.in_place(expansion.results(expansion.products(expansion.data(), expansion.filters())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +102,7 @@ class Expansion:
     builder: Builder
     sliding: SlidingProduct
     matrices: ToomCook
+    tiles_in_rows: bool
     body: Scalar
     """What becomes of a result, `MOVED`, when it is put into its place."""
 
@@ -113,9 +114,9 @@ class Expansion:
         x = self._axis("x", step * points((tx,)) + TAPS - 1)
         matrix = self._matrix(self.matrices.input)
         read = (*plain(batch), _position(ty, step, i), axis_index(x.name), number(channels))
-        rows = self._sum((*batch, ty, u, x, *channels), i, _entries(matrix, u, i), Access(image.name, read))
+        rows = self._sums((*batch, ty, u, x, *channels), (i,), _entries(matrix, u, i), Access(image.name, read))
         read = (*plain((*batch, ty, u)), _position(tx, step, i), *plain(channels))
-        return self._sum((u, v, *batch, ty, tx, *channels), i, _entries(matrix, v, i), Access(rows.name, read))
+        return self._sums((u, v, *batch, ty, tx, *channels), (i,), _entries(matrix, v, i), Access(rows.name, read))
 
     def _image(self, lengths: Sequence[int]) -> Tensor:
         """The padded image, with its channels last."""
@@ -130,28 +131,20 @@ class Expansion:
         roles, (u, v), matrix = self.sliding.roles, self._points(), self._matrix(self.matrices.filter)
         first, second = (expected(slide.tap) for slide in self.sliding.slides)
         others = (*roles.group, *parallel(self.sliding.summed_channels), *roles.filters)
-        rows = self._sum((u, *others, *parallel((second,))), first, _entries(matrix, u, first), self._weights())
+        rows = self._sums((u, *others, *parallel((second,))), (first,), _entries(matrix, u, first), self._weights())
         read = Access(rows.name, plain((u, *others, second)))
-        return self._sum((u, v, *others), second, _entries(matrix, v, second), read)
+        return self._sums((u, v, *others), (second,), _entries(matrix, v, second), read)
 
     def products(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
-        """M[u, v, batch, ty, tx, group, filter], summed in a type."""
-        return self._products(self._tiles(), data, filters, dtype)
-
-    def product_of_rows(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
-        """The same by sums over all tiles of an image as one axis."""
-        tiles, channels = self._tiles(), self.sliding.roles.result_channels
-        together, batch = self._axis("tile", points(tiles)), self.sliding.roles.batch
-        lines = self.builder.reshape(data, extents((*self._points(), *batch, together, *self.sliding.channels)))
-        found = self._products((together,), lines, filters, dtype)
-        return self.builder.reshape(found, extents((*self._points(), *batch, *tiles, *channels)))
-
-    def _products(self, tiles: Axes, data: Tensor, filters: Tensor, dtype: str) -> Tensor:
-        roles, summed = self.sliding.roles, self.sliding.summed_channels
-        outer = (*self._points(), *roles.batch, *tiles)
-        image = Access(data.name, plain((*outer, *self.sliding.channels)))
+        """M[u, v, batch, ty, tx, group, filter], summed in a type; of tiles in rows by sums over all tiles as one axis."""
+        roles, summed, tiles = self.sliding.roles, self.sliding.summed_channels, self._tiles()
+        walked = (self._axis("tile", points(tiles)),) if self.tiles_in_rows else tiles
+        outer = (*self._points(), *roles.batch, *walked)
+        lines = self.builder.reshape(data, extents((*outer, *self.sliding.channels)))
+        image = Access(lines.name, plain((*outer, *self.sliding.channels)))
         weights = Access(filters.name, plain((*self._points(), *roles.group, *summed, *roles.filters)))
-        return self._sums((*outer, *roles.group, *roles.filters), summed, image, weights, dtype)
+        found = self._sums((*outer, *roles.group, *roles.filters), summed, image, weights, dtype)
+        return self.builder.reshape(found, extents((*self._points(), *roles.batch, *tiles, *roles.result_channels)))
 
     def results(self, products: Tensor) -> Tensor:
         """y[batch, ty, a, tx, b, group, filter]."""
@@ -159,9 +152,9 @@ class Expansion:
         batch, channels, matrix = roles.batch, roles.result_channels, self._matrix(self.matrices.output)
         a, b = (self._axis(name, self.matrices.outputs) for name in "ab")
         read = Access(products.name, plain((i, v, *batch, ty, tx, *channels)))
-        rows = self._sum((*batch, ty, a, v, tx, *channels), i, _entries(matrix, a, i), read)
+        rows = self._sums((*batch, ty, a, v, tx, *channels), (i,), _entries(matrix, a, i), read)
         read = Access(rows.name, plain((*batch, ty, a, i, tx, *channels)))
-        return self._sum((*batch, ty, a, tx, b, *channels), i, _entries(matrix, b, i), read)
+        return self._sums((*batch, ty, a, tx, b, *channels), (i,), _entries(matrix, b, i), read)
 
     def in_place(self, results: Tensor) -> Tensor:
         """The result of the operator: without what the last tiles have beyond the image."""
@@ -170,9 +163,6 @@ class Expansion:
         lines = self.builder.reshape(results, (*extents(roles.batch), *lengths, *extents(channels)))
         read = Access(lines.name, plain((*roles.batch, *roles.outputs, *channels)))
         return roles.in_place(self.builder, read, "crop", self.body)
-
-    def _sum(self, axes: Axes, summed: Axis, left: Access, right: Access) -> Tensor:
-        return self._sums(axes, (summed,), left, right)
 
     def _sums(self, axes: Axes, summed: Axes, left: Access, right: Access, dtype: str = "float32") -> Tensor:
         """The sums of products of two reads in a type, by axes of the result."""
