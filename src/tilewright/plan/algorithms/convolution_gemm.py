@@ -367,8 +367,7 @@ def _has_many_bytes(roles: ProductRoles, sliding: SlidingProduct | None) -> bool
 
 def _has_tap_runs(roles: ProductRoles, sliding: SlidingProduct | None) -> bool:
     """Whether constant filters of several neighbouring taps in a row meet a few channels of an image of bytes, all of them."""
-    last = sliding.slides[-1] if sliding is not None else None
-    if sliding is None or last is None or last.tap is None or last.dilation > 1 or points((last.tap,)) == 1:
+    if sliding is None or (last := sliding.slides[-1]).tap is None or last.dilation > 1 or points(sliding.taps[-1:]) == 1:
         return False
     meets_all = not roles.group and len(roles.filters) == len(sliding.channels) == 1 and roles.has_constant_filters
     return meets_all and points(sliding.channels) < MANY_CHANNELS and _is_of_bytes(roles)

@@ -55,8 +55,7 @@ def _columns(operator: Operator, roles: ContractionRoles) -> int:
 def _row_dimension(operator: Operator) -> int | None:
     """The dimension of the result along which the rows of the left operand lie; None where there is no such dimension."""
     row = contraction_roles(operator).row
-    indices = operator.write.indices
-    return next((number for number, index in enumerate(indices) if row is not None and index == axis(row)), None)
+    return next((number for number, index in enumerate(operator.write.indices) if row is not None and index == axis(row)), None)
 
 
 ALGORITHM = Algorithm("exchanged roles", Licence.EXACT, applies, expand)

@@ -114,8 +114,7 @@ class ProductRoles:
 
         Groups and filters are merged into one axis where that is asked for and the result has them as one number.
         """
-        operator, channels = self.problem.operator, self.result_channels
-        write = operator.write
+        write, channels = self.problem.operator.write, self.result_channels
         if merges and len(channels) > 1 and self.channels in write.indices:
             channels = (Axis(channels[-1].name, points(channels)),)
             read, write = (access.mapped(lambda i: number(channels) if i == self.channels else i) for access in (read, write))

@@ -37,7 +37,6 @@ LEFT, RIGHT = "uint8", "int8"
 """What the micro kernel multiplies."""
 SHIFTS = {LEFT: 128, RIGHT: -128}
 """What makes each of the other type, added to an element and to its zero point."""
-SIGNED = "int8"
 LARGEST = 127
 """Of |weight| in a type that has the opposite of each."""
 
@@ -201,7 +200,7 @@ def _has_opposable_weights(plain: Problem) -> bool:
         return False
     right = contraction_roles(plain.operator).right
     magnitudes = plain.operand(right).magnitudes
-    has_kernel = bool(registry.for_machine(plain.machine, element_types=(SIGNED, SIGNED, "int32")))
+    has_kernel = bool(registry.for_machine(plain.machine, element_types=(RIGHT, RIGHT, "int32")))
     return has_kernel and plain.is_constant(right) and magnitudes is not None and magnitudes.largest <= LARGEST
 
 
@@ -219,6 +218,6 @@ BASES = (*(variant.algorithm() for variant in OF_INTEGERS), MAP_OF_TAPS)
 PRODUCT_OF_BYTES = _algorithm("zero points apart", Compensation(AS_WRITTEN, is_affine, _by_role))
 ALGORITHMS = (
     PRODUCT_OF_BYTES,
-    _algorithm("signed bytes", Compensation(AS_WRITTEN, _has_opposable_weights, lambda _: [SIGNED, SIGNED])),
+    _algorithm("signed bytes", Compensation(AS_WRITTEN, _has_opposable_weights, lambda _: [RIGHT, RIGHT])),
     *(_algorithm(f"zero points apart, {base.name}", Compensation(base, base.applies, _of_image_and_filters)) for base in BASES),
 )

@@ -133,9 +133,8 @@ def _widen(problem: Problem, builder: Builder, factor: Factor, dtype: str) -> Ac
     return replace(factor.access, tensor=builder.record(widening(factor, dtype)(build), kind="widen").name)
 
 
-def _of_windows(base: ConvolutionGemm) -> Algorithm:
-    applies, expand = partial(applies_to_windows, base), partial(expand_windows, base)
-    return Algorithm(f"short integers, {base.name}", Licence.EXACT, applies, expand)
+def _of_windows(by: ConvolutionGemm) -> Algorithm:
+    return Algorithm(f"short integers, {by.name}", Licence.EXACT, partial(applies_to_windows, by), partial(expand_windows, by))
 
 
 PRODUCTS = (
