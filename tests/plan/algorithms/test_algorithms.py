@@ -22,12 +22,19 @@ from tilewright.plan.algorithms.definition import Algorithm, applicable, registe
 from tilewright.precision import Precision
 
 
-def convolved(x: tuple[int, ...], w: tuple[int, ...], group: int = 1, dtype: str = "float32", **attributes: Any) -> Graph:
-    """A convolution of two inputs."""
+def convolved(
+    x: tuple[int, ...], w: tuple[int, ...], group: int = 1, dtype: str = "float32", is_constant: bool = False, **attributes: Any
+) -> Graph:
+    """A convolution of an input by another one, or by constant integers."""
     builder = Builder("convolved")
-    image, weights = builder.input("x", x, dtype), builder.input("w", w, dtype)
+    image = builder.input("x", x, dtype)
+    weights = builder.constant(integers(w, dtype)) if is_constant else builder.input("w", w, dtype)
     window = window_of(x[2:], w[2:], where="Conv", **attributes)
     return builder.graph((builder.record(convolution, image, weights, window, group, kind="conv").name,))
+
+
+def integers(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(0).integers(-8, 9, shape).astype(dtype)
 
 
 def names(graph: Graph, precision: Precision = Precision.FAST) -> list[str]:
@@ -41,11 +48,13 @@ def computed(graph: Graph, algorithm: Algorithm) -> Iterator[Graph]:
     yield compiler._simplified(by_it, frozenset((*graph.inputs, *graph.outputs)))
 
 
-def check(graph: Graph) -> None:
-    random = np.random.default_rng(0)
-    inputs = {name: random.integers(-8, 9, graph.tensor(name).shape).astype(graph.tensor(name).dtype) for name in graph.inputs}
+def check(graph: Graph, only: str = "") -> None:
+    """The sums by every algorithm that applies, or by one."""
+    inputs = {tensor.name: integers(tensor.shape, tensor.dtype) for tensor in map(graph.tensor, graph.inputs)}  # type: ignore[arg-type]
     (wanted,) = evaluate(graph, inputs).values()
     for algorithm in applicable(*problems(graph), Precision.STRICT):
+        if only not in ("", algorithm.name):
+            continue
         for by_it in computed(graph, algorithm):
             verify(by_it)
             (found,) = evaluate(by_it, inputs).values()

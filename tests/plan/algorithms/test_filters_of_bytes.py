@@ -18,7 +18,7 @@ from tilewright.graph.rewrites.index_changes.flatten_tensors import with_merged_
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.types import PRODUCT, Graph
 from tilewright.machine.machine import Machine
-from tilewright.plan.algorithms import pixels_of_bytes
+from tilewright.plan.algorithms.convolution_gemm import PIXELS_OF_BYTES
 from tilewright.plan.algorithms.definition import Problem, expanded
 from tilewright.plan.algorithms.padded_image import padded, sliding_product
 
@@ -77,8 +77,8 @@ def plain(graph: Graph) -> tuple[Graph, Problem]:
 
 
 def by_pixels(graph: Graph, problem: Problem) -> Graph:
-    assert pixels_of_bytes.applies(problem)
-    return expanded(graph, {problem.operator.name: pixels_of_bytes.ALGORITHM}, problem.constants, MACHINE)
+    assert PIXELS_OF_BYTES.applies(problem)
+    return expanded(graph, {problem.operator.name: PIXELS_OF_BYTES.algorithm()}, problem.constants, MACHINE)
 
 
 def test_filters_of_several_taps_are_known_by_channel() -> None:

@@ -20,7 +20,7 @@ from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Problem, expanded, registered
-from tilewright.plan.algorithms.of_bytes import integer_product
+from tilewright.plan.algorithms.of_bytes.integer_product import PRODUCT_OF_BYTES
 from tilewright.plan.contraction_roles import contraction_roles
 
 MACHINE = Machine.named("x86-64-v3")
@@ -55,7 +55,7 @@ def computed(graph: Graph, *values: Any) -> Any:
 
 
 def of_expansion(graph: Graph) -> Graph:
-    found = expanded(graph, {graph.operators[-1].name: integer_product.ALGORITHM}, frozenset(), MACHINE)
+    found = expanded(graph, {graph.operators[-1].name: PRODUCT_OF_BYTES}, frozenset(), MACHINE)
     verify(found)
     return found
 
@@ -74,9 +74,9 @@ def test_the_expansion_is_the_operator(left: str, right: str, zeros: str) -> Non
     wanted = integer_matmul_reference(*(0 if x is None else x for x in values))
     np.testing.assert_array_equal(computed(graph, *values), wanted)
     if left != right and zeros == "none":
-        assert not integer_product.ALGORITHM.applies(problem_of(graph)), "a micro kernel takes it as it is"
+        assert not PRODUCT_OF_BYTES.applies(problem_of(graph)), "a micro kernel takes it as it is"
         return
-    assert integer_product.ALGORITHM.applies(problem_of(graph))
+    assert PRODUCT_OF_BYTES.applies(problem_of(graph))
     found = of_expansion(graph)
     np.testing.assert_array_equal(computed(found, *values), wanted)
     (contraction,) = [operator for operator in found.operators if operator.is_contraction()]
@@ -107,16 +107,16 @@ def test_sums_wrap_as_those_of_int32() -> None:
 def test_it_is_registered_beside_the_operator_as_it_is_written() -> None:
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((), "uint8"))
     applicable = [algorithm.name for algorithm in registered() if algorithm.applies(problem_of(graph))]
-    assert {as_written.AS_WRITTEN.name, integer_product.ALGORITHM.name} <= set(applicable)
+    assert {as_written.AS_WRITTEN.name, PRODUCT_OF_BYTES.name} <= set(applicable)
 
 
 def test_zero_points_that_change_along_the_sum_stay() -> None:
     """Then the sum of products of zero points is no product of sums."""
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((5, 1), "uint8"))
     operator = graph.operators[-1]
-    assert integer_product.ALGORITHM.applies(problem_of(graph))
+    assert PRODUCT_OF_BYTES.applies(problem_of(graph))
     moving = replace(operator.reads[2], indices=(axis("m"), axis("k")))
-    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, reads=(*operator.reads[:2], moving))))
+    assert not PRODUCT_OF_BYTES.applies(problem_of(graph, replace(operator, reads=(*operator.reads[:2], moving))))
 
 
 def test_padded_operands_stay() -> None:
@@ -124,7 +124,7 @@ def test_padded_operands_stay() -> None:
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((), "uint8"))
     operator = graph.operators[-1]
     padded = replace(operator.reads[0], guard=Guard((axis("m"),), 0.0))
-    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, reads=(padded, *operator.reads[1:]))))
+    assert not PRODUCT_OF_BYTES.applies(problem_of(graph, replace(operator, reads=(padded, *operator.reads[1:]))))
 
 
 def test_operands_that_are_not_read_at_every_step_stay() -> None:
@@ -132,7 +132,7 @@ def test_operands_that_are_not_read_at_every_step_stay() -> None:
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((), "uint8"))
     operator = graph.operators[-1]
     fixed = replace(operator.reads[1], indices=(axis("k") * 0, axis("n")))
-    assert not integer_product.ALGORITHM.applies(
+    assert not PRODUCT_OF_BYTES.applies(
         problem_of(graph, replace(operator, reads=(operator.reads[0], fixed, *operator.reads[2:])))
     )
 
@@ -141,7 +141,7 @@ def test_other_types_and_formulas_stay() -> None:
     graph = graph_of(np.zeros((5, 7), "uint8"), np.zeros((7, 3), "int8"), np.zeros((), "uint8"))
     operator, tensors = graph.operators[-1], {tensor.name: tensor for tensor in graph.tensors}
     wide = {**tensors, "a": replace(tensors["a"], dtype="int16")}
-    assert not integer_product.ALGORITHM.applies(Problem(operator, wide, frozenset(), MACHINE))
-    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, accumulator="float32")))
-    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, body=apply("add", Load(0), Load(1)))))
-    assert not integer_product.ALGORITHM.applies(problem_of(graph, replace(operator, body=PRODUCT, reads=operator.reads[:2])))
+    assert not PRODUCT_OF_BYTES.applies(Problem(operator, wide, frozenset(), MACHINE))
+    assert not PRODUCT_OF_BYTES.applies(problem_of(graph, replace(operator, accumulator="float32")))
+    assert not PRODUCT_OF_BYTES.applies(problem_of(graph, replace(operator, body=apply("add", Load(0), Load(1)))))
+    assert not PRODUCT_OF_BYTES.applies(problem_of(graph, replace(operator, body=PRODUCT, reads=operator.reads[:2])))

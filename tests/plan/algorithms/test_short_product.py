@@ -17,7 +17,7 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, Guard
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import few_channels
+from tilewright.plan.algorithms.convolution_gemm import FEW_CHANNELS
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expanded, registered
 from tilewright.plan.algorithms.of_bytes.short_product import PRODUCTS
 
@@ -76,8 +76,8 @@ def test_sums_are_those_of_the_operator(name: str, zeros: tuple[Any, Any]) -> No
 def test_few_channels_of_bytes_as_they_are() -> None:
     x, w, attributes, _ = CONVOLUTIONS["few channels"]
     graph = convolved(x, w, attributes, (None, None))
-    assert few_channels.applies(problem_of(graph))
-    check_same(graph, few_channels.ALGORITHM)
+    assert FEW_CHANNELS.applies(problem_of(graph))
+    check_same(graph, FEW_CHANNELS.algorithm())
 
 
 def test_matrices() -> None:

@@ -16,7 +16,6 @@ from tests.support.guarded import in_child
 from tilewright import compiler
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
-from tilewright.plan.algorithms import pixel_rows
 from tilewright.plan.model.memory import pages
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.division import _Dividing
@@ -38,7 +37,7 @@ def layers(shape: tuple[int, ...], first: Floats, second: Floats, groups: int) -
 def planned(size: int, channels: int = 96) -> ModelPlan:
     """The plan of such layers of a square image, for an AVX2 machine."""
     graph = layers((1, size, size, 16), normal(channels, 16, 1, 1), normal(channels, channels // 2, 3, 3), 2)
-    with forced(pixel_rows.ALGORITHM.name):
+    with forced("pixel rows"):
         return compiler.plan(graph, AVX2)
 
 
@@ -64,7 +63,7 @@ def test_pads_of_images_that_a_cache_holds_stay_where_images_are_made() -> None:
 
 def check(x: Floats, first: Floats, second: Floats, groups: int) -> None:
     """Plans in which pads are handed on, and their results."""
-    with patch.object(pages, "SHARE_HELD", 0.0), forced(pixel_rows.ALGORITHM.name):
+    with patch.object(pages, "SHARE_HELD", 0.0), forced("pixel rows"):
         found = run(layers(x.shape, first, second, groups), [x])
     between = np.maximum(np.einsum("nhwc,fc->nfhw", x.astype(np.float64), first[:, :, 0, 0].astype(np.float64)), 0)
     exact, size = wanted(between, second, {"pads": (1, 1, 1, 1), "strides": (2, 2), "group": groups})

@@ -12,7 +12,7 @@ from dataclasses import replace
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import HALVES, scalar_element_type
 from tilewright.graph.licences import Licence
-from tilewright.graph.types import Operator, Tensor
+from tilewright.graph.types import Tensor
 from tilewright.kernels import registry
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 
@@ -46,14 +46,9 @@ def _widen(problem: Problem, builder: Builder) -> Tensor:
     """Maps that widen, each tensor once, and the product of what they write."""
     tensors = dict.fromkeys(access.tensor for access in problem.operator.reads)
     wide = {name: builder.cast(problem.tensors[name], "float32").name for name in tensors}
-    return builder.record(_product, problem, wide, kind=problem.operator.kind)
-
-
-def _product(problem: Problem, wide: dict[str, str], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    operator = problem.operator
-    reads = tuple(replace(access, tensor=wide[access.tensor]) for access in operator.reads)
-    write = replace(operator.write, tensor=result)
-    return replace(operator, name=name, reads=reads, write=write), replace(problem.result, name=result)
+    reads = tuple(replace(access, tensor=wide[access.tensor]) for access in problem.operator.reads)
+    builder.operators.append(replace(problem.operator, reads=reads))
+    return problem.result
 
 
 AS_WRITTEN = Algorithm("as written", Licence.EXACT, applies, _expand)

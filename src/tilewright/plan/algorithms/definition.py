@@ -19,7 +19,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
+from tilewright.graph.types import Graph, Operator, Tensor, planned_extent
 from tilewright.machine.machine import Machine
 from tilewright.precision import Precision
 
@@ -138,8 +138,5 @@ def _expand(problem: Problem, algorithm: Algorithm, builder: Builder) -> None:
 
 
 def _renamed(operator: Operator, names: Mapping[str, str], tensors: Mapping[str, str]) -> Operator:
-    def renamed(access: Access) -> Access:
-        return replace(access, tensor=tensors.get(access.tensor, access.tensor))
-
-    reads = tuple(map(renamed, operator.reads))
-    return replace(operator, name=names.get(operator.name, operator.name), reads=reads, write=renamed(operator.write))
+    renamed = operator.with_accesses(lambda access: replace(access, tensor=tensors.get(access.tensor, access.tensor)))
+    return replace(renamed, name=names.get(operator.name, operator.name))

@@ -83,14 +83,9 @@ def _has_few_taps(problem: Problem) -> bool:
 
 
 def _map(problem: Problem, builder: Builder) -> Tensor:
-    """The padded image, and the map."""
+    """The padded image, and the sum over all taps in the order of the reduction; summed channels have one point each."""
     sliding = expected(sliding_product(problem))
-    return builder.record(_taps, sliding, padded(builder, sliding), kind="conv")
-
-
-def _taps(sliding: SlidingProduct, image: Tensor, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """The sum over all taps, in the order of the reduction; channels that are summed have one point each."""
-    roles, operator = sliding.roles, sliding.roles.problem.operator
+    roles, image = sliding.roles, padded(builder, sliding)
     places = product(*(range(points((axis,))) for axis in roles.reduced))
     taps = [dict(zip((axis.name for axis in roles.reduced), map(constant, place), strict=True)) for place in places]
     windows = Access(image.name, (*sliding.image_dimensions(), *sliding.positions))
@@ -99,9 +94,13 @@ def _taps(sliding: SlidingProduct, image: Tensor, *, name: str, result: str) -> 
     products: list[Scalar] = [apply("multiply", Load(tap), Load(len(taps) + tap)) for tap in range(len(taps))]
     body = reduce(lambda left, right: apply("add", left, right), products)
     axes = (*roles.batch, *roles.result_channels, *roles.outputs)
-    write = Access(result, operator.write.indices)
-    shape, dtype = roles.problem.result.shape, roles.problem.result.dtype
-    return Operator(name, "conv", axes, tuple(reads), write, body, accumulator=operator.accumulator), Tensor(result, shape, dtype)
+
+    def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
+        write = replace(problem.operator.write, tensor=result)
+        made = replace(problem.operator, name=name, axes=axes, reads=tuple(reads), write=write, body=body, reduction=None)
+        return made, Tensor(result, problem.result.shape, problem.result.dtype)
+
+    return builder.record(build, kind="conv")
 
 
 SLIDING_SUMS = Algorithm("sliding sums", Licence.EXACT, _slides, _slide)

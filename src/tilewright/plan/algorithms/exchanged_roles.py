@@ -14,7 +14,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Operator, Tensor, planned_extent
-from tilewright.plan.algorithms.definition import Algorithm, Problem
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.types import ContractionRoles
 
@@ -37,8 +37,7 @@ def applies(problem: Problem) -> bool:
 def expand(problem: Problem, builder: Builder) -> Tensor:
     """The product with its rows in the last dimension of the result, and the map that puts them back."""
     operator, result = problem.operator, problem.result
-    row = _row_dimension(operator)
-    assert row is not None
+    row = expected(_row_dimension(operator))
     order = [*(dimension for dimension in range(len(result.shape)) if dimension != row), row]
     shape = tuple(result.shape[dimension] for dimension in order)
     exchanged = builder.declare(Tensor(builder.unique(f"{result.name}_exchanged"), shape, result.dtype))
@@ -56,8 +55,7 @@ def _columns(operator: Operator, roles: ContractionRoles) -> int:
 def _row_dimension(operator: Operator) -> int | None:
     """The dimension of the result along which the rows of the left operand lie; None where there is no such dimension."""
     row = contraction_roles(operator).row
-    indices = operator.write.indices
-    return next((number for number, index in enumerate(indices) if row is not None and index == axis(row)), None)
+    return next((number for number, index in enumerate(operator.write.indices) if row is not None and index == axis(row)), None)
 
 
 ALGORITHM = Algorithm("exchanged roles", Licence.EXACT, applies, expand)

@@ -1,16 +1,20 @@
-"""The part of an image that windows see, as a tensor of its own, with what the guard gives where they stand out."""
+"""Windows of an image: along which dimensions they move, and what is copied of them or of all that they see.
+
+A padded image has what the guard gives where windows stand out of the image.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import Index
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, Guard, Tensor
 from tilewright.plan.algorithms.definition import Problem
-from tilewright.plan.algorithms.product_roles import Change, ProductRoles, each, number, plain, points, roles_of, unchanged
+from tilewright.plan.algorithms.product_roles import Axes, Change, ProductRoles, each, number, plain, points, roles_of, unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +40,11 @@ class Slide:
         """How far a tap is from the first."""
         return axis_index(self.tap.name) * self.dilation if self.tap else Index()
 
-    def place(self, index: Index) -> tuple[int, int] | None:
-        """(factor, constant) by which an index of the output and the tap is one of the position; None if it is none."""
-        taps = {self.tap.name: self.dilation} if self.tap else {}
-        coefficients = dict(index.terms)
-        factor, rest = divmod(coefficients.get(self.output.name, 0), self.stride)
-        expected = {self.output.name: factor * self.stride} | {tap: factor * step for tap, step in taps.items()}
-        return (factor, index.constant) if factor and not rest and coefficients == expected else None
+    def by_position(self, index: Index, position: Axis) -> Index | None:
+        """An index of the output and the tap as one of the position that they look at; None if it is none."""
+        factor = index.coefficient(self.output.name) // self.stride
+        rest = index - self.position() * factor
+        return axis_index(position.name) * factor + rest.constant if factor and not rest.terms else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +54,6 @@ class SlidingProduct:
     roles: ProductRoles
     slides: tuple[Slide, ...]
     """One for each output, in that order."""
-    channels: tuple[Axis, ...]
-    """Of the image: groups, then those that are summed."""
 
     @property
     def seen(self) -> tuple[int, ...]:
@@ -61,19 +61,32 @@ class SlidingProduct:
         return tuple(slide.seen for slide in self.slides)
 
     @property
-    def taps(self) -> tuple[Axis, ...]:
+    def taps(self) -> Axes:
         """The axes of taps, of dimensions that have several."""
         return tuple(slide.tap for slide in self.slides if slide.tap is not None)
 
     @property
-    def weight_axes(self) -> tuple[Axis, ...]:
-        """Of the filters with their taps first: those of one tap are a matrix."""
-        summed = (axis for axis in self.roles.reduced if axis not in self.taps)
-        return (*self.taps, *self.roles.group, *self.roles.filters, *summed)
+    def summed_channels(self) -> Axes:
+        """The axes of the image's channels that are summed."""
+        return tuple(axis for axis in self.roles.reduced if axis not in self.taps)
 
-    def seen_axes(self) -> tuple[Axis, ...]:
-        """An axis for each dimension along which windows move."""
-        return tuple(self.roles.axis(f"s{d}", slide.seen) for d, slide in enumerate(self.slides))
+    @property
+    def channels(self) -> Axes:
+        """The axes of the image's channels: groups, then those that are summed."""
+        return (*self.roles.group, *self.summed_channels)
+
+    @property
+    def channel(self) -> Axis:
+        """Of the image, as one axis."""
+        return self.roles.axis("channel", points(self.channels))
+
+    def seen_axes(self, lengths: Sequence[int] = ()) -> Axes:
+        """An axis for each dimension along which windows move, of what they see or longer."""
+        return tuple(self.roles.axis(f"s{d}", length) for d, length in enumerate(lengths or self.seen))
+
+    def channels_last(self, lengths: Sequence[int] = ()) -> tuple[Axes, ...]:
+        """The dimensions [batch, position, channel] of a padded image."""
+        return each((*self.roles.batch, *self.seen_axes(lengths), self.channel))
 
     @property
     def positions(self) -> tuple[Index, ...]:
@@ -84,6 +97,22 @@ class SlidingProduct:
         """The dimensions of a padded image before those along which windows move, by the axes of the operator."""
         return (*plain(self.roles.batch), number(self.channels))
 
+    def by_position(self, index: Index) -> Index | None:
+        """An index of an output and its tap as one of the position that they look at; None if it is none."""
+        found = (slide.by_position(index, axis) for slide, axis in zip(self.slides, self.seen_axes(), strict=True))
+        return next((position for position in found if position is not None), None)
+
+    def at_positions(self, image: Access) -> Access:
+        """A read of the image by positions along the dimensions of these windows, in place of outputs and taps."""
+        return image.mapped(lambda index: found if (found := self.by_position(index)) is not None else index)
+
+    def tap_columns(self) -> WindowCopy:
+        """What a row of taps sees, where rows of windows move by one: the next row sees the same, one row further on."""
+        by_row, rows, columns = replace(self, slides=self.slides[:1]), self.slides[0], self.roles.outputs[1:]
+        depth = tuple(axis for axis in self.roles.reduced if axis != rows.tap)
+        offset = rows.tap_position() * points(columns)
+        return WindowCopy(by_row.at_positions(self.roles.image), by_row.seen_axes(), depth, self.taps[:1], offset)
+
 
 def sliding_product(problem: Problem, *, any_outputs: bool = False) -> SlidingProduct | None:
     """The windows of an operator; None where something else than windows moves, or where a guard is not one of positions.
@@ -91,16 +120,17 @@ def sliding_product(problem: Problem, *, any_outputs: bool = False) -> SlidingPr
     `any_outputs` as in `roles_of`: what all windows see has no known extent then.
     """
     roles = roles_of(problem, any_outputs=any_outputs)
-    if roles is None or not roles.is_moving:
+    return None if roles is None else sliding_windows(roles, any_outputs=any_outputs)
+
+
+def sliding_windows(roles: ProductRoles, *, any_outputs: bool = False) -> SlidingProduct | None:
+    """The windows of an operator with these roles."""
+    if not roles.is_moving:
         return None
-    slides = [_slide(roles, output) for output in roles.outputs]
-    known = tuple(slide for slide in slides if slide is not None)
-    taps = {slide.tap.name for slide in known if slide.tap is not None}
-    channels = (*roles.group, *(axis for axis in roles.reduced if axis.name not in taps))
-    found = SlidingProduct(roles, known, channels)
-    if len(known) < len(slides) or len(taps) < sum(slide.tap is not None for slide in known):
-        return None
-    return found if _is_complete(found, any_outputs=any_outputs) else None
+    slides = [slide for output in roles.outputs if (slide := _slide(roles, output)) is not None]
+    found = SlidingProduct(roles, tuple(slides))
+    are_windows = len(slides) == len(roles.outputs) and len({*found.taps}) == len(found.taps)
+    return found if are_windows and _is_complete(found, any_outputs=any_outputs) else None
 
 
 def _slide(roles: ProductRoles, output: Axis) -> Slide | None:
@@ -120,74 +150,59 @@ def _is_complete(product: SlidingProduct, *, any_outputs: bool) -> bool:
 
     Limits of `any_outputs` may have extents in them that are known at run time.
     """
-    limits = [limit.with_extents(lambda extent: 0) if any_outputs else limit for limit in _limits(product.roles)]
-    roles, outer = product.roles, {slide.output.name for slide in product.slides}
-    others = [index for index in roles.image.indices if not index.axes() & outer]
-    wanted = [*plain(roles.batch), *([number(product.channels)] if product.channels else [])]
-    others = [Index(index.terms) if index.axes() <= number(product.channels).axes() else index for index in others if index.terms]
-    return sorted(others, key=str) == sorted(wanted, key=str) and all(_position(product, limit) is not None for limit in limits)
+    roles, outer, channels = product.roles, {slide.output.name for slide in product.slides}, number(product.channels)
+    limits = roles.image.guard.constraints if roles.image.guard is not None else ()
+    others = [index for index in roles.image.indices if index.terms and not index.axes() & outer]
+    others = [Index(index.terms) if index.axes() <= channels.axes() else index for index in others]
+    wanted = [*plain(roles.batch), *([channels] if product.channels else [])]
+    known = (limit.with_extents(lambda extent: 0) if any_outputs else limit for limit in limits)
+    return sorted(others, key=str) == sorted(wanted, key=str) and all(product.by_position(limit) is not None for limit in known)
 
 
-def _limits(roles: ProductRoles) -> tuple[Index, ...]:
-    return roles.image.guard.constraints if roles.image.guard is not None else ()
-
-
-def _position(product: SlidingProduct, index: Index) -> Index | None:
-    """An index of an output and its tap as one of the position that they look at; None if it is none."""
-    for slide, axis in zip(product.slides, product.seen_axes(), strict=True):
-        if (found := slide.place(index)) is not None:
-            return axis_index(axis.name) * found[0] + found[1]
-        if (found := slide.place(index * -1)) is not None:
-            return axis_index(axis.name) * -found[0] - found[1]
-    return None
-
-
-def filters_by(builder: Builder, sliding: SlidingProduct, axes: Sequence[Axis]) -> Access:
+def filters_by(builder: Builder, sliding: SlidingProduct, axes: Axes) -> Access:
     """The filters with one dimension for each of these axes: an index change."""
     return Access(sliding.roles.move(builder, each(axes), sliding.roles.weights, "filters").name, plain(axes))
 
 
-def padded(builder: Builder, product: SlidingProduct) -> Tensor:
-    """What all windows see, as [batch, channel, positions]."""
-    axes = (*product.roles.batch, _channel(product), *product.seen_axes())
-    return product.roles.move(builder, each(axes), _by_positions(product), "pad")
+def padded(builder: Builder, product: SlidingProduct, dimensions: Sequence[Axes] = (), change: Change = unchanged) -> Tensor:
+    """What all windows see, and points beyond it where axes of positions are longer, changed as it is copied.
 
-
-def padded_for_tiles(builder: Builder, product: SlidingProduct, lengths: Sequence[int], change: Change = unchanged) -> Tensor:
-    """What all windows see, and points beyond it up to these lengths, as [batch, positions, channel], changed as it is copied."""
-    seen, read = product.seen_axes(), _by_positions(product)
-    pairs = list(zip(seen, lengths, strict=True))
-    beyond = tuple(axis_index(axis.name) * -1 + (points((axis,)) - 1) for axis, length in pairs if length > points((axis,)))
+    The dimensions number batches, channels and positions: [batch, channel, positions] by default.
+    """
+    seen, read = product.seen_axes(), product.at_positions(product.roles.image)
+    dimensions = dimensions or each((*product.roles.batch, product.channel, *seen))
+    axes = {*chain.from_iterable(dimensions)}
+    beyond = (axis_index(axis.name) * -1 + (points((axis,)) - 1) for axis in seen if axis not in axes)
     guard = read.guard or Guard((), 0.0)
     limits = tuple(dict.fromkeys((*guard.constraints, *beyond)))
-    read = replace(read, guard=replace(guard, constraints=limits) if limits else None)
-    axes = (*product.roles.batch, *(replace(axis, extent=length) for axis, length in pairs), _channel(product))
-    return product.roles.move(builder, each(axes), read, "pad", change)
-
-
-def _by_positions(product: SlidingProduct) -> Access:
-    """The read of the image by positions and the channel of the padded image."""
-    read = at_positions(product, product.roles.image)
-    return replace(read, indices=tuple(_by_channel(product, index) for index in read.indices))
-
-
-def at_positions(product: SlidingProduct, image: Access) -> Access:
-    """A read of the image by positions along the dimensions of these windows, in place of outputs and taps."""
-
-    def found(index: Index) -> Index:
-        position = _position(product, index)
-        return index if position is None else position
-
-    guard = image.guard and replace(image.guard, constraints=tuple(map(found, image.guard.constraints)))
-    return replace(image, indices=tuple(map(found, image.indices)), guard=guard)
+    indices = tuple(_by_channel(product, index) for index in read.indices)
+    read = replace(read, indices=indices, guard=replace(guard, constraints=limits) if limits else None)
+    return product.roles.move(builder, dimensions, read, "pad", change)
 
 
 def _by_channel(product: SlidingProduct, index: Index) -> Index:
     """An index of the image by the channel of the padded image, where it is one of channels."""
-    channels = number(product.channels)
-    is_channel = bool(index.terms) and index.axes() <= channels.axes()
-    return axis_index(_channel(product).name) + index.constant if is_channel else index
+    is_channel = bool(index.terms) and index.axes() <= number(product.channels).axes()
+    return axis_index(product.channel.name) + index.constant if is_channel else index
 
 
-def _channel(product: SlidingProduct) -> Axis:
-    return product.roles.axis("channel", points(product.channels))
+@dataclass(frozen=True, slots=True)
+class WindowCopy:
+    """What is copied of windows: all of each, or the columns that a row of taps sees."""
+
+    image: Access
+    rows: Axes
+    """Of outputs, or of the padded image."""
+    depth: Axes
+    """What is summed of the copy at a time."""
+    tap: Axes
+    """The rows of taps, which are offsets into the copy."""
+    offset: Index
+    """Pixels of the copy from the first row of taps to another."""
+
+    def of_block(self, roles: ProductRoles, block: Axis, block_rows: int) -> WindowCopy:
+        """What is copied for a block of so many rows of outputs."""
+        (seen,) = self.rows
+        row = roles.axis("r", points(self.rows) - points(roles.outputs[:1]) + block_rows)
+        place = {seen.name: axis_index(block.name) * block_rows + axis_index(row.name)}
+        return replace(self, image=self.image.mapped(lambda index: index.substitute(place)), rows=(row,))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from math import prod
@@ -14,7 +14,7 @@ from tilewright.graph.index import axis as axis_index
 from tilewright.graph.rewrites.rebuild import unused
 from tilewright.graph.scalar import Load, Scalar
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
-from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.definition import Problem, expected
 
 Axes = tuple[Axis, ...]
 Reads = tuple[Access, Access]
@@ -71,10 +71,6 @@ class ProductRoles:
         """An axis that the operator does not have."""
         return Axis(unused(name, {axis.name for axis in self.problem.operator.axes}), extent, kind)
 
-    def column(self) -> Axis:
-        """An axis of all points of the output, for one batch and one filter."""
-        return self.axis("p", points(self.outputs))
-
     @property
     def is_moving(self) -> bool:
         """Whether the image is read by more than plain axes: by windows, with steps, or with a guard."""
@@ -82,15 +78,48 @@ class ProductRoles:
         indices = [index for index in self.image.indices if index.axes() & outputs and not index.axes() & groups]
         return self.image.guard is not None or not all(index.is_axis() for index in indices)
 
+    @property
+    def dimension_of_pixels(self) -> int | None:
+        """The first of the image's dimensions along outputs, where these are neighbours and outputs walk them as a whole."""
+        indices, outputs = self.image.indices, plain(self.outputs)
+        place = indices.index(outputs[0]) if outputs[0] in indices else 0
+        behind, shape = place + len(outputs), self.problem.tensors[self.image.tensor].shape
+        return place if indices[place:behind] == outputs and shape[place:behind] == extents(self.outputs) else None
+
+    def pixels_in_a_row(self, builder: Builder, p: Axis) -> Access:
+        """The image with these dimensions as one, which is the same memory, read at an output by its number."""
+        tensor, place, indices = self.problem.tensors[self.image.tensor], expected(self.dimension_of_pixels), self.image.indices
+        behind = place + len(self.outputs)
+        shape = (*tensor.shape[:place], points(self.outputs), *tensor.shape[behind:])
+        axes = tuple(Axis(f"d{d}", extent) for d, extent in enumerate(shape))
+        split = digits(axis_index(f"d{place}"), self.outputs)
+        read = (*plain(axes[:place]), *(split[axis.name] for axis in self.outputs), *plain(axes[place + 1 :]))
+        line = self.move(builder, each(axes), Access(tensor.name, read), "reshape")
+        return Access(line.name, (*indices[:place], axis_index(p.name), *indices[behind:]))
+
+    def weights_by(self, numbers: Mapping[Axis, Axes]) -> Access:
+        """The read of the filters by axes that number others, in place of these."""
+        places = {name: digit for axis, of in numbers.items() for name, digit in digits(axis_index(axis.name), of).items()}
+        limits = {axis.name: points((axis,)) for axis in numbers}
+        return self.weights.mapped(lambda index: index.substitute(places, limits))
+
     def move(self, builder: Builder, dimensions: Sequence[Axes], read: Access, kind: str, change: Change = unchanged) -> Tensor:
         """What is read, as a new tensor with one dimension for each number of axes, changed as it is copied."""
-        axes, written = parallel(chain.from_iterable(dimensions)), tuple(map(number, dimensions))
-        return builder.record(change(self._moved), axes, read, written, shape_of(dimensions), kind, kind=kind)
+        axes = parallel(chain.from_iterable(dimensions))
+        build = self._map(axes, read, tuple(map(number, dimensions)), shape_of(dimensions), kind, MOVED)
+        return builder.record(change(build), kind=kind)
 
-    def in_place(self, builder: Builder, read: Access, kind: str, body: Scalar = MOVED) -> Tensor:
-        """The result of the operator out of its sums, which are read at batches, channels and outputs."""
-        axes, write = (*self.batch, *self.result_channels, *self.outputs), self.problem.operator.write
-        return builder.record(self._moved, axes, read, write.indices, self.problem.result.shape, kind, kind=kind, body=body)
+    def in_place(self, builder: Builder, read: Access, kind: str, body: Scalar = MOVED, *, merges: bool = False) -> Tensor:
+        """The result of the operator out of its sums, which are read at batches, channels and outputs.
+
+        Groups and filters are merged into one axis where that is asked for and the result has them as one number.
+        """
+        write, channels = self.problem.operator.write, self.result_channels
+        if merges and len(channels) > 1 and self.channels in write.indices:
+            channels = (Axis(channels[-1].name, points(channels)),)
+            read, write = (access.mapped(lambda i: number(channels) if i == self.channels else i) for access in (read, write))
+        axes = (*self.batch, *channels, *self.outputs)
+        return builder.record(self._map(axes, read, write.indices, self.problem.result.shape, kind, body), kind=kind)
 
     def product(self, builder: Builder, reads: Reads, dimensions: Sequence[Axes], reduced: Axes, axes: Axes = ()) -> Tensor:
         """Sums of products of the image and the filters, with one dimension for each number of axes.
@@ -101,38 +130,19 @@ class ProductRoles:
         written, shape = tuple(map(number, dimensions)), shape_of(dimensions)
         return sums(builder, (*kept, *reduced), reads, written, shape, operator.accumulator, self.problem.result.dtype)
 
-    def product_in_place(self, builder: Builder, reads: Reads, columns: Axes, reduced: Axes, column: Index, kind: str) -> Tensor:
-        """The result of the operator by one product [batch, channel, column]: its sums, each of them put where `column` says."""
-        found = self.product(builder, reads, (*each(self.batch), self.result_channels, *each(columns)), reduced)
-        write, channels = self.problem.operator.write, self.result_channels
-        if len(channels) > 1 and self.channels in write.indices:
-            whole = Axis(channels[-1].name, points(channels))
-            indices = tuple(axis_index(whole.name) if index == self.channels else index for index in write.indices)
-            write, channels = Access(write.tensor, indices), (whole,)
-        read = Access(found.name, (*plain(self.batch), number(channels), column))
-        axes = (*self.batch, *channels, *self.outputs)
-        return builder.record(self._moved, axes, read, write.indices, self.problem.result.shape, kind, kind=kind)
-
-    def _moved(
-        self,
-        axes: Sequence[Axis],
-        read: Access,
-        written: Sequence[Index],
-        shape: Sequence[Extent],
-        kind: str,
-        *,
-        name: str,
-        result: str,
-        body: Scalar = MOVED,
-    ) -> tuple[Operator, Tensor]:
+    def _map(self, axes: Axes, read: Access, written: Sequence[Index], shape: Sequence[Extent], kind: str, body: Scalar) -> Build:
         """A map that moves elements, or what a body makes of each, into a new tensor of the image's element type."""
         source = self.problem.tensors[read.tensor]
         accumulator = "float32" if source.dtype in BYTES else self.problem.operator.accumulator
-        operator = Operator(name, kind, tuple(axes), (read,), Access(result, tuple(written)), body, accumulator=accumulator)
         fills = read.guard is not None and read.guard.otherwise != 0  # by numbers of which nothing is known, zero points
         known = source.magnitudes if body == MOVED and not fills else None
         magnitudes = known and known.copied([_source_dimension(read, index) for index in written])
-        return operator, Tensor(result, tuple(shape), source.dtype, magnitudes)
+
+        def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
+            operator = Operator(name, kind, axes, (read,), Access(result, tuple(written)), body, accumulator=accumulator)
+            return operator, Tensor(result, tuple(shape), source.dtype, magnitudes)
+
+        return build
 
 
 def roles_of(problem: Problem, *, any_outputs: bool = False, least_outputs: int = 2) -> ProductRoles | None:

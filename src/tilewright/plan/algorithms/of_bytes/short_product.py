@@ -24,44 +24,32 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.zero_points import LARGEST_CENTRED, LARGEST_INT32, centred
 from tilewright.graph.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
-from tilewright.plan.algorithms import few_channels, pixels_of_bytes
-from tilewright.plan.algorithms.as_written import AS_WRITTEN
-from tilewright.plan.algorithms.definition import Algorithm, Problem
-from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, are_bytes, factors, without_zeros
-from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles
+from tilewright.plan.algorithms.convolution_gemm import FEW_CHANNELS, PIXELS_OF_BYTES, ConvolutionGemm
+from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
+from tilewright.plan.algorithms.of_bytes.integer_product import LEFT, RIGHT, Factor, byte_factors, is_affine, without_zeros
+from tilewright.plan.algorithms.padded_image import SlidingProduct, padded
 from tilewright.plan.algorithms.product_roles import MOVED, Axes, Build, Change, extents, plain, points, roles_of
-from tilewright.plan.algorithms.winograd.tiles import TAPS, Expansion, has_short_rows, square_windows, summed_channels
+from tilewright.plan.algorithms.winograd.tiles import TAPS, Expansion, has_short_rows, square_windows
 from tilewright.plan.algorithms.winograd.toom_cook import ToomCook, toom_cook
 
 SHORT = "int16"
 
 
-class Base(Protocol):
-    """An algorithm for convolutions of bytes whose copies may change elements: a file of this folder."""
-
-    ALGORITHM: Algorithm
-
-    def applies(self, problem: Problem, /) -> bool: ...
-    def expand(self, problem: Problem, builder: Builder, of_image: Change, of_filters: Change, /) -> Tensor: ...
-
-
 def short_factors(problem: Problem) -> tuple[Factor, ...]:
     """Both factors of a product of bytes whose zero points are one number each; none of another operator."""
-    found = factors(problem.operator)
-    is_usable = are_bytes(problem, found) and all(factor.zero is None or not factor.zero.axes() for factor in found)
-    return found if is_usable and _gains(problem.machine) else ()
+    found = byte_factors(problem)
+    have_one_zero = all(factor.zero is None or not factor.zero.axes() for factor in found)
+    return found if found and have_one_zero and _gains(problem.machine) else ()
 
 
 def _gains(machine: Machine) -> bool:
@@ -76,23 +64,23 @@ def _share(machine: Machine, types: tuple[str, str]) -> float:
     return max(exact, default=0.0)
 
 
-def _widened(operator: Operator, tensor: Tensor, zero: Access | None, dtype: str) -> tuple[Operator, Tensor]:
-    """A map that moves bytes as one that writes them less their zero point in a type; float32 holds all of these."""
-    reads = (*operator.reads, *([] if zero is None else [zero]))
-    held = replace(tensor, dtype=dtype, magnitudes=None, entries=None)
-    return replace(operator, reads=reads, body=centred(0, None if zero is None else 1), accumulator="float32"), held
-
-
 def widening(factor: Factor, dtype: str = SHORT) -> Change:
-    """The change of maps that copy a factor, to elements of a type."""
+    """The change of maps that copy a factor: they write its bytes less their zero point in a type. Float32 holds all of these."""
+    zeros = () if factor.zero is None else (factor.zero,)
+    body: Scalar = apply("subtract", Load(0), Load(1)) if zeros else Load(0)
 
     def change(build: Build) -> Build:
-        return lambda *arguments, **options: _widened(*build(*arguments, **options), factor.zero, dtype)
+        def widened(*arguments: object, **options: object) -> tuple[Operator, Tensor]:
+            operator, tensor = build(*arguments, **options)
+            held = replace(tensor, dtype=dtype, magnitudes=None, entries=None)
+            return replace(operator, reads=(*operator.reads, *zeros), body=body, accumulator="float32"), held
+
+        return widened
 
     return change
 
 
-def applies_to_windows(base: Base, problem: Problem) -> bool:
+def applies_to_windows(base: ConvolutionGemm, problem: Problem) -> bool:
     """Whether a convolution of bytes could be computed by an algorithm, but for zero points.
 
     Where rows of few channels can be runs of steps, runs of the channels of a pixel are not offered beside them: prices know
@@ -101,8 +89,8 @@ def applies_to_windows(base: Base, problem: Problem) -> bool:
     found = short_factors(problem)
     if not found or not base.applies(plain := without_zeros(problem, found)):
         return False
-    are_runs = few_channels.applies(plain) and image_and_filters(plain, found)[1].zero is None
-    return are_runs == (base is few_channels)
+    are_runs = FEW_CHANNELS.applies(plain) and image_and_filters(plain, found)[1].zero is None
+    return are_runs == (base is FEW_CHANNELS)
 
 
 def image_and_filters(plain: Problem, found: tuple[Factor, ...]) -> tuple[Factor, ...]:
@@ -111,7 +99,7 @@ def image_and_filters(plain: Problem, found: tuple[Factor, ...]) -> tuple[Factor
     return found if roles is None or roles.image == found[0].access else found[::-1]
 
 
-def expand_windows(base: Base, problem: Problem, builder: Builder) -> Tensor:
+def expand_windows(base: ConvolutionGemm, problem: Problem, builder: Builder) -> Tensor:
     """The algorithm's operators, widened by the copies of the image and of the filters."""
     found = short_factors(problem)
     plain = without_zeros(problem, found)
@@ -122,34 +110,35 @@ def expand_windows(base: Base, problem: Problem, builder: Builder) -> Tensor:
 def applies_to_matrices(problem: Problem) -> bool:
     """Whether all bytes of both operands are read, none of them padded, by affine indices."""
     found = short_factors(problem)
-    accesses = [*(factor.access for factor in found), problem.operator.write]
-    return bool(found) and all(access.guard is None and access.is_affine() for access in accesses)
+    return bool(found) and is_affine(without_zeros(problem, found))
 
 
 def expand_matrices(problem: Problem, builder: Builder) -> Tensor:
     """The product of widened operands."""
     found = short_factors(problem)
-    wide = [builder.record(widening(factor)(copied), problem, factor, kind="widen") for factor in found]
-    widened = [Factor(replace(factor.access, tensor=tensor.name), None) for factor, tensor in zip(found, wide, strict=True)]
-    return AS_WRITTEN.expand(without_zeros(problem, widened), builder)
+    changed = [Factor(_widen(problem, builder, factor, SHORT), None) for factor in found]
+    builder.operators.append(without_zeros(problem, changed).operator)
+    return problem.result
 
 
-def copied(problem: Problem, factor: Factor, *, name: str, result: str) -> tuple[Operator, Tensor]:
-    """A factor's tensor, element by element."""
+def _widen(problem: Problem, builder: Builder, factor: Factor, dtype: str) -> Access:
+    """The read of a factor's tensor, changed element by element."""
     tensor = problem.tensors[factor.access.tensor]
     axes = tuple(Axis(f"d{place}", extent) for place, extent in enumerate(tensor.shape))
-    indices = tuple(axis_index(axis.name) for axis in axes)
-    operator = Operator(name, "widen", axes, (Access(tensor.name, indices),), Access(result, indices), Load(0))
-    return operator, Tensor(result, tensor.shape, tensor.dtype)
+
+    def build(*, name: str, result: str) -> tuple[Operator, Tensor]:
+        operator = Operator(name, "widen", axes, (Access(tensor.name, plain(axes)),), Access(result, plain(axes)), Load(0))
+        return operator, Tensor(result, tensor.shape, tensor.dtype)
+
+    return replace(factor.access, tensor=builder.record(widening(factor, dtype)(build), kind="widen").name)
 
 
-def _of_windows(base: Base) -> Algorithm:
-    applies, expand = partial(applies_to_windows, base), partial(expand_windows, base)
-    return Algorithm(f"short integers, {base.ALGORITHM.name}", Licence.EXACT, applies, expand)
+def _of_windows(by: ConvolutionGemm) -> Algorithm:
+    return Algorithm(f"short integers, {by.name}", Licence.EXACT, partial(applies_to_windows, by), partial(expand_windows, by))
 
 
 PRODUCTS = (
-    *map(_of_windows, (pixels_of_bytes, few_channels)),
+    *map(_of_windows, (PIXELS_OF_BYTES, FEW_CHANNELS)),
     Algorithm("short integers", Licence.EXACT, applies_to_matrices, expand_matrices),
 )
 
@@ -158,23 +147,25 @@ OUTPUTS = 2
 SUMS = "int32"
 SHARE = 2
 """The binary logarithm of how much larger results come out."""
-MOST_CHANNELS = LARGEST_INT32 // (4 * TAPS**2 * LARGEST_CENTRED**2)
+LARGEST_BYTE = 255
+"""Of a byte less its zero point."""
+MOST_CHANNELS = (2**31 - 1) // (4 * TAPS**2 * LARGEST_BYTE**2)
+TYPES = {"uint8": (0, 255), "int8": (-128, 127)}
 
 
-def applies(problem: Problem) -> bool:
+def applies(problem: Problem, *, tiles_in_rows: bool) -> bool:
     """Whether constant filters of 3 x 3 bytes move by one over channels of bytes, few enough for 32 bits, all of one group."""
     sliding = _windows(problem)
-    if sliding is None or sliding.roles.group or len(sliding.roles.filters) != 1:
+    if (
+        sliding is None
+        or sliding.roles.group
+        or len(sliding.roles.filters) != 1
+        or (tiles_in_rows and not has_short_rows(sliding))
+    ):
         return False
-    guard, limits = sliding.roles.image.guard, np.iinfo(problem.tensors[sliding.roles.image.tensor].dtype)
-    is_constant = sliding.roles.weights.tensor in problem.constants
-    is_small = points(summed_channels(sliding)) <= MOST_CHANNELS
-    return is_constant and is_small and (guard is None or limits.min <= guard.otherwise <= limits.max)
-
-
-def _applies_to_short_rows(problem: Problem) -> bool:
-    sliding = _windows(problem)
-    return sliding is not None and applies(problem) and has_short_rows(sliding)
+    guard, (least, most) = sliding.roles.image.guard, TYPES[problem.tensors[sliding.roles.image.tensor].dtype]
+    is_small = points(sliding.summed_channels) <= MOST_CHANNELS
+    return sliding.roles.has_constant_filters and is_small and (guard is None or least <= guard.otherwise <= most)
 
 
 def _windows(problem: Problem) -> SlidingProduct | None:
@@ -187,13 +178,11 @@ def expand(problem: Problem, builder: Builder, *, tiles_in_rows: bool) -> Tensor
     """The transforms, the products, and every result in its place."""
     found = short_factors(problem)
     plain_problem = without_zeros(problem, found)
-    sliding = square_windows(plain_problem)
-    assert sliding is not None
+    sliding = expected(square_windows(plain_problem))
     image, filters = image_and_filters(plain_problem, found)
-    expansion = _OfBytes(builder, sliding, _whole_matrices(), MOVED, image, filters)
+    expansion = _OfBytes(builder, sliding, _whole_matrices(), tiles_in_rows, MOVED, image, filters)
     data, weights = (_short(builder, tensor) for tensor in (expansion.data(), expansion.filters()))
-    product = expansion.product_of_rows if tiles_in_rows else expansion.products
-    return expansion.in_place(expansion.results(product(data, weights, SUMS)))
+    return expansion.in_place(expansion.results(expansion.products(data, weights, SUMS)))
 
 
 def _whole_matrices() -> ToomCook:
@@ -215,13 +204,10 @@ class _OfBytes(Expansion):
     weights: Factor
 
     def _image(self, lengths: Sequence[int]) -> Tensor:
-        change = widening(self.image, "float32")
-        return padded_for_tiles(self.builder, self.sliding, lengths, change)
+        return padded(self.builder, self.sliding, self.sliding.channels_last(lengths), widening(self.image, "float32"))
 
     def _weights(self) -> Access:
-        problem = self.sliding.roles.problem
-        wide = self.builder.record(widening(self.weights, "float32")(copied), problem, self.weights, kind="widen")
-        return replace(self.sliding.roles.weights, tensor=wide.name)
+        return _widen(self.sliding.roles.problem, self.builder, self.weights, "float32")
 
     def results(self, products: Tensor) -> Tensor:
         """y[batch, ty, a, tx, b, filter], of three products along each dimension: rows of A^T are (1, s, 1) from entry a on."""
@@ -264,8 +250,8 @@ def _row(entries: Sequence[Scalar], sign: Scalar) -> Scalar:
 
 def _algorithm(*, tiles_in_rows: bool) -> Algorithm:
     name = "Winograd F(2x2, 3x3) of short integers" + ", tiles in rows" * tiles_in_rows
-    offered = _applies_to_short_rows if tiles_in_rows else applies
-    return Algorithm(name, Licence.EXACT, offered, partial(expand, tiles_in_rows=tiles_in_rows), reads_tiles=True)
+    offered, made = partial(applies, tiles_in_rows=tiles_in_rows), partial(expand, tiles_in_rows=tiles_in_rows)
+    return Algorithm(name, Licence.EXACT, offered, made, reads_tiles=True)
 
 
 WINOGRAD = _algorithm(tiles_in_rows=False), _algorithm(tiles_in_rows=True)

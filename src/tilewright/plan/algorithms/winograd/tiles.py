@@ -39,7 +39,7 @@ from tilewright.graph.scalar import Scalar, apply
 from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
-from tilewright.plan.algorithms.padded_image import SlidingProduct, padded_for_tiles, sliding_product
+from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product
 from tilewright.plan.algorithms.product_roles import MOVED, Axes, extents, number, parallel, plain, points, sums
 from tilewright.plan.algorithms.winograd.toom_cook import Matrix, ToomCook, toom_cook
 from tilewright.precision import Precision
@@ -55,14 +55,16 @@ def winograd(outputs: int, licence: Licence, precision: Precision, *, tiles_in_r
     """The algorithm with tiles of outputs x outputs results, which reports NaN and infinities if its licence is `CHECKED`."""
     expand = partial(_expand, matrices=toom_cook(outputs, TAPS), licence=licence, tiles_in_rows=tiles_in_rows)
     name = f"Winograd F({outputs}x{outputs}, {TAPS}x{TAPS})" + ", tiles in rows" * tiles_in_rows
-    offered = _applies_to_short_rows if tiles_in_rows else applies
-    return Algorithm(name, licence, offered, expand, reads_tiles=True, precision=precision)
+    return Algorithm(name, licence, partial(applies, tiles_in_rows=tiles_in_rows), expand, reads_tiles=True, precision=precision)
 
 
-def applies(problem: Problem) -> bool:
-    """Whether filters of 3 x 3 neighbours move by one over channels of float32, and sum them; what is around them is finite."""
+def applies(problem: Problem, *, tiles_in_rows: bool = False) -> bool:
+    """Whether filters of 3 x 3 neighbours move by one over channels of float32, and sum them; what is around them is finite.
+
+    Tiles in rows are for rows that leave much of micro tiles empty; longer ones would only be planned in vain.
+    """
     sliding = square_windows(problem)
-    if sliding is None:
+    if sliding is None or (tiles_in_rows and not has_short_rows(sliding)):
         return False
     tensors = (problem.operand(0), problem.operand(1), problem.result)
     is_float = problem.operator.accumulator == "float32" and all(tensor.dtype == "float32" for tensor in tensors)
@@ -73,17 +75,11 @@ def applies(problem: Problem) -> bool:
 def square_windows(problem: Problem) -> SlidingProduct | None:
     """The windows of an operator that sums channels of filters of 3 x 3 neighbours, which move by one; None of others."""
     sliding = sliding_product(problem)
-    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not summed_channels(sliding):
+    if sliding is None or len(sliding.slides) != 2 or not sliding.roles.filters or not sliding.summed_channels:
         return None
     is_square = all(slide.tap is not None and points((slide.tap,)) == TAPS for slide in sliding.slides)
     steps = {step for slide in sliding.slides for step in (slide.stride, slide.dilation)}
     return sliding if is_square and steps == {1} else None
-
-
-def _applies_to_short_rows(problem: Problem) -> bool:
-    """Whether it applies, and rows of tiles leave much of micro tiles empty; longer ones would only be planned in vain."""
-    sliding = sliding_product(problem) if applies(problem) else None
-    return sliding is not None and has_short_rows(sliding)
 
 
 def has_short_rows(sliding: SlidingProduct) -> bool:
@@ -91,16 +87,12 @@ def has_short_rows(sliding: SlidingProduct) -> bool:
     return all(points((slide.output,)) <= SHORT_ROW for slide in sliding.slides)
 
 
-def summed_channels(sliding: SlidingProduct) -> Axes:
-    return tuple(axis for axis in sliding.channels if axis not in sliding.roles.group)
-
-
 def _expand(problem: Problem, builder: Builder, matrices: ToomCook, licence: Licence, tiles_in_rows: bool) -> Tensor:
     """The transforms, the products, and every result in its place."""
     sliding = expected(sliding_product(problem))
-    expansion = Expansion(builder, sliding, matrices, apply(REPORT_NOT_FINITE, MOVED) if licence is Licence.CHECKED else MOVED)
-    product = expansion.product_of_rows if tiles_in_rows else expansion.products
-    return expansion.in_place(expansion.results(product(expansion.data(), expansion.filters())))
+    body = apply(REPORT_NOT_FINITE, MOVED) if licence is Licence.CHECKED else MOVED
+    expansion = Expansion(builder, sliding, matrices, tiles_in_rows, body)
+    return expansion.in_place(expansion.results(expansion.products(expansion.data(), expansion.filters())))
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +102,7 @@ class Expansion:
     builder: Builder
     sliding: SlidingProduct
     matrices: ToomCook
+    tiles_in_rows: bool
     body: Scalar
     """What becomes of a result, `MOVED`, when it is put into its place."""
 
@@ -121,13 +114,13 @@ class Expansion:
         x = self._axis("x", step * points((tx,)) + TAPS - 1)
         matrix = self._matrix(self.matrices.input)
         read = (*plain(batch), _position(ty, step, i), axis_index(x.name), number(channels))
-        rows = self._sum((*batch, ty, u, x, *channels), i, _entries(matrix, u, i), Access(image.name, read))
+        rows = self._sums((*batch, ty, u, x, *channels), (i,), _entries(matrix, u, i), Access(image.name, read))
         read = (*plain((*batch, ty, u)), _position(tx, step, i), *plain(channels))
-        return self._sum((u, v, *batch, ty, tx, *channels), i, _entries(matrix, v, i), Access(rows.name, read))
+        return self._sums((u, v, *batch, ty, tx, *channels), (i,), _entries(matrix, v, i), Access(rows.name, read))
 
     def _image(self, lengths: Sequence[int]) -> Tensor:
         """The padded image, with its channels last."""
-        return padded_for_tiles(self.builder, self.sliding, lengths)
+        return padded(self.builder, self.sliding, self.sliding.channels_last(lengths))
 
     def _weights(self) -> Access:
         """The filters, as the operator reads them."""
@@ -137,29 +130,21 @@ class Expansion:
         """U[u, v, group, channel, filter]."""
         roles, (u, v), matrix = self.sliding.roles, self._points(), self._matrix(self.matrices.filter)
         first, second = (expected(slide.tap) for slide in self.sliding.slides)
-        others = (*roles.group, *parallel(summed_channels(self.sliding)), *roles.filters)
-        rows = self._sum((u, *others, *parallel((second,))), first, _entries(matrix, u, first), self._weights())
+        others = (*roles.group, *parallel(self.sliding.summed_channels), *roles.filters)
+        rows = self._sums((u, *others, *parallel((second,))), (first,), _entries(matrix, u, first), self._weights())
         read = Access(rows.name, plain((u, *others, second)))
-        return self._sum((u, v, *others), second, _entries(matrix, v, second), read)
+        return self._sums((u, v, *others), (second,), _entries(matrix, v, second), read)
 
     def products(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
-        """M[u, v, batch, ty, tx, group, filter], summed in a type."""
-        return self._products(self._tiles(), data, filters, dtype)
-
-    def product_of_rows(self, data: Tensor, filters: Tensor, dtype: str = "float32") -> Tensor:
-        """The same by sums over all tiles of an image as one axis."""
-        tiles, channels = self._tiles(), self.sliding.roles.result_channels
-        together, batch = self._axis("tile", points(tiles)), self.sliding.roles.batch
-        lines = self.builder.reshape(data, extents((*self._points(), *batch, together, *self.sliding.channels)))
-        found = self._products((together,), lines, filters, dtype)
-        return self.builder.reshape(found, extents((*self._points(), *batch, *tiles, *channels)))
-
-    def _products(self, tiles: Axes, data: Tensor, filters: Tensor, dtype: str) -> Tensor:
-        roles, summed = self.sliding.roles, summed_channels(self.sliding)
-        outer = (*self._points(), *roles.batch, *tiles)
-        image = Access(data.name, plain((*outer, *self.sliding.channels)))
+        """M[u, v, batch, ty, tx, group, filter], summed in a type; of tiles in rows by sums over all tiles as one axis."""
+        roles, summed, tiles = self.sliding.roles, self.sliding.summed_channels, self._tiles()
+        walked = (self._axis("tile", points(tiles)),) if self.tiles_in_rows else tiles
+        outer = (*self._points(), *roles.batch, *walked)
+        lines = self.builder.reshape(data, extents((*outer, *self.sliding.channels)))
+        image = Access(lines.name, plain((*outer, *self.sliding.channels)))
         weights = Access(filters.name, plain((*self._points(), *roles.group, *summed, *roles.filters)))
-        return self._sums((*outer, *roles.group, *roles.filters), summed, image, weights, dtype)
+        found = self._sums((*outer, *roles.group, *roles.filters), summed, image, weights, dtype)
+        return self.builder.reshape(found, extents((*self._points(), *roles.batch, *tiles, *roles.result_channels)))
 
     def results(self, products: Tensor) -> Tensor:
         """y[batch, ty, a, tx, b, group, filter]."""
@@ -167,9 +152,9 @@ class Expansion:
         batch, channels, matrix = roles.batch, roles.result_channels, self._matrix(self.matrices.output)
         a, b = (self._axis(name, self.matrices.outputs) for name in "ab")
         read = Access(products.name, plain((i, v, *batch, ty, tx, *channels)))
-        rows = self._sum((*batch, ty, a, v, tx, *channels), i, _entries(matrix, a, i), read)
+        rows = self._sums((*batch, ty, a, v, tx, *channels), (i,), _entries(matrix, a, i), read)
         read = Access(rows.name, plain((*batch, ty, a, i, tx, *channels)))
-        return self._sum((*batch, ty, a, tx, b, *channels), i, _entries(matrix, b, i), read)
+        return self._sums((*batch, ty, a, tx, b, *channels), (i,), _entries(matrix, b, i), read)
 
     def in_place(self, results: Tensor) -> Tensor:
         """The result of the operator: without what the last tiles have beyond the image."""
@@ -178,9 +163,6 @@ class Expansion:
         lines = self.builder.reshape(results, (*extents(roles.batch), *lengths, *extents(channels)))
         read = Access(lines.name, plain((*roles.batch, *roles.outputs, *channels)))
         return roles.in_place(self.builder, read, "crop", self.body)
-
-    def _sum(self, axes: Axes, summed: Axis, left: Access, right: Access) -> Tensor:
-        return self._sums(axes, (summed,), left, right)
 
     def _sums(self, axes: Axes, summed: Axes, left: Access, right: Access, dtype: str = "float32") -> Tensor:
         """The sums of products of two reads in a type, by axes of the result."""
