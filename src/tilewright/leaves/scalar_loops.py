@@ -1,10 +1,7 @@
-"""Loops of scalars of other types than float32, and of vectors of integers.
+"""Scalar loops: operators of other types than float32, point by point in plain C loops of one element type.
 
-C text of vectors of integers: the middle of the innermost loop of a map in int32, whose rest is point by point.
-
-Lanes are unsigned in C, where sums, differences and products wrap, as those of int32 do in NumPy.
-
-C text of scalar loops (the fallback): plain loops in one element type, point by point; simple maps of integers in vectors.
+Of a map or a sum of integers, the middle of the innermost loop is computed in vectors, and the rest point by point. Lanes are
+unsigned in C, where sums, differences and products wrap, as those of int32 do in NumPy.
 """
 
 from __future__ import annotations
