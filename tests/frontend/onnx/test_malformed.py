@@ -346,11 +346,12 @@ def test_tensors_of_every_type_are_read(name, raw):
     assert np.array_equal(result.astype("c8"), array.astype("c8"))
 
 
-def test_sparse_initializers_are_read():
-    values = numpy_helper.from_array(np.array([5.0, 7.0], np.float32), "w")
+@pytest.mark.parametrize("places", [[1, 5], [[0, 1], [1, 2]]], ids=["flat", "by dimension"])
+def test_sparse_initializers_are_read(places: list[Any]):
+    values, indices = numpy_helper.from_array(np.array([5.0, 7.0], np.float32), "w"), numpy_helper.from_array(np.array(places))
     proto = model([helper.make_node("Identity", ["w"], ["y"])], [], [info("y", None)])
-    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, numpy_helper.from_array(np.array([1, 4])), [2, 3]))
-    assert ort.InferenceSession(proto).run(None, {})[0].tolist() == [[0, 5, 0], [0, 7, 0]]
+    proto.graph.sparse_initializer.append(helper.make_sparse_tensor(values, indices, [2, 3]))
+    assert ort.InferenceSession(proto).run(None, {})[0].tolist() == [[0, 5, 0], [0, 0, 7]]
     proto.graph.sparse_initializer[0].dims[:] = [2, 2]
     with pytest.raises(InvalidModel, match="lies outside"):
         ort.InferenceSession(proto)
