@@ -103,6 +103,12 @@ def test_all_masks_limit_keys_where_every_reduction_sees_them() -> None:
     assert limits(make("twice", (first, mask, near, rows, rest[1]))) == ["-1*l + m >= 0", "l + -1*m + 4 >= 0"]
 
 
+def test_a_sum_over_keys_and_another_axis_leaves_keys_out() -> None:
+    scores, mask, _ = masked_chain(EXTENTS, CAUSAL, middle="").operators
+    total = contraction("out", "T:bml", "D:bln", "E:bm", EXTENTS)
+    assert limits(make("total", (scores, mask, total))) == ["-1*l + m >= 0"]
+
+
 def test_keys_are_bounded_outside_of_their_own_loops() -> None:
     chain = masked_chain(EXTENTS, CAUSAL)
     tiles = {"b": 1, "m": 8, "l": 16, "n": 16, "k": 2}
