@@ -51,7 +51,7 @@ def identifier(name: str) -> str:
     >>> identifier("scores"), identifier("layer.0/out"), identifier("at_m"), identifier("0x")
     ('scores', 'layer_0_out', 'at_m_', '_0x')
     """
-    text = re.sub(r"\W", "_", name, flags=re.ASCII)
+    text = _word(name)
     text = f"_{text}" if not text or text[0].isdigit() else text
     clashes = text in TAKEN or text.startswith(RESERVED_PREFIXES)
     return f"{text}_" if clashes else text
@@ -78,17 +78,17 @@ def variable_name(variable: Variable) -> str:
         return stride(of, number or 0)
     place = f"{of}_of_{identifier(variable.operator)}" if variable.operator else of
     words = (kind, number, place) if kind in REGION_BOUNDS else (kind, place, number)
-    return re.sub(r"\W", "_", "_".join(str(word) for word in words if word not in ("", None)), flags=re.ASCII)
+    return _word("_".join(str(word) for word in words if word not in ("", None)))
 
 
 def last_block(axis: str) -> str:
     """The variable that holds the number of the block of a parallel axis that operands were packed for."""
-    return "last_" + re.sub(r"\W", "_", axis, flags=re.ASCII)
+    return "last_" + _word(axis)
 
 
 def prefetched_block(axis: str) -> str:
     """The variable that holds the number of the block of a parallel axis in which the next one was asked for."""
-    return "fetched_" + re.sub(r"\W", "_", axis, flags=re.ASCII)
+    return "fetched_" + _word(axis)
 
 
 def axis_offset(axis: str) -> str:
@@ -98,12 +98,12 @@ def axis_offset(axis: str) -> str:
 
 def running(tensor: str, state: str) -> str:
     """The buffer that keeps a state of the rows of a tensor from block to block."""
-    return "running_" + re.sub(r"\W", "_", f"{tensor}_{state}", flags=re.ASCII)
+    return "running_" + _word(f"{tensor}_{state}")
 
 
 def partial(tensor: str, state: str = "") -> str:
     """The buffer of what the parts of a split make of a tensor, or of a state of its rows."""
-    return "partial_" + re.sub(r"\W", "_", f"{tensor}_{state}" if state else tensor, flags=re.ASCII)
+    return "partial_" + _word(f"{tensor}_{state}" if state else tensor)
 
 
 def extent(symbol: str) -> str:
@@ -113,7 +113,7 @@ def extent(symbol: str) -> str:
     ('extent_s0', 'extent_0_8_times_s0_plus_1', 'extent_0_b_s0_minus_1_e_over_2')
     """
     if symbol.isidentifier():
-        return "extent_" + re.sub(r"\W", "_", symbol, flags=re.ASCII)
+        return "extent_" + _word(symbol)
     text = symbol.replace("_", "__")
     for sign, word in FORMULA_WORDS:
         text = text.replace(sign, word)
@@ -123,3 +123,7 @@ def extent(symbol: str) -> str:
 def stride(tensor: str, dim: int) -> str:
     """The variable that holds the stride of a tensor's dimension, in elements."""
     return f"stride_{identifier(tensor)}_{dim}"
+
+
+def _word(text: str) -> str:
+    return re.sub(r"\W", "_", text, flags=re.ASCII)

@@ -15,6 +15,7 @@ from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
 from tilewright.leaves.declaration import Leaf, LeafBinding
 from tilewright.leaves.packed_sums_form import (
+    BLOCKS_IN_A_RUN,
     NAME,
     PackedSum,
     constraints,
@@ -123,8 +124,8 @@ class _Emitter(VectorStatements):
         arguments = [numbers, scales, zeros, rows, to_c(self.loops.view(1).stride(form.row)), to_c(row_block), *of_rows]
         return [
             f"float sums[{kind.rows * kind.columns}] = {{0}};",
-            f"for (long first = 0; first < {blocks}; first += {form.blocks_in_a_run})",
-            f"  {kind.name}({', '.join(arguments)}, tw_min({form.blocks_in_a_run}, {blocks} - first), sums);",
+            f"for (long first = 0; first < {blocks}; first += {BLOCKS_IN_A_RUN})",
+            f"  {kind.name}({', '.join(arguments)}, tw_min({BLOCKS_IN_A_RUN}, {blocks} - first), sums);",
             f"for (long way = 0; way < {kind.rows}; way++) {{",
             f"  const long first_row = {row};",
             *indent(["{", *indent([f"const long {row} = first_row + way;", *self.finished(kind)]), "}"]),

@@ -53,11 +53,6 @@ class PackedSum:
         """The number of the read of zero points, where there are any."""
         return self.scales + (3 if self.is_whole else 1)
 
-    @property
-    def blocks_in_a_run(self) -> int:
-        """Blocks whose sums are added up before they go into the totals."""
-        return BLOCKS_IN_A_RUN
-
 
 def rows_together(rows: int) -> tuple[int, ...]:
     """Rows that are computed together, of so many: powers of two.

@@ -29,7 +29,7 @@ from tilewright.graph.index import Index
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.declaration import Leaf, LeafBinding, Window
-from tilewright.leaves.row_streaming_form import NAME, RowStreaming, form_of, match, seconds
+from tilewright.leaves.row_streaming_form import NAME, ROWS_AHEAD, RowStreaming, form_of, match, seconds
 from tilewright.leaves.windows_text import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 
 COLUMN, NEXT, STEP = map(local, ("column", "next", "step"))
@@ -454,7 +454,7 @@ class _Emitter(WeightsOfWindows):
         size = self.ranges[self.form.columns.output].size
         if rows is None or (isinstance(size, int) and size <= wide):
             return []
-        ahead = self.form.rows_ahead * self.loops.write.stride(rows.output)
+        ahead = ROWS_AHEAD * self.loops.write.stride(rows.output)
         return [f"__builtin_prefetch({self.address(self.loops.write)} + {to_c(ahead)}, 1);"]
 
 

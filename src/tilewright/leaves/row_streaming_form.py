@@ -59,11 +59,6 @@ class RowStreaming(WindowSum):
         """Whether all weights of a window wait in registers."""
         return self.taps <= FEW_TAPS
 
-    @property
-    def rows_ahead(self) -> int:
-        """From the row of sums that is stored to that whose place is prefetched."""
-        return ROWS_AHEAD
-
     def pairs(self, width: int | None, lanes: int) -> bool:
         """Whether rows are so short that a vector has those of two channels: half of its lanes each."""
         return width is not None and 2 * width <= lanes
