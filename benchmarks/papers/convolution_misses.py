@@ -32,11 +32,11 @@ from benchmarks.papers.fusion_traffic import caches
 from benchmarks.studies.forced_algorithms import forced
 from benchmarks.studies.slicing import analysed, least_price, pixels_along_lanes
 from tests.oracles.trace_replay import simulate
-from tilewright.codegen.program import lower_program
 from tilewright.machine import Machine
 from tilewright.plan.slicing import Stationary
 from tilewright.plan.stationary import Stays, with_stationary_orders
 from tilewright.plan.types import ModelPlan
+from tilewright.render.c.program import lower_program
 from tilewright.report.layout import columns
 from tilewright_bench.cases.conv_models import MODELS, layers
 from tilewright_bench.cases.conv_shapes import ConvShape

@@ -25,9 +25,9 @@ from pathlib import Path
 import tilewright as tw
 from tests.oracles.cache_simulator import CacheLevel
 from tests.oracles.trace_replay import simulate
-from tilewright.codegen.program import lower_program
 from tilewright.graph.types import element_bytes
 from tilewright.machine import Machine
+from tilewright.render.c.program import lower_program
 from tilewright.report import units
 from tilewright.report.layout import columns
 from tilewright.tune import chain_functions

@@ -16,7 +16,7 @@ exact LRU cache; the prediction is `plan.model.movement`, in bytes, as it stands
     tiles   every operand's tile is copied where the loops fetch it: each copy then passes through L1 twice
 
 `--row-padding` keeps the rows of arguments that are used in place from meeting in few sets (rows of 2048 floats all do): by
-default they lie as the library lays out its own tensors (`codegen.storage.spread_lines`).
+default they lie as the library lays out its own tensors (`lower.storage.spread_lines`).
 
 Without `--exact`, only some blocks of m, the outermost loop, are replayed. All full blocks but the first few do the same with
 other rows of A and E, so two runs that differ by one block give the traffic of each further one: what is neglected is the state
@@ -43,16 +43,16 @@ from tests.oracles.permutations import permuted
 from tests.oracles.trace_replay import Placement, simulate
 from tests.support.chains import chain, gemm_chain, hand_plan
 from tests.support.operators import contraction
-from tilewright.codegen.lower.storage import spread_strides
-from tilewright.codegen.program import Program, lower_program
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import registered
+from tilewright.lower.storage import spread_strides
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels, row_major
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import with_layouts
+from tilewright.render.c.program import Program, lower_program
 
 CACHES = {"32x8": CacheLevel(32 << 10, 64, 8), "48x12": CacheLevel(48 << 10, 64, 12), "32x0": CacheLevel(32 << 10, 64)}
 """The L1 of a Xeon Gold 6240, the paper's machine; that of Ice Lake and its successors; one without sets, hence conflicts."""

@@ -22,12 +22,12 @@ import numpy as np
 
 from benchmarks.studies.convolution_planning import graph_of
 from tilewright import compiler
+from tilewright.artifact import Artifact
 from tilewright.backends import loading
-from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.loop_nest import BlockLoop, Copy, If, LoopNest, Node, VectorLoops
-from tilewright.codegen.program import emit_program, lower_program
+from tilewright.block.loop_nest import BlockLoop, Copy, If, LoopNest, Node, VectorLoops
 from tilewright.graph.scalar import Load
 from tilewright.plan.types import ModelPlan
+from tilewright.render.c.program import emit_program, lower_program
 from tilewright.runtime import calibration
 from tilewright.tune.timing import seconds_per_call
 from tilewright_bench.cases import conv_models

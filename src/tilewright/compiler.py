@@ -17,10 +17,10 @@ from pathlib import Path
 from pprint import pformat
 
 from tilewright import settings
+from tilewright.artifact import Artifact
 from tilewright.backends import loading
 from tilewright.backends.backend import Runnable
 from tilewright.backends.registry import for_machine
-from tilewright.codegen.artifact import Artifact
 from tilewright.errors import TilewrightError, bugs_reported
 from tilewright.graph.constant_recipe import Recipe, recipe
 from tilewright.graph.licences import Licence

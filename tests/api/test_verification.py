@@ -11,7 +11,7 @@ import pytest
 import tilewright as tw
 from tests.support.graphs import random
 from tilewright import compiler, verification
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.frontend.tracing.trace import TensorSpec, trace
 from tilewright.graph.scalar import Literal, apply
 from tilewright.graph.types import Graph

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.codegen.artifact import Artifact, Signature, Symbol, TensorSlot
+from tilewright.artifact import Artifact, Signature, Symbol, TensorSlot
 from tilewright.graph.data_format import decode, encode
 from tilewright.graph.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate

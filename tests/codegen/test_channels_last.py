@@ -13,13 +13,13 @@ from tests.codegen.test_convolutions import EPS, Floats, built, normal
 from tests.support.algorithms import forced
 from tests.support.guarded import in_child
 from tilewright import compiler
+from tilewright.block.leaf_binding import Window as SlidingWindow
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.leaves.channel_lanes import ChannelLanes
-from tilewright.leaves.declaration import Window as SlidingWindow
 from tilewright.machine import Machine
 
 LAST = (0, 3, 1, 2)

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.onnx_operators import operator
 from tilewright import compiler
+from tilewright.artifact import Artifact
 from tilewright.backends import loading
-from tilewright.codegen.artifact import Artifact
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine

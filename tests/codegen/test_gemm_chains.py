@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.chains import artifact_of, attention_plan, gemm_chain, random_inputs
 from tests.support.expected import gemm_chain64, gemm_chain_with_bound
 from tests.support.guarded import GuardedMemory
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.graph.types import SymbolicExtent
 from tilewright.plan.types import Plan
 from tilewright.runtime.executable import Executable, load

@@ -11,7 +11,6 @@ import pytest
 from tests.oracles.memory_trace import emit_trace
 from tests.support.chains import artifact_of, hand_plan, random_inputs
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
-from tilewright.codegen.program import lower_program
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine
@@ -21,6 +20,7 @@ from tilewright.plan.schedule import Compute, Loop, Schedule, fused_schedule
 from tilewright.plan.space.executability import is_executable
 from tilewright.plan.space.schedule_space import may_be_line_buffered
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.render.c.program import lower_program
 from tilewright.runtime.executable import load
 
 MACHINE = Machine.named("x86-64-v3")

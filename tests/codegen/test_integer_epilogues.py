@@ -14,7 +14,6 @@ from tests.oracles.trace_replay import record
 from tests.support.chains import artifact_of, chain, hand_plan
 from tests.support.exact_kernels import exact_kernels
 from tests.support.operators import contraction, mapping
-from tilewright.codegen.program import lower_program
 from tilewright.errors import InternalError
 from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Graph, Operator
@@ -23,6 +22,7 @@ from tilewright.plan.regions.epilogues import epilogues, in_registers
 from tilewright.plan.schedule import Compute, Loop, Node, Schedule
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.render.c.program import lower_program
 from tilewright.runtime.executable import load
 
 Array = np.ndarray[Any, Any]

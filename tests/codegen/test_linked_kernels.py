@@ -14,14 +14,13 @@ import pytest
 
 import tilewright as tw
 from tests.support.chains import artifact_of, attention_plan, random_inputs
-from tilewright.codegen import program
-from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.emit_c import kernel_functions
-from tilewright.codegen.emit_c.c_file import File
+from tilewright.artifact import Artifact
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.kernels import dialect_for, registered
 from tilewright.plan.decisions import inlined_kernels
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.render.c import kernel_functions, program
+from tilewright.render.c.c_file import File
 from tilewright.runtime.executable import load
 
 TARGETS = [

@@ -12,8 +12,8 @@ import pytest
 import tilewright as tw
 from tests.support.typed import Graphs, run
 from tilewright import compiler
+from tilewright.block.execution import Sums
 from tilewright.graph.builders.elementwise import reduce
-from tilewright.plan.execution import Sums
 
 TARGETS = ["x86-64-v2", pytest.param("x86-64-v3", marks=pytest.mark.needs("avx2", "fma"))]
 FOLDING = 2 + math.log2(4 * 16)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.onnx_operators import operator
 from tilewright import compiler
-from tilewright.codegen.lower.iteration_domains import pieces
 from tilewright.errors import PositionError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate, pad
@@ -21,6 +20,7 @@ from tilewright.graph.index import axis, constant, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
+from tilewright.lower.iteration_domains import pieces
 from tilewright.machine import Machine
 
 VERSION = 21

@@ -16,7 +16,7 @@ from tests.support.expected import EPS
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.halo_chains import conv, halo_chain
 from tests.support.operators import contraction
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.errors import DTypeError, PlanningError, ShapeError
 from tilewright.graph.index import axis
 from tilewright.graph.types import Access, Tensor

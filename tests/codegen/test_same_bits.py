@@ -10,7 +10,7 @@ import pytest
 
 from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright import compiler
-from tilewright.codegen.artifact import TensorSlot
+from tilewright.artifact import TensorSlot
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime import toolchain
 from tilewright.runtime.arrays import Array, dtype_named

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.block.integers import Variable, VariableKind, evaluated
-from tilewright.codegen import names
-from tilewright.codegen.arguments import value_of_formula
+from tilewright.c_text import names
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.dimensions import substituted
 from tilewright.graph.extents import (
@@ -29,6 +28,7 @@ from tilewright.graph.extents import (
     times,
     value_of,
 )
+from tilewright.lower.arguments import value_of_formula
 
 DIMENSIONS = {name: SymbolicExtent(name, low, high, high) for name, low, high in (("a", 0, 4), ("b", 1, 3), ("c", 2, 5))}
 POINTS = [

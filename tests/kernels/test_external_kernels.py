@@ -25,10 +25,10 @@ from tests.contract.test_matmul_kernels import (
 from tests.support.guarded import in_child
 from tests.support.kernel_build import COMPILERS, caller, command, load
 from tilewright import compiler
-from tilewright.codegen.emit_c import library
 from tilewright.graph.builders.builder import Builder
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
 from tilewright.machine import Machine
+from tilewright.render.c import library
 from tilewright.runtime.toolchain import find
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-micro-kernel.md"

@@ -12,11 +12,12 @@ import numpy as np
 from tests.support.algorithms import forced
 from tests.support.onnx_operators import operator
 from tilewright import compiler
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.types import Graph, Tensor
-from tilewright.leaves.declaration import LeafBinding, Problem
+from tilewright.leaves.declaration import Problem
 from tilewright.machine import Machine
 from tilewright.plan.types import ModelPlan
 

@@ -10,8 +10,9 @@ import pytest
 
 import tilewright
 from tests.leaves.problems import PROBLEMS, bound
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph import data_format
-from tilewright.leaves.declaration import LeafBinding, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import Mismatch, Problem, Refusal
 from tilewright.leaves.registry import binding_of, leaf_of, leaves
 from tilewright.plan.chains import with_axes
 

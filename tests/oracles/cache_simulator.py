@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries

@@ -1,6 +1,6 @@
 """The memory accesses of generated code, as a program: the same C text, compiled with another vocabulary.
 
-`emit_trace` gives C whose loops, conditions, packing and vector loops are those of `emit_c`, word by word, but whose vectors
+`emit_trace` gives C whose loops, conditions, packing and vector loops are those of `render.c`, word by word, but whose vectors
 hold nothing and whose loads and stores only note the cache lines that they touch. Micro kernels, which may come as assembly or
 objects, are replaced by what their contract makes them access: for every step of K the lines of a row of B, then the elements
 of A row by row; at the end the rows of C, read if accumulated, and written. No address is ever dereferenced, so no tensor
@@ -22,22 +22,22 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tests.oracles.traced_helpers import traced
+from tilewright.artifact import Signature
 from tilewright.block.integers import round_up
-from tilewright.codegen.artifact import Signature
-from tilewright.codegen.emit_c.c_file import DECLARATIONS, Argument, File
-from tilewright.codegen.emit_c.library import chains_and_entry, helpers
-from tilewright.codegen.emit_c.nest import ALIGNMENT_FLOATS, kernel_calls
-from tilewright.codegen.emit_c.scalar_expressions import kernel_epilogue
-from tilewright.codegen.emit_c.tile_loops import by_kernel, tiles_functions
-from tilewright.codegen.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
-from tilewright.codegen.names import identifier
-from tilewright.codegen.program import Program, c_file
+from tilewright.block.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
+from tilewright.c_text.names import identifier
+from tilewright.c_text.scalar_expressions import kernel_epilogue
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import texts
 from tilewright.plan.types import Plan
+from tilewright.render.c.c_file import DECLARATIONS, Argument, File
+from tilewright.render.c.library import chains_and_entry, helpers
+from tilewright.render.c.nest import ALIGNMENT_FLOATS, kernel_calls
+from tilewright.render.c.program import Program, c_file
+from tilewright.render.c.tile_loops import by_kernel, tiles_functions
 
 TAG_SHIFT = 48
 ENTRY_POINT = "tw_trace"

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from tests.support.chains import gemm_chain, hand_plan
-from tilewright.codegen.program import Program, lower_program
 from tilewright.graph.types import Chain, Constant, Extent, Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import ModelPlan
+from tilewright.render.c.program import Program, lower_program
 
 KERNEL = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
 

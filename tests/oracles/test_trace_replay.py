@@ -19,7 +19,6 @@ from tests.support.algorithms import forced
 from tests.support.chains import chain, gemm_chain
 from tests.support.operators import mapping
 from tilewright import compiler
-from tilewright.codegen.program import lower_program
 from tilewright.errors import TilewrightError
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
@@ -30,6 +29,7 @@ from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
 from tilewright.plan.schedule import Compute, Pack, Schedule, Storage
+from tilewright.render.c.program import lower_program
 
 RAGGED = {"m": 15, "n": 80, "k": 21, "l": 70}
 RAGGED_TILES = {"m": 8, "n": 64, "k": 16, "l": 32}

@@ -19,11 +19,11 @@ import numpy as np
 
 from tests.oracles.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
 from tests.oracles.memory_trace import TAG_SHIFT, Trace, emit_trace, tag
-from tilewright.codegen.artifact import TensorSlot
-from tilewright.codegen.lower.storage import dense_strides
-from tilewright.codegen.program import Program
+from tilewright.artifact import TensorSlot
 from tilewright.errors import TilewrightError
 from tilewright.graph.types import element_bytes
+from tilewright.lower.storage import dense_strides
+from tilewright.render.c.program import Program
 from tilewright.runtime import libraries, toolchain
 from tilewright.runtime.launcher import longs
 

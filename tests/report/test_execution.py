@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import tilewright as tw
-from tilewright.plan.execution import Execution, Vectors
+from tilewright.block.execution import Execution, Vectors
 from tilewright.plan.types import Plan
 from tilewright.report.execution import execution_lines
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 
-from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact, Signature, Symbol, TensorSlot
+from tilewright.artifact import CONTEXT_DECLARATION, Artifact, Signature, Symbol, TensorSlot
 from tilewright.kernels.contract import KernelSource
 
 TEXT = (

@@ -17,7 +17,7 @@ import pytest
 import tilewright as tw
 from tests.support.graphs import random
 from tilewright import compiler
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.graph.constant_recipe import NO_CONSTANTS
 from tilewright.graph.types import Graph
 from tilewright.kernels import registered, registry

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtime.hand_written import TEXT, dot, elementwise
-from tilewright.codegen.artifact import Signature
+from tilewright.artifact import Signature
 from tilewright.errors import CacheError, DTypeError, InternalError, ShapeError, TilewrightError, ToolchainError
 from tilewright.runtime import executable, libraries, toolchain
 from tilewright.runtime.arrays import Array

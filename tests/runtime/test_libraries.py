@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.runtime.hand_written import dot
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.errors import CacheError, ToolchainError
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import executable, libraries, native, toolchain

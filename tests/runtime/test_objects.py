@@ -17,7 +17,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.errors import ToolchainError
 from tilewright.kernels import KernelSource, SourceKind
 from tilewright.runtime import cache as kernel_cache

@@ -13,7 +13,7 @@ import pytest
 
 import tilewright as tw
 from tilewright import compiler
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.runtime import constants
 from tilewright.runtime.executable import Executable, load
 

@@ -80,7 +80,7 @@ def test_versions_of_the_package_share_a_directory(tmp_path: Path) -> None:
     packages = [tmp_path / version / "tilewright" for version in ("old", "new")]
     for package in packages:
         shutil.copytree(PACKAGE, package)
-    emission = packages[1] / "codegen" / "emit_c" / "c_file.py"
+    emission = packages[1] / "render" / "c" / "c_file.py"
     emission.write_text(f'{emission.read_text()}\nDECLARATIONS += "/* emitted by another version */\\n"\n')
     environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path / "cache")}
     results, filled = [], []

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tests.support.operators import contraction, mapping, softmax, tensors_of
-from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.program import emit_program, lower_program
+from tilewright.artifact import Artifact
 from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Chain, Constant, Extent, Graph, Operator
 from tilewright.kernels.contract import MicroKernel
@@ -22,6 +21,7 @@ from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 from tilewright.plan.types import Floor, ModelPlan, OperatorPlan, Plan, Price
 from tilewright.plan.whole_model.partition import with_layouts
+from tilewright.render.c.program import emit_program, lower_program
 
 NEST = re.compile(r"^static void (map|rows|pack)_[0-9a-f]{8}\(", re.MULTILINE)
 """Where the function of a shared nest begins."""

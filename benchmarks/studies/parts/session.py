@@ -64,8 +64,8 @@ def arena(path: Path, feeds: Path) -> Figures:
     import numpy as np
 
     from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
-    from tilewright.codegen.workspace import arena_bytes
     from tilewright.frontend.onnx.loading import load
+    from tilewright.lower.workspace import arena_bytes
 
     body, context = load(path).body, SessionContext()
     remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)

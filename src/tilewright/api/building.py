@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright import settings
 from tilewright.api.logs import decided
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine

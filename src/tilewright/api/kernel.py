@@ -17,7 +17,7 @@ from tilewright.api.building import Options
 from tilewright.api.calling import Array, Binder, TracedCall, is_array
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.tracebacks import shorten
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.errors import NotPicklable, ShapeError, TilewrightError
 from tilewright.graph.data_format import Unreadable, decode, encode
 from tilewright.graph.types import Graph

@@ -11,20 +11,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.machine.description import CPU
 from tilewright.machine.machine import Machine
 from tilewright.runtime import executable
 from tilewright.runtime.executable import Executable
 
 if TYPE_CHECKING:
-    from tilewright.codegen.program import Program
     from tilewright.plan.types import ModelPlan, Plan
+    from tilewright.render.c.program import Program
 
 
 @dataclass(frozen=True, slots=True)
 class CForCpus:
-    """One library of C per graph, with the entry points of `codegen/artifact.py`."""
+    """One library of C per graph, with the entry points of `artifact.py`."""
 
     name: str = "c_cpu"
 
@@ -34,20 +34,20 @@ class CForCpus:
 
     def lower(self, model_plan: ModelPlan) -> Program:
         """A loop nest for every chain. Raises `DTypeError` for arguments of types that C code cannot take."""
-        from tilewright.codegen.program import lower_program
+        from tilewright.render.c.program import lower_program
 
         return lower_program(model_plan)
 
     def emit(self, program: Program) -> Artifact:
         """The C files."""
-        from tilewright.codegen.program import emit_program
+        from tilewright.render.c.program import emit_program
 
         return emit_program(program)
 
     @contextmanager
     def compiling_ahead(self) -> Iterator[Callable[[Sequence[Plan]], None]]:
         """Micro kernels of chains are compiled while others are planned."""
-        from tilewright.codegen.program import linked_kernels
+        from tilewright.render.c.program import linked_kernels
         from tilewright.runtime.ahead import compiling_ahead
 
         host = Machine.detect()

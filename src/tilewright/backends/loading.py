@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias, cast
 
+from tilewright.artifact import Artifact
 from tilewright.backends.backend import Array, Runnable
 from tilewright.backends.registry import for_machine
-from tilewright.codegen.artifact import Artifact
 from tilewright.errors import NotFiniteError, TilewrightError
 from tilewright.graph.constant_recipe import extreme_constants
 from tilewright.graph.types import Graph

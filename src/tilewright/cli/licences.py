@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import click
 
-from tilewright.codegen.choices import CHOICES
 from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS
 from tilewright.graph.rewrites.element_types import ShortProducts
 from tilewright.plan.algorithms.definition import registered
 from tilewright.precision import Precision
+from tilewright.render.choices import CHOICES
 from tilewright.report.layout import columns
 from tilewright.report.reasons import algorithm_text
 

@@ -49,6 +49,7 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TypeAlias
 
+from tilewright.block.loop_nest import Matrix
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation
 from tilewright.machine.machine import Machine
@@ -104,8 +105,6 @@ PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next
 NESTED_LOOPS = 3
 """Reduction loops of the kernels that `MicroKernel.nested` names: two dimensions of taps around channels."""
 
-Matrix: TypeAlias = tuple[tuple[float, ...], ...]
-"""Entries, row by row."""
 Variants: TypeAlias = frozenset[tuple[int, int]] | None
 """The shapes (rows, vectors) that a caller needs; None for all."""
 

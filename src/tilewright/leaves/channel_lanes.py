@@ -13,15 +13,16 @@ from dataclasses import dataclass
 
 from tilewright.arrays import Count, Quantity, either, maximum, minimum, product
 from tilewright.block.integers import IntegerExpression
-from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import Lines, indent
-from tilewright.codegen.emit_c.integer_expressions import local, to_c
-from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.emit_c.vectors.statements import VectorStatements
-from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.block.leaf_binding import LeafBinding, Window
+from tilewright.block.loop_nest import VectorLoops, View
+from tilewright.c_text import names
+from tilewright.c_text.integer_expressions import local, to_c
+from tilewright.c_text.scalar_expressions import literal_text
+from tilewright.c_text.statements import Lines, indent
+from tilewright.c_text.vectors.statements import VectorStatements
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES, suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.leaves.declaration import CostProblem, Leaf, LeafBinding, Mismatch, Problem, Refusal, Window
+from tilewright.leaves.declaration import CostProblem, Leaf, Mismatch, Problem, Refusal
 from tilewright.leaves.windows import LANES_WITH_MASKS, WindowSum, binding_of_windows, image_windows, rows_and_columns
 from tilewright.leaves.windows_text import IMAGES, first_window, limit_value, strides_of
 

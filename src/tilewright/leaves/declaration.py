@@ -7,58 +7,16 @@ programs, a leaf lowers to C.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
 from tilewright.arrays import Count, Quantity
-from tilewright.graph.index import Index
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.helpers import Helper
 from tilewright.machine.machine import Machine
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Windows along a dimension of the image: output o and tap k look at the position `stride` * o + `dilation` * k.
-
-    `first` and `last` are the lowest and the highest position inside of the image, None if all are; the last one may be an extent
-    known at run time and a number.
-    """
-
-    output: str
-    tap: str
-    taps: int
-    stride: int
-    dilation: int
-    first: int | None = None
-    last: int | Index | None = None
-
-    @property
-    def waiting(self) -> int:
-        """Outputs behind the newest that a position may still take part in."""
-        return (self.taps - 1) * self.dilation // self.stride
-
-
-@dataclass(frozen=True, slots=True)
-class LeafBinding:
-    """The leaf that computes an operator, and what the operator is to it.
-
-    `axes` are those that have a role: (role, axis). `windows` stand outermost first. `numbers` are what else the leaf's code
-    depends on, by name. `element_type` is computed in, point by point; "" for vectors of float32.
-    """
-
-    leaf: str
-    axes: tuple[tuple[str, str], ...] = ()
-    windows: tuple[Window, ...] = ()
-    numbers: tuple[tuple[str, float], ...] = ()
-    element_type: str = ""
-
-    def with_axes(self, names: Mapping[str, str]) -> LeafBinding:
-        """The same in other names of axes."""
-        windows = (replace(window, output=names[window.output], tap=names[window.tap]) for window in self.windows)
-        return replace(self, axes=tuple((role, names[axis]) for role, axis in self.axes), windows=tuple(windows))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,14 +6,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import Lines, indent
-from tilewright.codegen.emit_c.integer_expressions import local, to_c
-from tilewright.codegen.emit_c.vectors.statements import VectorStatements
-from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.loop_nest import VectorLoops, View
+from tilewright.c_text import names
+from tilewright.c_text.integer_expressions import local, to_c
+from tilewright.c_text.statements import Lines, indent
+from tilewright.c_text.vectors.statements import VectorStatements
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
-from tilewright.leaves.declaration import Leaf, LeafBinding
+from tilewright.leaves.declaration import Leaf
 from tilewright.leaves.packed_sums_form import (
     BLOCKS_IN_A_RUN,
     NAME,

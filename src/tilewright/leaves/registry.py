@@ -12,8 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.types import Operator, Tensor
-from tilewright.leaves.declaration import Leaf, LeafBinding, Lowered, Problem
+from tilewright.leaves.declaration import Leaf, Lowered, Problem
 
 
 @cache

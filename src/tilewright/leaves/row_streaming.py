@@ -19,16 +19,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression, maximum, minimum
-from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import Lines, indent
-from tilewright.codegen.emit_c.integer_expressions import local, to_c
-from tilewright.codegen.emit_c.scalar_expressions import literal_text
-from tilewright.codegen.emit_c.vectors.guarded_windows import short_windows, windows
-from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.block.leaf_binding import LeafBinding, Window
+from tilewright.block.loop_nest import VectorLoops, View
+from tilewright.c_text import names
+from tilewright.c_text.integer_expressions import local, to_c
+from tilewright.c_text.scalar_expressions import literal_text
+from tilewright.c_text.statements import Lines, indent
+from tilewright.c_text.vectors.guarded_windows import short_windows, windows
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.leaves.declaration import Leaf, LeafBinding, Window
+from tilewright.leaves.declaration import Leaf
 from tilewright.leaves.row_streaming_form import NAME, ROWS_AHEAD, RowStreaming, form_of, match, seconds
 from tilewright.leaves.windows_text import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 

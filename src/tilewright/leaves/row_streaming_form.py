@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.arrays import Quantity, either, product
+from tilewright.block.leaf_binding import LeafBinding, Window
 from tilewright.graph.types import Operator
-from tilewright.leaves.declaration import CostProblem, LeafBinding, Mismatch, Problem, Refusal, Window
+from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
 from tilewright.leaves.windows import LANES_WITH_MASKS, WindowSum, binding_of_windows, image_windows, rows_and_columns
 
 NAME = "row streaming"

@@ -12,12 +12,13 @@ from math import isinf, isnan
 from typing import TypeAlias
 
 from tilewright.arrays import Quantity, product
-from tilewright.codegen import names
-from tilewright.codegen.emit_c.c_text import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
-from tilewright.codegen.emit_c.integer_expressions import to_c
-from tilewright.codegen.emit_c.lookups import index_text, lookups, place_of, position_texts
-from tilewright.codegen.emit_c.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
-from tilewright.codegen.loop_nest import Gather, VectorLoops, View
+from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.loop_nest import Gather, VectorLoops, View
+from tilewright.c_text import names
+from tilewright.c_text.integer_expressions import to_c
+from tilewright.c_text.lookups import index_text, lookups, place_of, position_texts
+from tilewright.c_text.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
+from tilewright.c_text.statements import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import has_integer_lanes, scalar_type, sums_in_integer_lanes
 from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
@@ -27,7 +28,7 @@ from tilewright.kernels.element_access import C_TYPES, HALVES, whole_numbers
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
 from tilewright.kernels.helpers import Helper, filled
-from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, LeafBinding, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, Mismatch, Problem, Refusal
 
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }

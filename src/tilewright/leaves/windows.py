@@ -9,10 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd
 
+from tilewright.block.leaf_binding import LeafBinding, Window
 from tilewright.graph.index import Index, of_extent
 from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions
 from tilewright.graph.types import WEIGHTED_SUM, AxisKind, Operator
-from tilewright.leaves.declaration import LeafBinding, Mismatch, Window
+from tilewright.leaves.declaration import Mismatch
 
 LANES_WITH_MASKS = 16
 """Vectors of so many (AVX-512) have registers of their own for masks, so that borders cost next to nothing, and 32 for sums."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.codegen.emit_c.c_text import Lines
-from tilewright.codegen.emit_c.integer_expressions import local, to_c
-from tilewright.codegen.emit_c.vectors.statements import VectorStatements
-from tilewright.codegen.loop_nest import VectorLoops, View
+from tilewright.block.loop_nest import VectorLoops, View
+from tilewright.c_text.integer_expressions import local, to_c
+from tilewright.c_text.statements import Lines
+from tilewright.c_text.vectors.statements import VectorStatements
 from tilewright.graph.index import Index
 from tilewright.kernels.element_access import suffix
 from tilewright.leaves.row_streaming_form import RowStreaming

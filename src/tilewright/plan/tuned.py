@@ -8,11 +8,11 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 
+from tilewright.block.execution import Execution
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain
 from tilewright.plan.binding import bound_plan, numbered_plan
 from tilewright.plan.chains import canonical_form, names_of
-from tilewright.plan.execution import Execution
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.types import KeyBlocks, OperatorPlan, Plan, Price, Tuned
 

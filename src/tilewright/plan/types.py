@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
+from tilewright.block.execution import Execution, KernelCalls
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.types import Chain, Constant, Graph, Tensor
-from tilewright.leaves.declaration import LeafBinding
 from tilewright.machine.machine import Machine
-from tilewright.plan.execution import Execution, KernelCalls
 from tilewright.plan.layout import Layout
 from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, TakenOver, WholeGroup
 from tilewright.plan.schedule import Schedule

@@ -8,12 +8,12 @@ from math import prod
 
 import numpy as np
 
+from tilewright.block.execution import KernelCalls, Vectors
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Point
 from tilewright.graph.types import SUM, Access, Operator, largest_extent, planned_extent
 from tilewright.kernels.registry import registered
 from tilewright.plan.decisions.micro_kernel import operand_bounds
-from tilewright.plan.execution import KernelCalls, Vectors
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import Plan

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 
-from tilewright.codegen.workspace import arena_bytes
 from tilewright.graph.short_names import short_name
+from tilewright.lower.workspace import arena_bytes
 from tilewright.plan.binding import bound_cut
 from tilewright.plan.chains import Names, canonical_form
 from tilewright.plan.reasons import OtherAlgorithm

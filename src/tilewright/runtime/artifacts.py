@@ -21,7 +21,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from tilewright import package_files, settings
-from tilewright.codegen.artifact import Artifact
+from tilewright.artifact import Artifact
 from tilewright.errors import CacheError, InternalError
 from tilewright.graph import data_format
 from tilewright.graph.constant_recipe import Recipe

@@ -19,7 +19,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright import progress
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.errors import ShapeError
 from tilewright.graph.constant_values import can_change, same_values, sample
 from tilewright.runtime import libraries, workers

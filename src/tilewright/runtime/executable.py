@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 
 from tilewright import settings
-from tilewright.codegen.artifact import Artifact, Signature, TensorSlot
+from tilewright.artifact import Artifact, Signature, TensorSlot
 from tilewright.errors import InternalError, NotFiniteError, TilewrightError
 from tilewright.graph.extents import SymbolicExtent, value_of
 from tilewright.machine.cores import usable_cores

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import assert_never
 
-from tilewright.codegen.artifact import Signature, Symbol, TensorSlot
+from tilewright.artifact import Signature, Symbol, TensorSlot
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.extents import Extent, Greatest, Least, Quotient, Sum
 from tilewright.runtime.arrays import dtype_named

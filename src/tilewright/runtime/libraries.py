@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tilewright import settings
-from tilewright.codegen.artifact import CONTEXT_DECLARATION, Artifact
+from tilewright.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import toolchain as toolchains

@@ -12,8 +12,8 @@ import pytest
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, argument_types, build, caller, command
 from tests.support.kernel_build import load as load_reading
+from tilewright.block.loop_nest import Matrix
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
-from tilewright.kernels.contract import Matrix
 from tilewright.plan.algorithms.winograd.toom_cook import toom_cook
 
 Call = Callable[..., None]

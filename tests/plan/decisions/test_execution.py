@@ -10,15 +10,15 @@ import pytest
 import tilewright as tw
 from tests.support.chains import attention_plan
 from tests.support.graphs import random
-from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.program import emit_program, lower_program
+from tilewright.artifact import Artifact
+from tilewright.block.execution import Execution, KernelCalls, Sums, Vectors
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Filling, Machine
 from tilewright.plan.decisions.execution import SHARED_PANELS, set_period_bytes
-from tilewright.plan.execution import Execution, KernelCalls, Sums, Vectors
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.render.c.program import emit_program, lower_program
 from tilewright.runtime.executable import load
 
 TARGET = "x86-64-v4"

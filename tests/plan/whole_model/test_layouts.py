@@ -8,16 +8,16 @@ import pytest
 
 from tests.support.graphs import random
 from tilewright import compiler
-from tilewright.codegen.lower.storage import elements_of, strides_of
-from tilewright.codegen.program import lower_program
-from tilewright.codegen.workspace import arena_bytes
 from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.index import axis
 from tilewright.graph.types import Graph
+from tilewright.lower.storage import elements_of, strides_of
+from tilewright.lower.workspace import arena_bytes
 from tilewright.machine import Machine
 from tilewright.plan.layout import Layout, row_major
 from tilewright.plan.types import ModelPlan
+from tilewright.render.c.program import lower_program
 
 MACHINE = Machine.named("zen5")
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain

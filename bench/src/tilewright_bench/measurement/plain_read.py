@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
 
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.machine.machine import Machine
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain

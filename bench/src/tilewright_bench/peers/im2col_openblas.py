@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.machine.machine import Machine
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain

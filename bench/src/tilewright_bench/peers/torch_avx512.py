@@ -12,7 +12,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.machine import cpu as processor
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries, toolchain

@@ -19,13 +19,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
+from tilewright.block.loop_nest import Matrix
 from tilewright.kernels.contract import (
     NESTED_LOOPS,
     PREFETCH_ARGUMENTS,
     PREFETCH_PARAMETERS,
     Epilogue,
     KernelSource,
-    Matrix,
     MicroKernel,
     SourceKind,
     Variants,

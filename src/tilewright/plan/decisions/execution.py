@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
+from tilewright.block.execution import Execution, KernelCalls, PanelPrefetch
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.types import Chain, largest_extent, planned_extent
 from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel
@@ -17,7 +18,6 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import outer_reductions
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.execution import Execution, KernelCalls, PanelPrefetch
 from tilewright.plan.model.kernel_work import is_contiguous
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.footprint import distinct_elements

@@ -13,9 +13,9 @@ from math import prod
 import numpy as np
 
 from tilewright.arrays import Condition, Count, Quantity
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
 from tilewright.kernels.contract import MicroKernel
-from tilewright.leaves.declaration import LeafBinding
 from tilewright.leaves.registry import bindings
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine

@@ -5,7 +5,7 @@ Points are counted from what consumers read, back from the sink. A producer that
 a concatenation. All other axes are computed whole.
 
 Of a masked chain generated code bounds the pairs of a row and a key. A block of rows computes the keys from its first to its
-last, counted as `codegen.lower.iteration_domains` counts them: the first rounded down to panels, their number up to half a panel.
+last, counted as `lower.iteration_domains` counts them: the first rounded down to panels, their number up to half a panel.
 Of these a mask touches what lies outside the keys that all rows of the block need. Limits by values of the data are not known
 here, those by run-time extents are taken at their hints.
 """

@@ -7,6 +7,7 @@ from functools import partial
 from math import prod
 
 from tilewright.arrays import Count, Quantity, either, product
+from tilewright.block.execution import LEAST_TURNED_ROWS
 from tilewright.graph.index import Index
 from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
@@ -14,7 +15,6 @@ from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.leaves.declaration import CostProblem
 from tilewright.leaves.registry import leaf_of
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.execution import LEAST_TURNED_ROWS
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tilewright import package_files
-from tilewright.codegen.artifact import Artifact, Signature
+from tilewright.artifact import Artifact, Signature
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime import cache as kernel_cache
 from tilewright.runtime import libraries

@@ -12,11 +12,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.artifact import Artifact
 from tilewright.backends import backend
-from tilewright.codegen.artifact import Artifact
-from tilewright.codegen.emit_c.library import chains_and_entry, emit_file
-from tilewright.codegen.program import Program, c_file, lower_program
 from tilewright.plan.types import ModelPlan, Plan
+from tilewright.render.c.library import chains_and_entry, emit_file
+from tilewright.render.c.program import Program, c_file, lower_program
 from tilewright.runtime import calibration, measurement, toolchain
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.executable import Executable, load_from

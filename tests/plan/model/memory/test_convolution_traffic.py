@@ -15,10 +15,10 @@ import tilewright as tw
 from tests.oracles.cache_simulator import CacheLevel, LevelTraffic
 from tests.oracles.trace_replay import simulate
 from tests.support.algorithms import forced
-from tilewright.codegen.program import lower_program
 from tilewright.machine import Machine
 from tilewright.plan.stationary import Stays, with_stationary_orders
 from tilewright.plan.types import Plan
+from tilewright.render.c.program import lower_program
 
 MACHINE = Machine.named("zen5")
 LAYERS = {"pointwise": (64, 256, 28, 1), "im2col": (64, 64, 28, 3)}

@@ -21,7 +21,6 @@ from tests.oracles.programs import nest
 from tests.oracles.trace_replay import record
 from tests.support.chains import hand_plan
 from tilewright.arrays import Count
-from tilewright.codegen.program import lower_program
 from tilewright.graph.types import Graph
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
@@ -29,6 +28,7 @@ from tilewright.plan.layout import panels
 from tilewright.plan.regions.loop_views import ChainView, view_schedule
 from tilewright.plan.schedule import Compute, Pack, Schedule
 from tilewright.plan.types import ModelPlan
+from tilewright.render.c.program import lower_program
 
 SIZE = 48 << 10
 LINE_ELEMENTS = 16

@@ -9,7 +9,6 @@ from tests.oracles.cache_simulator import CacheLevel
 from tests.oracles.movements import schedule_movements
 from tests.oracles.trace_replay import simulate
 from tests.support.chains import decided
-from tilewright.codegen.program import lower_program
 from tilewright.graph.types import Graph, element_bytes
 from tilewright.kernels.contract import ElementTypes
 from tilewright.kernels.registry import for_machine
@@ -17,6 +16,7 @@ from tilewright.machine import Machine
 from tilewright.plan.layout import panels
 from tilewright.plan.schedule import Compute, Loop, Pack, Schedule
 from tilewright.plan.types import ModelPlan
+from tilewright.render.c.program import lower_program
 
 EXTENTS = {"b": 1, "m": 64, "n": 256, "k": 512}
 ROWS, CACHE_BYTES, LINE_BYTES = 16, 48 << 10, 64

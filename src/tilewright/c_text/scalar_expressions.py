@@ -1,0 +1,289 @@
+"""Scalar expressions as text of C: in vectors of floats, and of integers that wrap.
+
+A sum with a product is a multiply-add, one rounding where the dialect has it: `a * b + c`, `a * b - c`, `c - a * b`. Of a sum of
+two products the left one takes the right one in. A difference of two products rounds both, as NumPy does: `x * x - y * y` is 0
+for equal numbers, which one product, exact, less the other, rounded, is not. Sums over points take products in so, too. A product
+that is stored or has a name is rounded alone. The rule sees expressions only, so that whole vectors, partial ones, epilogues and
+scalar loops round alike, and every compiler gives the same bits.
+
+Lanes of int32 are unsigned in C: there sums, differences and products wrap.
+
+An epilogue is one function of vectors; a micro kernel that ends with it has a name of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Container, Iterator, Mapping
+from types import MappingProxyType
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.block.loop_nest import KernelCall, TileEpilogue
+from tilewright.errors import InternalError
+from tilewright.graph.scalar import Apply, Literal, Load, Point, Scalar, apply, subexpressions
+from tilewright.graph.types import StateVariable
+from tilewright.kernels.contract import Along, Epilogue
+from tilewright.kernels.functions.scalar_functions import CONDITIONS, CONNECTIVES, VALUES, lane_functions
+from tilewright.kernels.helpers import Helper, texts
+
+
+def multiply_add(scalar: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar, Scalar] | None:
+    """(a, b, c) of an expression that is computed as a * b + c in one step; None of all others. What is `known` has a name.
+
+    >>> from tilewright.graph.scalar import Load
+    >>> product = apply("multiply", Load(0), Literal(2.0))
+    >>> multiply_add(apply("subtract", Load(1), product))
+    (Load(read=0), Literal(value=-2.0), Load(read=1))
+    >>> multiply_add(apply("subtract", product, apply("square", Load(1)))) is None
+    True
+    """
+    if not isinstance(scalar, Apply) or scalar.function not in ("add", "subtract"):
+        return None
+    first, second = scalar.operands
+    left, right, is_sum = factors(first, known), factors(second, known), scalar.function == "add"
+    if left is not None and (is_sum or right is None):
+        return *left, second if is_sum else _negative(second)
+    if right is not None and left is None:
+        return *(right if is_sum else _negative_product(*right)), first
+    return None
+
+
+def factors(scalar: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar] | None:
+    """The two factors of a product without a name; None of all other expressions.
+
+    >>> from tilewright.graph.scalar import Load
+    >>> factors(apply("square", Load(0)))
+    (Load(read=0), Load(read=0))
+    """
+    if not isinstance(scalar, Apply) or scalar in known:
+        return None
+    match scalar.function, scalar.operands:
+        case "multiply", (left, right):
+            return left, right
+        case "square", (factor,):
+            return factor, factor
+    return None
+
+
+def summed_product(state: StateVariable, body: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar] | None:
+    """The factors of what a sum over points takes in, if that is a product: each step is then a multiply-add.
+
+    `body` is the value of a point.
+    """
+    if state.combine != "add":
+        return None
+    return factors(body if state.contribution == Point() else state.contribution, known)
+
+
+def _negative_product(left: Scalar, right: Scalar) -> tuple[Scalar, Scalar]:
+    """The factors of minus a product; constants lose nothing by their sign."""
+    return (left, _negative(right)) if isinstance(right, Literal) else (_negative(left), right)
+
+
+def _negative(scalar: Scalar) -> Scalar:
+    return Literal(-scalar.value) if isinstance(scalar, Literal) else apply("negative", scalar)
+
+
+Leaf: TypeAlias = Callable[[Scalar], str]
+
+
+def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = MappingProxyType({})) -> str:
+    """The C expression of type tw_vec for a scalar expression; `leaf` names what is not an `Apply`, `known` what has a name.
+
+    >>> from tilewright.graph.scalar import Load, apply
+    >>> vector_text(apply("maximum", Load(0), Load(1)), lambda load: f"x{load.read}")
+    'tw_maximum(x0, x1)'
+    """
+    if scalar in known:
+        return known[scalar]
+    if not isinstance(scalar, Apply):
+        return leaf(scalar)
+    fused = multiply_add(scalar, known)
+    if fused is not None:
+        return f"tw_multiply_add({', '.join(vector_text(part, leaf, known) for part in fused)})"
+    quotient = _rounded_quotient(scalar, known)
+    if quotient is not None:
+        return f"tw_rounded_quotient({', '.join(vector_text(part, leaf, known) for part in quotient)})"
+    if scalar.function == "where":
+        condition, yes, no = scalar.operands
+        chosen = (vector_text(value, leaf, known) for value in (yes, no))
+        return f"tw_where({', '.join((_mask_text(condition, leaf, known), *chosen))})"
+    if scalar.function in NAN_IGNORING and any(_is_number(operand) for operand in scalar.operands):
+        number, bounded = sorted(scalar.operands, key=lambda operand: not _is_number(operand))
+        return (
+            f"tw_{NAN_IGNORING[scalar.function]}({', '.join(vector_text(operand, leaf, known) for operand in (number, bounded))})"
+        )
+    if scalar.function in CONDITIONS or scalar.function in CONNECTIVES:
+        return f"tw_where({_mask_text(scalar, leaf, known)}, tw_splat(1.0f), tw_splat(0.0f))"
+    if scalar.function not in VALUES:
+        raise InternalError(f"no C text for the scalar function {scalar.function}")
+    return VALUES[scalar.function].format(*(vector_text(operand, leaf, known) for operand in scalar.operands))
+
+
+def _rounded_quotient(scalar: Apply, known: Mapping[Scalar, str]) -> tuple[Scalar, ...] | None:
+    """What is divided by what, where a quotient is rounded."""
+    match scalar:
+        case Apply("round", (Apply("divide", operands) as quotient,)) if quotient not in known:
+            return operands
+    return None
+
+
+def _is_number(scalar: Scalar) -> bool:
+    """Whether it is a literal that is not NaN: as the first operand of `tw_larger` it gives way to a NaN in the second."""
+    return isinstance(scalar, Literal) and not math.isnan(scalar.value)
+
+
+def _mask_text(condition: Scalar, leaf: Leaf, known: Mapping[Scalar, str]) -> str:
+    if isinstance(condition, Apply) and condition.function in CONDITIONS:
+        return CONDITIONS[condition.function].format(*(vector_text(operand, leaf, known) for operand in condition.operands))
+    if isinstance(condition, Apply) and condition.function in CONNECTIVES:
+        return CONNECTIVES[condition.function].format(*(_mask_text(operand, leaf, known) for operand in condition.operands))
+    return f"tw_not_equal({vector_text(condition, leaf, known)}, tw_splat(0.0f))"
+
+
+def literal_text(value: float) -> str:
+    """A float32 literal in C.
+
+    >>> literal_text(0.125), literal_text(float("-inf")), literal_text(1e300)
+    ('0.125f', '-__builtin_inff()', '__builtin_inff()')
+    """
+    with np.errstate(over="ignore"):
+        rounded = float(np.float32(value))
+    if math.isnan(rounded):
+        return '__builtin_nanf("")'
+    if math.isinf(rounded):
+        return "__builtin_inff()" if rounded > 0 else "-__builtin_inff()"
+    text = repr(rounded)
+    return f"{text}f" if any(mark in text for mark in ".e") else f"{text}.0f"
+
+
+COMBINE: Mapping[str, str] = {
+    "add": "{} + {}",
+    "multiply": "{} * {}",
+    **{name: f"tw_{name}({{}}, {{}})" for name in ("maximum", "minimum", "larger", "smaller")},
+}
+"""The associative functions of reductions, on vectors; `tw_reduce_<name>` folds the lanes of one."""
+NAN_IGNORING: Mapping[str, str] = {"maximum": "larger", "minimum": "smaller"}
+"""What takes their place where it does not matter what becomes of NaN: one instruction instead of three."""
+
+
+OPERATORS = {"add": "+", "subtract": "-", "multiply": "*"}
+NATURALS = Helper(
+    "tw_naturals",
+    """\
+#ifndef TW_NATURALS
+#define TW_NATURALS
+typedef unsigned tw_naturals __attribute__((vector_size(4 * TW_LANES)));
+TW_INLINE tw_naturals tw_splat_natural(int x) { return (tw_naturals)tw_splat_int(x); }
+TW_INLINE tw_naturals tw_shift_naturals(tw_naturals x, int bits) { return (tw_naturals)((tw_int)x >> bits); }
+#endif
+""",
+)
+"""Lanes of int32 as they are computed; micro kernels may bring them, too: the text may be repeated within a translation unit."""
+
+
+def natural_text(scalar: Scalar, load: Callable[[int], str]) -> str:
+    """The C expression of type tw_naturals for an expression of int32; `load` names what a read gives.
+
+    >>> from tilewright.graph.scalar import apply
+    >>> natural_text(apply("multiply", Load(0), Literal(3.0)), "x_{}".format)
+    '(x_0 * tw_splat_natural(3))'
+    """
+    match scalar:
+        case Load(read):
+            return load(read)
+        case Literal(value):
+            return f"tw_splat_natural({int(value)})"
+        case Apply("negative", (operand,)):
+            return f"(-{natural_text(operand, load)})"
+        case Apply("right_shift", (left, Literal(bits))):
+            return f"tw_shift_naturals({natural_text(left, load)}, {int(bits)})"
+        case Apply(function, (left, right)):
+            return f"({natural_text(left, load)} {OPERATORS[function]} {natural_text(right, load)})"
+    raise AssertionError(f"{scalar} is not computed in vectors of integers")
+
+
+DIGITS = 6
+"""Of the hash that tells epilogues of the same functions apart."""
+
+
+def kernel_name(call: KernelCall) -> str:
+    """The function that computes a tile: the kernel's own, or the one that ends with the call's epilogue.
+
+    Equal epilogues have equal names, whatever tensors they read. Inlined functions have names of their own, so that linked ones
+    may be called in the same file.
+    """
+    known = [f"_of_{_digits(repr(call.known))}"] if call.known is not None else []
+    symbol = "".join([call.symbol, *known, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])])
+    if call.epilogue is None:
+        return symbol
+    bodies = (call.epilogue.whole or Load(0), call.epilogue.body)
+    functions = [node.function for body in bodies for node in subexpressions(body) if isinstance(node, Apply)]
+    content = f"{call.epilogue.body}{_operands(call)}"
+    if call.epilogue.whole is not None:
+        content += f"{call.epilogue.whole}{call.epilogue.element_type}"
+    non_temporal = ["streams"] if call.epilogue.non_temporal else []
+    return "_".join([symbol, *reversed(functions), *non_temporal, _digits(content)])
+
+
+def _digits(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()[:DIGITS]
+
+
+def kernel_epilogue(call: KernelCall) -> Epilogue | None:
+    """The epilogue of a call, in the terms of micro kernels."""
+    if call.epilogue is None:
+        return None
+    operands = _operands(call)
+    name = f"{kernel_name(call)}_end"
+    sums = "tw_vec" if call.epilogue.whole is None else "tw_int"
+    given = ", ".join([f"{sums} sum", *(f"{'tw_int' if one.is_whole else 'tw_vec'} x_{i}" for i, one in enumerate(operands))])
+    result, lines = _lines(call.epilogue)
+    text = "".join(texts(_helpers(call.epilogue)))
+    text += f"TW_INLINE {result} {name}({given}) {{\n{''.join(f'  {line}{chr(10)}' for line in lines)}}}\n"
+    return Epilogue(name, text, operands, call.epilogue.non_temporal, call.epilogue.element_type)
+
+
+def _helpers(epilogue: TileEpilogue) -> Iterator[Helper]:
+    """What the function calls besides the vocabulary: texts that may be repeated within a translation unit."""
+    yield from [NATURALS] if epilogue.whole is not None else []
+    functions = {node.function for node in subexpressions(epilogue.body) if isinstance(node, Apply)}
+    yield from lane_functions(functions & {"round"})
+
+
+def _lines(epilogue: TileEpilogue) -> tuple[str, list[str]]:
+    """The type of what the function gives, and its statements."""
+    if epilogue.whole is None:
+        return "tw_vec", [f"return {vector_text(epilogue.body, _leaf)};"]
+    whole = f"(tw_int){natural_text(epilogue.whole, _whole_leaf)}"
+    if not epilogue.element_type:
+        return "tw_int", [f"return {whole};"]
+    numbers = f"const tw_vec whole = __builtin_convertvector({whole}, tw_vec);"
+    return "tw_vec", [numbers, f"return {vector_text(epilogue.body, _leaf, {Load(0): 'whole'})};"]
+
+
+def _operands(call: KernelCall) -> tuple[Along, ...]:
+    assert call.epilogue is not None
+    return tuple(
+        Along(operand.row != 0, operand.has_columns, operand.view.dtype, operand.is_far, operand.is_whole)
+        for operand in call.epilogue.operands
+    )
+
+
+def _whole_leaf(read: int) -> str:
+    return f"(tw_naturals){'sum' if read == 0 else f'x_{read - 1}'}"
+
+
+def _leaf(scalar: Scalar) -> str:
+    match scalar:
+        case Load(0):
+            return "sum"
+        case Load(read):
+            return f"x_{read - 1}"
+        case Literal(value):
+            return f"tw_splat({literal_text(value)})"
+        case _:
+            raise InternalError(f"{scalar} is not known in a micro tile")

@@ -1,1 +1,0 @@
-"""Code generation: plans lowered to loop nests, and loop nests emitted as C."""

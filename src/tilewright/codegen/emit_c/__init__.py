@@ -1,1 +1,0 @@
-"""Emission of loop nests as C."""

@@ -1,1 +1,0 @@
-"""Lowering of plans to loop nests."""

@@ -1,0 +1,395 @@
+"""Lowering of a contraction leaf: operands, packing, and the call of its micro kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+
+from tilewright.block.execution import KernelCalls, PanelPrefetch
+from tilewright.block.integers import IntegerExpression, any_of, equal, round_up, unequal
+from tilewright.block.loop_nest import (
+    BlockLoop,
+    Buffer,
+    Copy,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    PackedConstant,
+    ParallelAxis,
+    Range,
+    ReductionLoop,
+    VectorLoops,
+    View,
+)
+from tilewright.c_text import names
+from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.index import axis
+from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.types import Access, AxisKind, Operator
+from tilewright.kernels.contract import MicroKernel
+from tilewright.lower.context import Lowering, Packed, Scope
+from tilewright.lower.epilogue import known_left, with_epilogue, written
+from tilewright.lower.storage import Stored, dense_strides, extent_value, strided
+from tilewright.plan import schedule as tree
+from tilewright.plan.contraction_roles import outer_reductions
+from tilewright.plan.layout import panels, row_major
+from tilewright.plan.types import ContractionRoles
+
+POINT = Range(0, 1, 1, frozenset((1,)))
+"""The range of a role that a contraction does not have."""
+
+
+def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
+    """A contraction on the current box: loops over its outer axes around calls of its micro kernel."""
+    roles = _roles(state, operator)
+    outer = tuple(name for name in roles.outer if name not in _nested(state, operator, roles))
+    return _outer_loops(state, operator, roles, outer, scope)
+
+
+def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ...]:
+    """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
+    tensor = _access(state, pack).tensor
+    packed, elements = _layout(state, pack, scope)
+    state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}", dtype=packed.dtype)
+    return _copies(state, pack, packed, scope, lambda inside: state.stored(tensor, inside))
+
+
+def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
+    """A Pack ahead of all calls: as above, from a row-major constant into a buffer that lies beside the kernel."""
+    tensor = state.chain.tensor(_access(state, pack).tensor)
+    packed, elements = _layout(state, pack, scope)
+    sizes = tuple(map(extent_value, tensor.shape))
+    source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
+    copies = _copies(state, pack, packed, scope, lambda _: source)
+    buffer = Buffer(packed.buffer, elements, f"{tensor.name} packed ahead", dtype=packed.dtype)
+    state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies, tensor.dtype)
+
+
+def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNest:
+    """A Pack that all threads do together, ahead of the chain: into the workspace of the call, in pieces of panels."""
+    access = _access(state, pack)
+    packed, elements = _layout(state, pack, scope)
+    note = f"{access.tensor} packed for {pack.operator}, for all threads"
+    buffer = Buffer(packed.buffer, elements, note, dtype=packed.dtype)
+    state.shared[packed.buffer] = buffer
+    major, minor, _ = _packed_axes(state, pack)
+    rows = packed.cut or tree.Loop(major or "", state.plan.execution.packed_rows, ())
+    parallel, inside = [], scope
+    for loop in (rows, tree.Loop(minor or "", packed.width, ())):
+        whole = _range(scope, loop.axis, access)
+        piece = scope.block(loop.axis, loop.tile) if loop.tile and whole is not POINT else whole
+        if piece is not whole:
+            parallel.append(ParallelAxis(loop.axis, whole, piece, loop.tile))
+            inside = inside.enter(loop, piece)
+    copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
+    name = names.identifier(f"{state.chain.name}_pack_{pack.operator}")
+    title = f"packs {access.tensor} for {pack.operator}"
+    return LoopNest(name, (title,), (), tuple(parallel), (), (copy,), shared=(buffer,))
+
+
+def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Stored) -> Copy:
+    """What fills the current box of a packed operand from where its tensor is stored."""
+    major, minor, outer = _packed_axes(state, pack)
+    access = _access(state, pack)
+    loops = tuple((name, scope.ranges[name].size, packed.steps[name]) for name in outer if scope.ranges[name].size != 1)
+    source = strided(access, stored, scope.ranges)
+    depth, columns = _range(scope, major, access).size, _range(scope, minor, access).size
+    panel, target = packed.panel(scope), packed.view(scope)
+    return Copy(source, target, loops, major, depth, minor, columns, packed.width, panel, packed.row, packed.interleave)
+
+
+def _copies(
+    state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Callable[[Scope], Stored]
+) -> tuple[Node, ...]:
+    """What fills a packed operand: block by block where a loop cuts its rows."""
+    if packed.cut is None:
+        return (_copy(state, pack, packed, scope, stored(scope)),)
+    axis, tile, whole = packed.cut.axis, packed.cut.tile, scope.ranges[packed.cut.axis]
+    block = whole.blocks(tile, *scope.variables(axis))
+    inside = scope.enter(packed.cut, block)
+    return (BlockLoop(axis, whole, block, tile, (_copy(state, pack, packed, inside, stored(inside)),)),)
+
+
+def _packed_axes(state: Lowering, pack: tree.Pack) -> tuple[str | None, str | None, list[str]]:
+    """(rows, columns, all others from the outside in) of what is copied."""
+    operator = state.chain.operator(pack.operator)
+    roles, axes = _roles(state, operator), operator.reads[pack.read].axes()
+    major, minor = (roles.depth, roles.column) if pack.read == roles.right else (roles.row, roles.depth)
+    return major, minor, [a.name for a in operator.axes if a.name in axes and a.name not in (major, minor)]
+
+
+def _access(state: Lowering, pack: tree.Pack) -> Access:
+    return state.chain.operator(pack.operator).reads[pack.read]
+
+
+def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, IntegerExpression]:
+    """How the packed operand lies, from now on, and its elements."""
+    operator, access = state.chain.operator(pack.operator), _access(state, pack)
+    kernel, is_right = _kernel(state, operator), pack.read == _roles(state, operator).right
+    major, minor, outer = _packed_axes(state, pack)
+    width, interleave = pack.layout.panel_columns, pack.layout.interleave
+    if width and minor in access.axes():
+        _check_cuts(state, pack, minor, width, "columns", scope)
+    if interleave > 1 and major in access.axes():
+        _check_cuts(state, pack, major, interleave, "interleaved steps", scope)
+    rows, columns = _range(scope, major, access), _range(scope, minor, access)
+    row = width or round_up(columns.capacity, state.lanes)
+    all_columns = round_up(columns.capacity, width) if width else row
+    steps, total = _outer_steps(scope, outer, round_up(rows.capacity, interleave) * all_columns)
+    cut = _innermost_cut(state, pack, major, scope) if width and major in access.axes() else None
+    steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
+    steps |= {minor: 1} if minor in access.axes() else {}
+    buffer = _packed_name(state, pack.operator, access)
+    starts = {present.name: scope.ranges[present.name].start for present in operator.axes if present.name in access.axes()}
+    column = minor if minor in steps else None
+    end = rows.stop if scope.domain is None else None
+    dtype = kernel.element_types[1 if is_right else 0]
+    apart = row * interleave
+    packed = Packed(buffer, starts, steps, apart, rows.capacity, width, column, cut, end, dtype, interleave)
+    state.packed[pack.operator, pack.read] = packed
+    return packed, total
+
+
+def _check_cuts(state: Lowering, pack: tree.Pack, axis: str, multiple: int, what: str, scope: Scope) -> None:
+    """Below a Pack, blocks of columns begin where panels do, and blocks of the depth where groups of steps do."""
+    outer, capacity = [loop for loop, _ in scope.loops], scope.ranges[axis].capacity
+    for loop in state.plan.schedule.path(pack.operator):
+        has_one_trip = isinstance(capacity, int) and capacity <= loop.tile
+        if loop.axis == axis and loop not in outer and loop.tile % multiple and not has_one_trip:
+            raise PlanningError(
+                f"a loop over {axis} cuts the packed panels of {pack.operator}",
+                where=state.chain.name,
+                why=f"its tile is {loop.tile}, and panels have {multiple} {what}",
+                hint=f"use a multiple of {multiple} as the tile of {axis}, or pack inside the loop",
+            )
+
+
+def _innermost_cut(state: Lowering, pack: tree.Pack, axis: str, scope: Scope) -> tree.Loop | None:
+    """The innermost loop between a Pack and its contraction that cuts an axis; None if blocks do not nest without rest.
+
+    What such a loop works on at a time is then contiguous. Panels of all rows are as often as not a power of two apart, so that
+    the parts of them that one tile uses meet in few sets of a cache.
+    """
+    outer = [loop for loop, _ in scope.loops]
+    loops = [loop for loop in state.plan.schedule.path(pack.operator) if loop.axis == axis and loop not in outer]
+    nested = all(around.tile % inside.tile == 0 for around, inside in pairwise(loops))
+    capacity = scope.ranges[axis].capacity
+    is_whole = not loops or (isinstance(capacity, int) and capacity <= loops[-1].tile)
+    return None if is_whole or not nested or _reads_panels(state, pack, loops[-1]) else loops[-1]
+
+
+def _reads_panels(state: Lowering, pack: tree.Pack, innermost: tree.Loop) -> bool:
+    """Whether the innermost loop over rows stands inside one over single panels: these are then read from front to back."""
+    column = _roles(state, state.chain.operator(pack.operator)).column
+    around = [loop for loop in state.plan.schedule.path(pack.operator) if loop.axis in (column, innermost.axis)]
+    return (
+        len(around) > 1 and around[-1] == innermost and around[-2].axis == column and around[-2].tile <= pack.layout.panel_columns
+    )
+
+
+def _roles(state: Lowering, operator: Operator) -> ContractionRoles:
+    roles = state.plan.operator_plan(operator.name).roles
+    if roles is None:
+        raise InternalError(f"contraction {operator.name} has no roles in its plan")
+    return roles
+
+
+def _range(scope: Scope, name: str | None, access: Access) -> Range:
+    return scope.ranges[name] if name is not None and name in access.axes() else POINT
+
+
+def _outer_steps(
+    scope: Scope, outer: list[str], block: IntegerExpression
+) -> tuple[dict[str, IntegerExpression], IntegerExpression]:
+    steps: dict[str, IntegerExpression] = {}
+    for name in reversed(outer):
+        steps[name] = block
+        block *= scope.ranges[name].capacity
+    return steps, block
+
+
+def _packed_name(state: Lowering, operator: str, access: Access) -> str:
+    name = f"packed_{names.identifier(access.tensor)}"
+    is_free = not any(name in taken for taken in (state.buffers, state.constants, state.shared))
+    return name if is_free else f"{name}_for_{names.identifier(operator)}"
+
+
+def _outer_loops(
+    state: Lowering, operator: Operator, roles: ContractionRoles, outer: tuple[str, ...], scope: Scope
+) -> tuple[Node, ...]:
+    if not outer:
+        return _depth_slices(state, operator, roles, scope)
+    name, *rest = outer
+    block = scope.ranges[name]
+    if block.size == 0 and operator.axis(name).kind is AxisKind.PARALLEL:
+        return ()
+    if block.size in (0, 1):
+        return _outer_loops(state, operator, roles, tuple(rest), scope)
+    point = replace(POINT, start=scope.variables(name)[0])
+    body = _outer_loops(state, operator, roles, tuple(rest), scope.enter(tree.Loop(name, 1, ()), point))
+    return (BlockLoop(name, block, point, 1, body),)
+
+
+def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+    """Calls for some steps of the depth at a time, where few rows are to be read at a time, or sums are long."""
+    steps = _steps_of_call(state, operator, roles, scope)
+    if not steps:
+        return _kernel_call(state, operator, roles, scope)
+    assert roles.depth is not None
+    whole = scope.ranges[roles.depth]
+    block = whole.blocks(steps, *scope.variables(roles.depth))
+    body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
+    may_be_empty = whole.sizes is None or 0 in whole.sizes
+    return (BlockLoop(roles.depth, whole, block, steps, body, may_be_empty=may_be_empty),)
+
+
+def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> int:
+    """The depth of a call of the micro kernel; 0 for all of the current block at once."""
+    if roles.depth is None:
+        return 0
+    calls, depth = _calls(state, operator), scope.ranges[roles.depth]
+    if not calls.most_steps or _panels(state, operator, roles, depth):
+        return calls.slice_steps
+    if not isinstance(depth.capacity, int):
+        return calls.most_steps
+    if calls.slice_steps:
+        return max(calls.slice_steps, -(-depth.capacity // calls.most_steps))
+    return calls.steps_of(depth.capacity)
+
+
+def _kernel(state: Lowering, operator: Operator) -> MicroKernel:
+    return state.kernels[state.plan.operator_plan(operator.name).micro_kernel or ""]
+
+
+def _calling(state: Lowering, operator: Operator) -> MicroKernel:
+    """The micro kernel that is called."""
+    return state.kernels[_calls(state, operator).nested or _kernel(state, operator).name]
+
+
+def _nested(state: Lowering, operator: Operator, roles: ContractionRoles) -> tuple[str, ...]:
+    """The reduction axes around the depth that pass inside of the micro kernel, innermost first."""
+    return outer_reductions(operator, roles) if _calls(state, operator).nested else ()
+
+
+def _around(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, left: View, right: View
+) -> tuple[ReductionLoop, ...]:
+    """The reduction loops of the micro kernel around the depth; those that it has more pass once."""
+    if not _calls(state, operator).nested:
+        return ()
+    passing = [name for name in _nested(state, operator, roles) if scope.ranges[name].size != 1]
+    loops = [ReductionLoop(scope.ranges[name].size, left.stride(name), right.stride(name)) for name in passing]
+    return (*loops, *[ReductionLoop(1, 0, 0)] * (_calling(state, operator).reduction_loops - 1 - len(loops)))
+
+
+def _calls(state: Lowering, operator: Operator) -> KernelCalls:
+    return state.plan.operator_plan(operator.name).calls
+
+
+def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+    kernel = _calling(state, operator)
+    rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
+    left = _left(state, operator, roles, scope)
+    packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
+    target = state.strided(written(state, operator), scope)
+    reductions = [a.name for a in operator.reduction_axes()]
+    accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
+    empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)
+    known = known_left(state, operator, roles, scope, kernel, columns)
+    call = KernelCall(
+        kernel=kernel.name,
+        symbol=kernel.symbol or names.identifier(kernel.name),
+        rows=rows.size,
+        columns=columns.size,
+        depth=0 if empty else depth.size,
+        left=left,
+        left_row=left.stride(roles.row),
+        left_depth=left.stride(roles.depth),
+        right=right,
+        right_panel=right_panel,
+        right_row=right_row,
+        target=target,
+        target_row=target.stride(roles.row),
+        accumulate=accumulate,
+        shapes=_shapes(rows, columns),
+        ranges=(rows, columns),
+        operator=operator.name,
+        panels=_panels(state, operator, roles, depth) if _shapes(rows, columns) is not None else None,
+        inlined=_calls(state, operator).inlined,
+        known=known,
+        around=_around(state, operator, roles, scope, left, right),
+    )
+    if roles.column is None or target.stride(roles.column) == 1:
+        return (*packing, *with_epilogue(state, operator, roles, scope, call))
+    return (*packing, *_staged(state, operator, roles, scope, call))
+
+
+def _panels(state: Lowering, operator: Operator, roles: ContractionRoles, depth: Range) -> PanelPrefetch | None:
+    """How tiles prefetch packed panels, where these have a known depth."""
+    packed = state.packed.get((operator.name, roles.right))
+    is_in_panels = packed is not None and packed.row_step(roles.depth) == packed.width
+    is_known = isinstance(depth.size, int) and depth.size > 0
+    return _calls(state, operator).panels if is_in_panels and is_known else None
+
+
+def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:
+    if rows.sizes is None or columns.sizes is None:
+        return None
+    return frozenset((m, n) for m in rows.sizes for n in columns.sizes)
+
+
+def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> View:
+    packed = state.packed.get((operator.name, roles.left))
+    return state.strided(operator.reads[roles.left], scope) if packed is None else packed.view(scope)
+
+
+def _right(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel
+) -> tuple[tuple[Node, ...], View, IntegerExpression, IntegerExpression]:
+    """(packing to do first, operand, elements between panels, elements between rows or columns)."""
+    packed = state.packed.get((operator.name, roles.right))
+    if packed is not None:
+        return (), packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
+    operand = state.strided(operator.reads[roles.right], scope)
+    if kernel.right_by_columns:
+        apart = operand.stride(roles.column)
+        return (), operand, kernel.columns * apart, apart
+    has_rows = roles.column is None or operand.stride(roles.column) == 1
+    if has_rows and kernel.interleave == 1:
+        return (), operand, kernel.columns, operand.stride(roles.depth)
+    layout = row_major(2) if kernel.interleave == 1 else panels(kernel.columns, kernel.interleave)
+    copies = lower_pack(state, tree.Pack(operator.name, roles.right, layout), scope)
+    packed = state.packed.pop((operator.name, roles.right))
+    return copies, packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
+
+
+def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall) -> tuple[Node, ...]:
+    """The kernel needs unit stride along its columns: compute into a staging tile, then store or add that where it belongs."""
+    if roles.column is None:
+        raise PlanningError(f"contraction {operator.name} cannot be staged", why="it has no column axis")
+    box = [name for name in (roles.row, roles.column) if name is not None]
+    width = round_up(scope.ranges[roles.column].capacity, state.lanes)
+    height = scope.ranges[roles.row].capacity if roles.row else 1
+    name = state.scratch(f"staged_{names.identifier(operator.name)}", width * height, "one tile, before it is transposed")
+    steps = {roles.row: width, roles.column: 1}
+    tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
+    staged = replace(call, target=tile, target_row=width, accumulate=0)
+    store = _transfer(operator, box, scope, (tile,), call.target, Load(0))
+    if call.accumulate == 0:
+        return (staged, store)
+    addition = _transfer(operator, box, scope, (tile, call.target), call.target, apply("add", Load(0), Load(1)))
+    return (staged, If(call.accumulate, (addition,)), If(equal(call.accumulate, 0), (store,)))
+
+
+def _transfer(
+    operator: Operator, box: list[str], scope: Scope, reads: tuple[View, ...], write: View, body: Scalar
+) -> VectorLoops:
+    access = Access(operator.write.tensor, tuple(axis(name) for name in box))
+    axes = tuple(operator.axis(name) for name in box)
+    mapping = Operator(f"{operator.name}_store", "store", axes, (access,) * len(reads), access, body)
+    box_strides = tuple((name, stride) for name, stride in write.strides if name in box)
+    target = replace(write, strides=box_strides)
+    views = tuple(target if read is write else read for read in reads)
+    return VectorLoops(mapping, tuple((name, scope.ranges[name]) for name in box), views, target, box[-1])

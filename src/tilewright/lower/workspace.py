@@ -1,0 +1,123 @@
+"""The workspace of a call: where tensors between chains, parts of splits and shared operands lie, in an arena by liveness."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum, round_up
+from tilewright.block.loop_nest import FLOAT_BYTES, Buffer, LoopNest, floats_of
+from tilewright.graph.types import Tensor
+from tilewright.lower.arguments import hints
+from tilewright.lower.storage import CACHE_LINE_FLOATS, elements_of, extent_value, partial_buffers
+from tilewright.plan.layout import Layout
+from tilewright.plan.types import ModelPlan, Plan
+from tilewright.plan.whole_model.arena import Interval, most_alive, overwritable, placed, slots
+
+
+@dataclass(frozen=True, slots=True)
+class Allocation:
+    """Something in the workspace: the floats that it takes, and the first and the last chain that need it.
+
+    It has several names where chains write over what they read.
+    """
+
+    names: tuple[str, ...]
+    elements: IntegerExpression
+    first: int
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """(name, offset in floats) of everything, the floats that all take, and the most that one chain needs of them.
+
+    The latter bounds what any arrangement takes. With symbolic extents it holds for the values that are planned with.
+    """
+
+    places: tuple[tuple[str, IntegerExpression], ...]
+    elements: IntegerExpression
+    live_elements: int
+
+
+def arranged(allocations: Sequence[Allocation], hints: Mapping[Variable, int]) -> Workspace:
+    """The places of all allocations, each on cache lines of its own. `hints` are the planned values of run-time extents."""
+    sizes = [round_up(allocation.elements, CACHE_LINE_FLOATS) for allocation in allocations]
+    intervals = [
+        Interval(evaluated(size, hints), allocation.first, allocation.last)
+        for size, allocation in zip(sizes, allocations, strict=True)
+    ]
+    offsets, total = _offsets(intervals, sizes)
+    places = ((name, offset) for allocation, offset in zip(allocations, offsets, strict=True) for name in allocation.names)
+    return Workspace(tuple(places), total, most_alive(intervals))
+
+
+def _offsets(
+    intervals: Sequence[Interval], sizes: Sequence[IntegerExpression]
+) -> tuple[Sequence[IntegerExpression], IntegerExpression]:
+    """Where every allocation begins, and the end of the last one: a slot is as large as the largest of its allocations."""
+    if all(isinstance(size, int) for size in sizes):
+        arena = placed(intervals)
+        return arena.offsets, arena.size
+    chosen = slots(intervals)
+    largest: dict[int, IntegerExpression] = {}
+    for slot, size in zip(chosen, sizes, strict=True):
+        largest[slot] = maximum(largest[slot], size) if slot in largest else size
+    starts = list(accumulate((largest[slot] for slot in range(len(largest))), initial=0))
+    return [starts[slot] for slot in chosen], starts[-1]
+
+
+def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
+    """What tensors between chains and the parts of splits take in one call, and the most of it that is ever alive at once.
+
+    With symbolic extents both hold for the values that are planned with.
+    """
+    known = hints(model_plan.graph)
+    arena = arranged(tuple(allocations(model_plan)), known)
+    return evaluated(arena.elements, known) * FLOAT_BYTES, arena.live_elements * FLOAT_BYTES
+
+
+def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Allocation]:
+    """All that lives in the workspace; operands that are packed for all threads are known of lowered chains only."""
+    yield from _between_chains(model_plan)
+    for number, plan in enumerate(model_plan.plans):
+        yield from (Allocation((name,), size, number, number) for name, size in partial_buffers(plan))
+    numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
+    shared = {
+        shared_name(numbers[id(plan)], shared): (numbers[id(plan)], shared.floats)
+        for nest, plan in nests
+        for shared in nest.shared
+    }
+    yield from (Allocation((name,), size, number, number) for name, (number, size) in shared.items())
+
+
+def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
+    """What chains leave to later ones, until the last of these has read it."""
+    tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
+    layouts = dict(model_plan.layouts)
+    last = {tensor: number for number, plan in enumerate(model_plan.plans) for tensor in plan.chain.inputs}
+    found: list[Allocation] = []
+    home: dict[str, int] = {}
+    for number, plan in enumerate(model_plan.plans):
+        output = plan.chain.output
+        if output in model_plan.graph.outputs:
+            continue
+        end = last.get(output, number)
+        able = (t for t in overwritable(plan.chain) if t in home and layouts[t] == layouts[output])
+        over = next((home[t] for t in able if found[home[t]].last == number), None)
+        home[output] = len(found) if over is None else over
+        if over is None:
+            found.append(Allocation((output,), _floats(layouts[output], tensors[output]), number, end))
+        else:
+            found[over] = replace(found[over], names=(*found[over].names, output), last=end)
+    return found
+
+
+def _floats(layout: Layout, tensor: Tensor) -> IntegerExpression:
+    return floats_of(elements_of(layout, tuple(map(extent_value, tensor.shape))), tensor.dtype)
+
+
+def shared_name(chain: int, buffer: Buffer) -> str:
+    """The name in the workspace of what is packed for all threads of a chain."""
+    return f"{chain}:{buffer.name}"

@@ -1,0 +1,1 @@
+"""Renderers: loop nests as text, a folder for each language."""

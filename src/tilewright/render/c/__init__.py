@@ -1,0 +1,1 @@
+"""Loop nests as C, and the library of a model."""

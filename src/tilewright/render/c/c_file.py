@@ -1,0 +1,208 @@
+"""What a C file consists of: a prelude, the loops that nests share, and the routines of chains.
+
+The prelude is what the functions of a file use of the vocabulary of vectors, declarations, and helpers they call. Chains of
+equal structure share a routine. A shared loop nest is a function of pointers and numbers, named by its text: it stands in the
+file that calls it, or is a translation unit of its own, which libraries share as they do micro kernels.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from tilewright.artifact import CONTEXT_DECLARATION
+from tilewright.block.integers import IntegerExpression
+from tilewright.block.loop_nest import Copy, KernelCall, LoopNest, Node, OperatorNest, PackedConstant, Structure, VectorLoops
+from tilewright.c_text.names import variable_name
+from tilewright.c_text.statements import function
+from tilewright.c_text.vectors.loops import emit_vector_loops, vector_loop_helpers
+from tilewright.errors import InternalError
+from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
+from tilewright.kernels.dialects.vocabulary import VectorDialect
+from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.helpers import Helper, texts
+from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
+from tilewright.leaves.registry import lowered
+from tilewright.render.c.packing import copy_helper, copy_lines
+
+RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routine:
+    """A chain as functions: `name`_run gives its pointers and sizes to `name`_task, which computes the blocks of a thread."""
+
+    name: str
+    text: str
+    pointers: tuple[str, ...]
+    """What the caller passes as `tensors`: C expressions in the entry point."""
+    sizes: tuple[str, ...]
+    """What the caller passes as `sizes`."""
+    calls: Sequence[KernelCall]
+    """Of micro kernels."""
+    helpers: frozenset[Helper] = frozenset()
+    """What the text calls."""
+    structure: Structure | None = None
+    """Equal for routines that are the same code but for names."""
+    nests: Mapping[str, OperatorNest] = field(default_factory=dict)
+    """The shared loops that are called, by the name of their function."""
+
+    @property
+    def declaration(self) -> str:
+        """Of the function that others call."""
+        return f"void {self.name}_run({RUN_ARGUMENTS});"
+
+
+def shared(routines: Sequence[Routine]) -> list[Routine]:
+    """In the place of every routine the first of its structure."""
+    first: dict[Structure | str, Routine] = {}
+    chosen = [first.setdefault(routine.structure or routine.name, routine) for routine in routines]
+    for routine, called in zip(routines, chosen, strict=True):
+        if (len(routine.pointers), len(routine.sizes)) != (len(called.pointers), len(called.sizes)):
+            raise InternalError(f"{called.name} cannot be called for {routine.name}: it has other arguments", dump=routine.text)
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """A tensor that the entry point is given or that lies in its workspace: its variable, and the C expression of its address."""
+
+    name: str
+    pointer: str
+    is_written: bool
+    dtype: str = "float32"
+
+    @property
+    def c_type(self) -> str:
+        """Of its elements."""
+        return C_TYPES[self.dtype] if self.is_written else f"const {C_TYPES[self.dtype]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A constant that is packed ahead: `source` is what the copies call it.
+
+    `calls` are the copies as calls of shared loops, for programs that link them.
+    """
+
+    constant: PackedConstant
+    source: str
+    calls: tuple[Node, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """All that one C file is made of."""
+
+    entry_point: str
+    header: tuple[str, ...]
+    dialect: VectorDialect
+    kernels: Mapping[str, MicroKernel]
+    definitions: tuple[tuple[str, str], ...]
+    """Run-time extents and strides: (variable, C expression over `sizes`)."""
+    nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
+    workspace_elements: IntegerExpression
+    ends: tuple[int | None, ...] = ()
+    """For every nest the number of the chain that it finishes, None if others follow."""
+    prepared: tuple[Prepared, ...] = ()
+    bounds: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """The smallest and the largest value of every run-time extent."""
+    links_kernels: bool = True
+    """Whether functions of micro kernels are linked; else all that are C of this dialect stand in the file."""
+
+
+CALL_DECLARATION = """\
+struct tw_call {
+  void *const *tensors;
+  const long *sizes;
+};
+"""
+SMALLER_AND_LARGER = """\
+TW_INLINE long tw_min(long a, long b) { return a < b ? a : b; }
+TW_INLINE long tw_max(long a, long b) { return a > b ? a : b; }
+"""
+DECLARATIONS = SMALLER_AND_LARGER + CONTEXT_DECLARATION + CALL_DECLARATION
+"""What every file needs."""
+
+
+def with_prelude(dialect: VectorDialect, helpers: Iterable[Helper], functions: Sequence[str]) -> str:
+    """The C of functions behind these helpers and what all of it needs of the dialect's vocabulary: GCC 12 reads all of that
+    in 10 to 20 ms, as long as it takes for a small operator.
+    """
+    text = "\n".join([DECLARATIONS, *texts(helpers), *functions])
+    return f"{used_prelude(dialect.prelude, text)}\n{text}"
+
+
+NAME_DIGITS = 8
+"""Of the hash that names a nest."""
+MOST_REMEMBERED = 1024
+"""Nests whose text is kept: large models have some hundred."""
+
+
+@lru_cache(MOST_REMEMBERED)
+def nest_name(nest: OperatorNest) -> str:
+    """The function of a nest: equal for equal text, in all programs."""
+    kind = "pack" if isinstance(nest.loops, Copy) else "map" if nest.loops.operator.reduction is None else "rows"
+    return f"{kind}_{hashlib.sha256(_text(nest, '').encode()).hexdigest()[:NAME_DIGITS]}"
+
+
+@lru_cache(MOST_REMEMBERED)
+def nest_text(nest: OperatorNest) -> str:
+    """The definition of that function, for the file that calls it."""
+    return _text(nest, nest_name(nest))
+
+
+@lru_cache(MOST_REMEMBERED)
+def linked_nest(nest: OperatorNest, dialect: VectorDialect) -> KernelSource:
+    """The translation unit of that function."""
+    helpers = texts(loop_helpers(nest, dialect.lanes))
+    definition = function(f"{WEAK} {_signature(nest, nest_name(nest))}", _lines(nest))
+    return KernelSource(SourceKind.C, unit_text(dialect, (SMALLER_AND_LARGER, *helpers, definition)), joins=True)
+
+
+def nest_declaration(nest: OperatorNest) -> str:
+    """For the file that calls the function of another translation unit."""
+    return f"extern {_signature(nest, nest_name(nest))};"
+
+
+def unambiguous(nests: Iterable[OperatorNest]) -> list[OperatorNest]:
+    """Of nests of equal text the first. Raises `InternalError` for two texts of one name: either would be linked."""
+    found: dict[str, OperatorNest] = {}
+    for nest in nests:
+        name = nest_name(nest)
+        if nest_text(found.setdefault(name, nest)) != nest_text(nest):
+            raise InternalError(f"two functions of shared loops are called {name}", dump=nest_text(nest))
+    return list(found.values())
+
+
+def loop_helpers(nest: OperatorNest, lanes: int) -> list[Helper]:
+    """The helpers that the function calls, in vectors of so many lanes."""
+    return [copy_helper(nest.loops)] if isinstance(nest.loops, Copy) else vector_loops_helpers(nest.loops, lanes)
+
+
+def vector_loops_lines(loops: VectorLoops) -> list[str]:
+    """The statements of a map or a row-wise reduction: those of its leaf, or general vector loops."""
+    leaf = lowered(loops)
+    return emit_vector_loops(loops) if leaf is None else leaf.text()
+
+
+def vector_loops_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
+    """The helpers that they call, in vectors of so many lanes."""
+    leaf = lowered(loops)
+    own = [] if leaf is None else leaf.helpers()
+    return own if loops.scalar_element_type else [*vector_loop_helpers(loops, lanes), *own]
+
+
+def _text(nest: OperatorNest, name: str) -> str:
+    return function(f"static {_signature(nest, name)}", _lines(nest))
+
+
+def _signature(nest: OperatorNest, name: str) -> str:
+    pointers = (f"{'' if p.is_written else 'const '}{C_TYPES[p.dtype]} *const {p.name}" for p in nest.pointers)
+    return f"void {name}({', '.join([*pointers, *(f'const long {variable_name(number)}' for number in nest.numbers)])})"
+
+
+def _lines(nest: OperatorNest) -> list[str]:
+    return copy_lines(nest.loops) if isinstance(nest.loops, Copy) else vector_loops_lines(nest.loops)

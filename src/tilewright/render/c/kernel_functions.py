@@ -1,0 +1,129 @@
+"""The functions of micro kernels that a C file calls: linked ones are declared, inlined ones stand in the file.
+
+A linked function is of one tile shape, with the epilogue of its calls or with none. It is a translation unit of its own, and its
+text depends on nothing else: all libraries of a machine share what is compiled of it (`runtime/objects.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tilewright.block.loop_nest import KernelCall
+from tilewright.c_text.scalar_expressions import kernel_epilogue
+from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
+from tilewright.kernels.tile_ending import Case, dispatch_text
+from tilewright.render.c.c_file import File
+from tilewright.render.c.tile_loops import (
+    DECLARATIONS,
+    by_kernel,
+    function_declaration,
+    has_tables,
+    inlined_declaration,
+    loops_name,
+    loops_signature,
+    loops_source,
+    may_inline,
+    tile_shapes,
+    tiles_by_tables,
+    tiles_functions,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFunctions:
+    """What stands in the file, and what is linked with it."""
+
+    text: tuple[str, ...]
+    linked: tuple[KernelSource, ...]
+
+
+def kernel_functions(file: File, calls: Sequence[KernelCall]) -> KernelFunctions:
+    """All functions of tiles for the calls of a file, then all that loop over tiles."""
+    text: list[str] = []
+    tiles: list[str] = []
+    linked: list[KernelSource] = []
+    loops: dict[str, tuple[MicroKernel, KernelCall]] = {}
+    for name, of_kernel in by_kernel(calls).items():
+        kernel = file.kernels[of_kernel[0].kernel]
+        functions = _inlined(file, kernel, name, of_kernel) or _linked(kernel, name, of_kernel)
+        text += functions.text
+        linked += functions.linked
+        used = [call for call in of_kernel if call in calls]
+        by_tables = [call for call in used if functions.linked and has_tables(kernel, call)]
+        tiles += tiles_by_tables(kernel, by_tables)
+        loops |= {loops_name(kernel, call): (kernel, call) for call in by_tables}
+        by_shape = not functions.linked or kernel.emit_shape is not None
+        tiles += tiles_functions(kernel, [call for call in used if call not in by_tables], by_shape=by_shape)
+    if loops:
+        text += [DECLARATIONS, *(f"extern {loops_signature(*named)};" for named in loops.values()), ""]
+        linked += [loops_source(*named) for named in loops.values()]
+    return KernelFunctions((*text, *tiles), tuple(dict.fromkeys(linked)))
+
+
+def _inlined(file: File, kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFunctions | None:
+    """The text of a kernel where the calls ask for it: None if it is no C of the file's dialect, or too much of it.
+
+    A kernel without functions of single shapes stands in every file that calls it: objects of two files would else define one
+    function, each with the shapes of its calls.
+    """
+    if (
+        file.links_kernels
+        and kernel.emit_shape is not None
+        and not all(call.inlined and may_inline(kernel, [call]) for call in calls)
+    ):
+        return None
+    epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
+    source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching, known=calls[0].known)
+    if source.kind is not SourceKind.C or not str(source.content).startswith(file.dialect.prelude):
+        return None
+    declaration = inlined_declaration if may_inline(kernel, calls) else function_declaration
+    text = str(source.content).removeprefix(file.dialect.prelude)
+    return KernelFunctions((declaration(kernel.signature(name, epilogue, prefetching=prefetching)), text), ())
+
+
+def _linked(kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFunctions:
+    """Declarations of the functions of all shapes, and what chooses among them where shapes are known at run time only.
+
+    A kernel without such functions is linked as a whole.
+    """
+    epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
+    if kernel.of_shape is None or kernel.emit_shape is None:
+        source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching)
+        return KernelFunctions((kernel.declaration(name, epilogue),), (source,))
+    shapes = _functions(kernel, calls)
+    declarations = [
+        f"extern {kernel.shape_signature(name, m, n, epilogue, prefetching=prefetching)};" for m, n in shapes.values()
+    ]
+    is_chosen = any(call.shapes is None for call in calls)
+    dispatch = [_dispatch(kernel, name, calls[0], shapes)] if is_chosen else []
+    return KernelFunctions(
+        (*declarations, "", *dispatch), tuple(kernel.emit_shape(name, m, n, epilogue, prefetching) for m, n in shapes.values())
+    )
+
+
+def _functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> dict[tuple[int, int, bool], tuple[int, int]]:
+    """For the (rows, vectors, last vector in part) of every function that the calls need, a shape that it computes."""
+    shapes = sorted({shape for call in calls for shape in tile_shapes(kernel, call)}, reverse=True)
+    return {(m, -(-n // kernel.lanes), n % kernel.lanes != 0): (m, n) for m, n in shapes}
+
+
+def _dispatch(kernel: MicroKernel, name: str, call: KernelCall, shapes: dict[tuple[int, int, bool], tuple[int, int]]) -> str:
+    """The function of the ABI, from the functions of the shapes that occur."""
+    assert kernel.of_shape is not None
+    epilogue = kernel_epilogue(call)
+    product = [name for name in matrix_parameters(kernel.element_types) if name not in ("m", "n")]
+    more = (*(epilogue.arguments() if epilogue is not None else ()), *(PREFETCH_ARGUMENTS if call.prefetching else ()))
+    arguments = ", ".join((*product, *more))
+    cases: list[Case] = []
+    for (rows, vectors, is_edge), shape in shapes.items():
+        function, _ = kernel.of_shape(name, *shape)
+        cases.append((rows, vectors, is_edge, f"{function}({arguments}{', last' * is_edge})"))
+    signature = f"static __attribute__((noinline)) {kernel.signature(name, epilogue, prefetching=call.prefetching)}"
+    return dispatch_text(signature, cases, kernel.lanes)
+
+
+def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]]:
+    """The (rows, vectors) that the calls need."""
+    wanted = {(m, -(-columns // kernel.lanes)) for call in calls for m, columns in tile_shapes(kernel, call)}
+    return frozenset(wanted) or frozenset({(1, 1)})

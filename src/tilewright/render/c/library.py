@@ -1,0 +1,252 @@
+"""The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
+
+Every file holds the prelude that its routines need, and the loops that tile for them; micro kernels are linked, but for short
+tiles (`kernel_functions.py`), and so are the shared loops of large programs. The driver passes every chain its pointers and
+sizes. Constants are packed once for all calls: by a function for every way of packing, and one that chooses by number. No text
+imports a symbol from outside the library.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from tilewright.block.loop_nest import FLOAT_BYTES, NestCall, OperatorNest, PackedConstant, walk
+from tilewright.c_text.integer_expressions import to_c
+from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
+from tilewright.kernels.contract import KernelSource, SourceKind
+from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.helpers import Helper
+from tilewright.render.c.c_file import (
+    File,
+    Prepared,
+    Routine,
+    linked_nest,
+    nest_declaration,
+    nest_text,
+    shared,
+    unambiguous,
+    with_prelude,
+)
+from tilewright.render.c.kernel_functions import kernel_functions
+from tilewright.render.c.nest import defined, nest_helpers, node_helpers, node_lines, routine_of
+from tilewright.render.c.tile_loops import tiles_weights
+
+EXPORTED = '__attribute__((visibility("default")))'
+
+
+def linked_preparation(file: File) -> tuple[list[str], list[OperatorNest]]:
+    """`preparation` of a program that links shared loops, and those that it calls."""
+    nodes = walk(node for prepared in file.prepared for node in prepared.calls)
+    nests = unambiguous(node.nest for node in nodes if isinstance(node, NestCall))
+    prepared = (replace(one, constant=replace(one.constant, copies=one.calls)) for one in file.prepared)
+    called = replace(file, prepared=tuple(prepared))
+    return [*map(nest_declaration, nests), *preparation(called)], nests
+
+
+def preparation(file: File) -> list[str]:
+    """`NAME_prepare` packs one constant; none where nothing is packed."""
+    if not file.prepared:
+        return []
+    numbers: dict[str, int] = {}
+    chosen = [numbers.setdefault(way_of_packing(prepared), len(numbers)) for prepared in file.prepared]
+    ways = [_way(f"{file.entry_point}_pack_{number}", file.prepared[chosen.index(number)]) for number in range(len(numbers))]
+    table = ", ".join(f"{file.entry_point}_pack_{number}" for number in chosen)
+    lines = [f"static void (*const ways[])(const void *source, char *packed) = {{{table}}};", "ways[number](source, packed);"]
+    sizes = f"static const long sizes[] = {{{', '.join(str(packed_bytes(prepared.constant)) for prepared in file.prepared)}}};"
+    return [
+        *ways,
+        function(f"{EXPORTED} long {file.entry_point}_packed_bytes(long number)", [sizes, "return sizes[number];"]),
+        function(f"{EXPORTED} void {file.entry_point}_prepare(long number, const void *source, char *packed)", lines),
+    ]
+
+
+def preparation_helpers(file: File) -> frozenset[Helper]:
+    """The helpers that these functions call."""
+    nodes = walk(node for prepared in file.prepared for node in prepared.constant.copies)
+    return frozenset(node_helpers(nodes, file.dialect.lanes))
+
+
+def packed_bytes(constant: PackedConstant) -> int:
+    """The size of what is packed."""
+    size = constant.buffer.floats * FLOAT_BYTES
+    assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
+    return size
+
+
+def way_of_packing(prepared: Prepared) -> str:
+    """What two constants have in common that are packed alike: a digest of the text without names."""
+    return hashlib.sha256(without_names(COMMENT.sub("", _way("tw_pack", prepared))).encode()).hexdigest()
+
+
+def _way(name: str, prepared: Prepared) -> str:
+    buffer = prepared.constant.buffer
+    source, packed = C_TYPES[prepared.constant.dtype], C_TYPES[buffer.dtype]
+    pointers = [
+        f"const {source} *const {prepared.source} = source;",
+        f"{packed} *const {buffer.name} = ({packed} *)packed; /* {buffer.note} */",
+    ]
+    return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(prepared.constant.copies)])
+
+
+ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
+FILE_CHARACTERS = 48_000
+"""Of chains in one C file, tiles counted as `tile_loops.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary
+take 0.04 s. Files are as small as that so that any number of cores gets a like share of them."""
+LEAST_CHARACTERS = 48_000
+"""Of chains, tiles and shared loops together: what has fewer is one file, for readers, and compilers inline loops that have one
+caller."""
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The C file of the entry points, the C files linked with it, and the micro kernels that they call."""
+
+    text: str
+    linked: tuple[KernelSource, ...] = ()
+    kernels: tuple[KernelSource, ...] = ()
+    """Translation units that other libraries have as well."""
+
+
+def emit_files(file: File) -> Emitted:
+    """A program in as many C files as its text fills; a small one in one file."""
+    routines, chosen = _routines(file)
+    called = list(dict.fromkeys(chosen))
+    if not _is_large(file, called):
+        return _whole(file, routines, chosen)
+    parts = _divided(file, called)
+    files = [_file(file, part, [*map(nest_declaration, _nests(part)), *(routine.text for routine in part)]) for part in parts]
+    declared = [routine.declaration for part in parts for routine in part]
+    packing, packing_nests = linked_preparation(file)
+    text, _ = _file(file, [], [*declared, "", *_entry(file, routines, chosen), *packing])
+    nests = [linked_nest(nest, file.dialect) for nest in unambiguous([*_nests(called), *packing_nests])]
+    kernels = dict.fromkeys([*nests, *(kernel for _, linked in files for kernel in linked)])
+    return Emitted(text, tuple(KernelSource(SourceKind.C, text) for text, _ in files), tuple(kernels))
+
+
+def emit_file(file: File) -> Emitted:
+    """The same in one file: it ends with `chains_and_entry`."""
+    return _whole(file, *_routines(file))
+
+
+def chains_and_entry(file: File) -> list[str]:
+    """The functions of all chains and the entry points: what follows the prelude and the kernels in a file."""
+    return _chains_and_entry(file, *_routines(file))
+
+
+def helpers(file: File) -> frozenset[Helper]:
+    """The helpers that all these functions call."""
+    return preparation_helpers(file).union(*(nest_helpers(nest, file.dialect.lanes) for nest, _ in file.nests))
+
+
+def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> Emitted:
+    """One C file with everything."""
+    chains = _chains_and_entry(file, routines, chosen)
+    text, kernels = _file(file, list(dict.fromkeys(chosen)), chains, preparation_helpers(file))
+    return Emitted(text, kernels=kernels)
+
+
+def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
+    """Those of all nests, and for each the one that is called in its place."""
+    routines = [routine_of(file, nest, arguments) for nest, arguments in file.nests]
+    return routines, shared(routines)
+
+
+def _chains_and_entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
+    called = dict.fromkeys(chosen)
+    return [*map(nest_text, _nests(called)), *map(_static, called), *_entry(file, routines, chosen), *preparation(file)]
+
+
+def _nests(routines: Iterable[Routine]) -> list[OperatorNest]:
+    """The shared loops that routines call, one of equal text."""
+    return unambiguous(nest for routine in routines for nest in routine.nests.values())
+
+
+def _static(routine: Routine) -> str:
+    return routine.text.replace(f"\nvoid {routine.name}_run(", f"\nstatic void {routine.name}_run(")
+
+
+def _file(
+    file: File, routines: Sequence[Routine], functions: Sequence[str], helpers: frozenset[Helper] = frozenset()
+) -> tuple[str, tuple[KernelSource, ...]]:
+    """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
+    kernels = kernel_functions(file, [call for routine in routines for call in routine.calls])
+    used = helpers.union(*(routine.helpers for routine in routines))
+    return f"{comment(file.header)}\n{with_prelude(file.dialect, used, [*kernels.text, *functions])}", kernels.linked
+
+
+@dataclass(slots=True)
+class _Part:
+    """The routines of one file, the functions that tile for them, and the characters of both."""
+
+    routines: list[Routine]
+    tiles: dict[str, int]
+    characters: int = 0
+
+    def grown(self, routine: Routine, tiles: Mapping[str, int]) -> int:
+        """The characters with another routine, which may find its tiles here."""
+        return self.characters + len(routine.text) + sum(weight for name, weight in tiles.items() if name not in self.tiles)
+
+    def add(self, routine: Routine, tiles: Mapping[str, int]) -> None:
+        """Take another routine in."""
+        self.characters = self.grown(routine, tiles)
+        self.tiles |= tiles
+        self.routines.append(routine)
+
+
+def _is_large(file: File, routines: Sequence[Routine]) -> bool:
+    """Whether a program is more than one file, and links its shared loops."""
+    nests = sum(len(nest_text(nest)) for nest in _nests(routines))
+    return file.links_kernels and len(routines) > 1 and nests + _whole_part(file, routines).characters >= LEAST_CHARACTERS
+
+
+def _divided(file: File, routines: Sequence[Routine]) -> list[list[Routine]]:
+    """The routines by file, each in their order: as many files as the text fills, the largest routine first into the smallest."""
+    tiles = {routine: _weights(file, routine) for routine in routines}
+    count = min(len(routines), max(1, round(_whole_part(file, routines).characters / FILE_CHARACTERS)))
+    parts = [_Part([], {}) for _ in range(count)]
+    for routine in sorted(routines, key=lambda routine: -_Part([], {}).grown(routine, tiles[routine])):
+        min(parts, key=lambda part: part.grown(routine, tiles[routine])).add(routine, tiles[routine])
+    position = {routine: number for number, routine in enumerate(routines)}
+    return [sorted(part.routines, key=position.__getitem__) for part in parts]
+
+
+def _whole_part(file: File, routines: Sequence[Routine]) -> _Part:
+    """All routines in one file."""
+    whole = _Part([], {})
+    for routine in routines:
+        whole.add(routine, _weights(file, routine))
+    return whole
+
+
+def _weights(file: File, routine: Routine) -> dict[str, int]:
+    """What the loops over tiles that a routine calls cost a compiler, by name."""
+    return tiles_weights(file.kernels, routine.calls, links=file.links_kernels)
+
+
+def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
+    """The driver: every chain in order, with its own pointers and sizes."""
+    workspace = [f"return {to_c(file.workspace_elements * FLOAT_BYTES)};"]
+    lines: list[str] = []
+    for routine, called, last in zip(routines, chosen, file.ends, strict=True):
+        lines.append(_statement(routine, called))
+        lines += [f"if (context->chain_done) context->chain_done(context->pool, {last});"] if last is not None else []
+    size = f"{EXPORTED} long {file.entry_point}_workspace_bytes(const long *sizes)"
+    return [
+        function(size, _entered(file, ["sizes"], workspace)),
+        function(f"{EXPORTED} void {file.entry_point}({ENTRY_ARGUMENTS})", _entered(file, ["sizes", "workspace"], lines)),
+    ]
+
+
+def _entered(file: File, arguments: list[str], lines: list[str]) -> list[str]:
+    """The lines behind the run-time sizes that they mention; compilers do not warn of the others."""
+    body = defined(file.definitions, file.bounds, lines)
+    return [*(f"(void){name};" for name in arguments if name not in words(body)), *body]
+
+
+def _statement(routine: Routine, chosen: Routine) -> str:
+    pointers = f"(void *const[]){{{', '.join(routine.pointers)}}}" if routine.pointers else "0"
+    sizes = f"(const long[]){{{', '.join(routine.sizes)}}}" if routine.sizes else "0"
+    remark = f" /* {routine.name} */" if routine is not chosen else ""
+    return f"{chosen.name}_run(context, {pointers}, {sizes});{remark}"

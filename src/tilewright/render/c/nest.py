@@ -1,0 +1,313 @@
+"""C text of one loop nest: the function of a thread, and the one that has all blocks run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import accumulate
+from math import prod
+
+from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, maximum, quotient, remainder, round_up, unequal
+from tilewright.block.loop_nest import (
+    FLOAT_BYTES,
+    BlockLoop,
+    Buffer,
+    Copy,
+    Define,
+    DefineRounded,
+    If,
+    KernelCall,
+    LoopNest,
+    NestCall,
+    Node,
+    ParallelAxis,
+    VectorLoops,
+)
+from tilewright.c_text import names
+from tilewright.c_text.integer_expressions import local, pointer, to_c, value_helpers
+from tilewright.c_text.names import variable_name
+from tilewright.c_text.statements import comment, function, indent, words
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
+from tilewright.kernels.helpers import Helper
+from tilewright.render.c import software_prefetch
+from tilewright.render.c.c_file import (
+    RUN_ARGUMENTS,
+    Argument,
+    File,
+    Routine,
+    loop_helpers,
+    nest_name,
+    vector_loops_helpers,
+    vector_loops_lines,
+)
+from tilewright.render.c.packing import copy_helper, copy_lines
+from tilewright.render.c.tile_loops import tile_loop_helpers, tiles_call
+
+WHOLE_BELOW = Helper(
+    "tw_whole_below",
+    """\
+TW_INLINE long tw_whole_below(float x) { /* the largest integer that is not above x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole - ((float)whole > x);
+}
+""",
+)
+WHOLE_ABOVE = Helper(
+    "tw_whole_above",
+    """\
+TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below x; at most 2^30 from 0, least for NaN */
+  const long whole = x >= 0x1p30f ? 1L << 30 : x > -0x1p30f ? (long)x : -(1L << 30);
+  return whole + ((float)whole < x);
+}
+""",
+)
+
+BLOCK, NEXT_BLOCK = map(local, ("block", "next"))
+CALLER = ("const struct tw_context *const caller", "(void *)context")
+"""What lookups report positions to, and its expression in the entry point."""
+ALIGNMENT_FLOATS = 16
+
+
+def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Routine:
+    """The functions of a chain, `NAME_task` for a thread's blocks and `NAME_run` for all of them, and what a call passes on.
+
+    Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
+    """
+    task, run = _task_lines(nest), _run_lines(nest)
+    mentioned = words([*task, *run])
+    definitions = (*file.definitions, ("lookups_before", str(nest.lookups_before)))
+    sizes = [(name, value) for name, value in definitions if name in mentioned]
+    used = [
+        (f"{argument.c_type} *const {argument.name}", argument.pointer) for argument in arguments if argument.name in mentioned
+    ]
+    used += [CALLER] if "caller" in mentioned else []
+    pointers = [f"{declared} = call->tensors[{number}];" for number, (declared, _) in enumerate(used)]
+    size_arguments = [(name, f"sizes[{number}]") for number, (name, _) in enumerate(sizes)]
+    opening = [
+        "const struct tw_call *call = argument;",
+        *(["const long *sizes = call->sizes;"] if words(task) & dict(size_arguments).keys() else []),
+    ]
+    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
+    text = [
+        comment(nest.header),
+        function(signature, [*opening, *defined(size_arguments, file.bounds, [*pointers, *task])]),
+        function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
+    ]
+    passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
+    shared = tuple(dict.fromkeys(node.nest for node in nest.nodes() if isinstance(node, NestCall)))
+    nests = {nest_name(called): called for called in shared}
+    helpers = nest_helpers(nest, file.dialect.lanes)
+    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), helpers, nest.structure, nests)
+
+
+def nest_helpers(nest: LoopNest, lanes: int) -> frozenset[Helper]:
+    """The helpers that the functions of a chain call, in vectors of so many lanes."""
+    return frozenset((*node_helpers(nest.nodes(), lanes), *software_prefetch.prefetch_helpers(nest.software_prefetches)))
+
+
+def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
+    """The helpers that the statements of these nodes call, bodies left out."""
+    for node in nodes:
+        match node:
+            case BlockLoop():
+                yield from (*value_helpers(node.whole.start), *value_helpers(node.whole.stop))
+            case If():
+                yield from value_helpers(node.condition)
+            case Define():
+                yield from value_helpers(node.value)
+            case DefineRounded():
+                yield from (WHOLE_ABOVE if node.rounds_up else WHOLE_BELOW, *reading([node.element.dtype]))
+            case Copy():
+                yield copy_helper(node)
+            case KernelCall():
+                yield from tile_loop_helpers(node)
+            case VectorLoops():
+                yield from vector_loops_helpers(node, lanes)
+            case NestCall():
+                yield from loop_helpers(node.nest, lanes)
+                for value in (*node.numbers, *(offset for _, offset in node.places)):
+                    yield from value_helpers(value)
+
+
+def kernel_calls(nest: LoopNest) -> list[KernelCall]:
+    """Every kernel call of a nest."""
+    return [node for node in nest.nodes() if isinstance(node, KernelCall)]
+
+
+def _task_lines(nest: LoopNest) -> list[str]:
+    """All that a thread does, behind its pointers and sizes."""
+    axes = list(_with_inner_blocks(nest))
+    last = [names.last_block(axis.axis) for axis, inner in axes if _repacks(axis, inner)]
+    last += [names.prefetched_block(axis.axis) for axis, inner in axes if _refetches(nest, axis, inner)]
+    lines = [f"long {block} = -1;" for block in last]
+    lines += software_prefetch.declaration(nest.software_prefetches)
+    streams = any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
+    fence = ["tw_fence();"] if streams else []
+    return [*_buffers(nest), *node_lines(nest.setup), *lines, *_blocks(nest), *fence]
+
+
+def _run_lines(nest: LoopNest) -> list[str]:
+    """The statements that have all blocks of a chain run."""
+    call = "struct tw_call call = {tensors, sizes};"
+    if _is_simple(nest):
+        return [call, "(void)context;", f"{nest.name}_task(&call, 0, 0);"]
+    _, size = _offsets(nest.buffers)
+    count = _block_count(nest)
+    rest = ", ".join(map(to_c, (count, size * FLOAT_BYTES, count * nest.block_ns)))
+    return [call, f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"]
+
+
+def _blocks(nest: LoopNest) -> list[str]:
+    """All blocks of a thread's share."""
+    head = "const long block = 0;" if _is_simple(nest) else "for (long block; (block = blocks->next(blocks)) >= 0;)"
+    return [f"{head} {{", *indent(_block(nest)), "}"]
+
+
+def _buffers(nest: LoopNest) -> list[str]:
+    lines: list[str] = []
+    offsets, _ = _offsets(nest.buffers)
+    for buffer, offset in zip(nest.buffers, offsets, strict=True):
+        place, c_type = to_c(offset * FLOAT_BYTES), C_TYPES[buffer.dtype]
+        lines.append(f"{c_type} *const {buffer.name} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
+    return lines
+
+
+def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[IntegerExpression], IntegerExpression]:
+    """Where every scratch buffer begins, and how many floats all take: as many as the largest one in every place."""
+    sizes: dict[str, IntegerExpression] = {}
+    for buffer in buffers:
+        size, place = round_up(buffer.floats, ALIGNMENT_FLOATS), buffer.place or buffer.name
+        sizes[place] = maximum(sizes[place], size) if place in sizes else size
+    ends = list(accumulate(sizes.values(), initial=0))
+    starts = dict(zip(sizes, ends, strict=False))
+    return [starts[buffer.place or buffer.name] for buffer in buffers], ends[-1]
+
+
+def _block(nest: LoopNest) -> list[str]:
+    """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
+    lines = []
+    for axis, inner in _with_inner_blocks(nest):
+        number, last = quotient(BLOCK, inner), names.last_block(axis.axis)
+        lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
+        body = node_lines(axis.prologue)
+        if _repacks(axis, inner):
+            body = [f"if ({to_c(unequal(number, local(last)))}) {{", *indent([f"{last} = {to_c(number)};", *body]), "}"]
+        lines += body
+    software_prefetches = [line for axis, inner in _with_inner_blocks(nest) for line in _software_prefetches(nest, axis, inner)]
+    return [*lines, *software_prefetches, *node_lines(nest.body)]
+
+
+def _software_prefetches(nest: LoopNest, axis: ParallelAxis, inner: IntegerExpression) -> list[str]:
+    """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
+    position = nest.parallel.index(axis)
+    starts = [
+        software_prefetch.start(i, prefetch)
+        for i, prefetch in enumerate(nest.software_prefetches)
+        if prefetch.position == position
+    ]
+    if not starts:
+        return []
+    number, fetched = quotient(BLOCK, inner), names.prefetched_block(axis.axis)
+    following = (number + 1) * inner
+    lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
+    lines.append(f"const long next = {to_c(following)};")
+    for decoded, inside in _with_inner_blocks(nest):
+        lines += _decode(decoded, quotient(NEXT_BLOCK, inside), is_outermost=decoded is nest.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(prod(_trips(axis) for axis in nest.parallel))}"]
+    conditions += [to_c(unequal(number, local(fetched)))] if _refetches(nest, axis, inner) else []
+    return [f"if ({' && '.join(conditions)}) {{", *indent([*lines, *starts]), "}"]
+
+
+def _refetches(nest: LoopNest, axis: ParallelAxis, inner: IntegerExpression) -> bool:
+    """Whether several blocks in a row read the same of the prefetched data."""
+    return inner != 1 and any(nest.parallel[prefetch.position] is axis for prefetch in nest.software_prefetches)
+
+
+def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, IntegerExpression]]:
+    """The parallel axes, each with the number of blocks of all axes inside it."""
+    for position, axis in enumerate(nest.parallel):
+        yield axis, prod(_trips(inner) for inner in nest.parallel[position + 1 :])
+
+
+def _repacks(axis: ParallelAxis, inner: IntegerExpression) -> bool:
+    """Whether an axis has operands packed for several blocks in a row: a thread may be given any blocks."""
+    return bool(axis.prologue) and inner != 1
+
+
+def _trips(axis: ParallelAxis) -> IntegerExpression:
+    return ceil_divide(axis.whole.size, axis.tile) if isinstance(axis.block.start, Variable) else 1
+
+
+def _decode(axis: ParallelAxis, position: IntegerExpression, *, is_outermost: bool) -> list[str]:
+    if not isinstance(axis.block.start, Variable):
+        return []
+    start = variable_name(axis.block.start)
+    position = position if is_outermost else remainder(position, _trips(axis))
+    position = _trips(axis) - 1 - position if axis.descends else position
+    lines = [f"const long {start} = {to_c(position * axis.tile)};"]
+    if size := axis.block.size_variable:
+        lines.append(f"const long {variable_name(size)} = tw_min({axis.tile}, {to_c(axis.whole.size)} - {start});")
+    return lines
+
+
+def node_lines(nodes: tuple[Node, ...]) -> list[str]:
+    """The statements of a body."""
+    return [line for node in nodes for line in _node(node)]
+
+
+def _node(node: Node) -> list[str]:
+    match node:
+        case BlockLoop():
+            return _loop(node)
+        case If(condition, body):
+            return [f"if ({to_c(condition)}) {{", *indent(node_lines(body)), "}"]
+        case Define(variable, value):
+            return [f"const long {variable_name(variable)} = {to_c(value)};"]
+        case DefineRounded(variable, element, rounds_up):
+            read = f"tw_read{suffix(element.dtype)}({pointer(element.buffer, element.offset)})"
+            return [f"const long {variable_name(variable)} = {(WHOLE_ABOVE if rounds_up else WHOLE_BELOW).name}({read});"]
+        case Copy():
+            return copy_lines(node)
+        case KernelCall():
+            return [tiles_call(node)]
+        case VectorLoops():
+            return [*_remark(f"{node.operator.name}: {node.operator.kind}"), *vector_loops_lines(node)]
+        case NestCall(nest, note, places, numbers):
+            given = [*(pointer(buffer, offset) for buffer, offset in places), *map(to_c, numbers)]
+            return [*_remark(note), f"{nest_name(nest)}({', '.join(given)});"]
+
+
+def _remark(text: str) -> list[str]:
+    return [f"/* {text} */"] if text else []
+
+
+def _loop(loop: BlockLoop) -> list[str]:
+    variable, start, stop = to_c(loop.block.start), to_c(loop.whole.start), to_c(loop.whole.stop)
+    more = f"{variable} < {stop}" + (f" || {variable} == {start}" if loop.may_be_empty else "")
+    size = loop.block.size_variable
+    lines = [f"const long {variable_name(size)} = tw_min({loop.tile}, {stop} - {variable});"] if size else []
+    step = f"{variable}++" if loop.tile == 1 else f"{variable} += {loop.tile}"
+    return [f"for (long {variable} = {start}; {more}; {step}) {{", *indent([*lines, *node_lines(loop.body)]), "}"]
+
+
+def _is_simple(nest: LoopNest) -> bool:
+    """Whether a chain is one block that needs no scratch: the pool, whose locks cost as much as 16 x 16 x 16, is left out."""
+    return _block_count(nest) == 1 and not nest.buffers
+
+
+def _block_count(nest: LoopNest) -> IntegerExpression:
+    return prod(_trips(axis) for axis in nest.parallel)
+
+
+def defined(definitions: Iterable[tuple[str, str]], bounds: Mapping[str, tuple[int, int]], lines: list[str]) -> list[str]:
+    """The lines, after definitions of the run-time sizes that they mention."""
+    mentioned = words(lines)
+    used = [(name, value) for name, value in definitions if name in mentioned]
+    return [*(line for name, value in used for line in _definition(bounds, name, value)), *lines]
+
+
+def _definition(bounds: Mapping[str, tuple[int, int]], name: str, value: str) -> Iterator[str]:
+    """A run-time size; of an extent the compiler is told the range: then it folds divisions, paddings and edges."""
+    yield f"const long {name} = {value};"
+    if name in bounds:
+        low, high = bounds[name]
+        yield f"if ({name} < {low} || {name} > {high}) __builtin_unreachable();"

@@ -1,0 +1,404 @@
+"""Loops over micro tiles.
+
+C text of loops over linked micro tiles: one function for all calls whose kernels take like arguments, and tables of shapes.
+
+The function of a call names the functions of its tile shapes in tables, and passes these on with its extents and strides. The
+loops know no numbers: they are a translation unit of their own, and all libraries of a machine share what is compiled of it.
+Loops for every call would cost a compiler 10 to 30 ms each (GCC 12); an indirect call costs a machine as much as a direct one.
+
+C text of loops over micro tiles: one function for each way in which a nest calls a micro kernel.
+
+Whatever of a call is known (extents, strides, whether to accumulate) stands in the function as a constant. A kernel in C is
+inlined there, so that its addresses become displacements, its last rows and columns are chosen at compile time, and a tile's
+stores overlap the next one's loads: 2% of G2's time (AVX-512 6x64, Zen 5). Kernels with many shapes stay functions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from tilewright.block.integers import IntegerExpression
+from tilewright.block.loop_nest import FLOAT_BYTES, KernelCall, Range, View
+from tilewright.c_text.integer_expressions import pointer, to_c
+from tilewright.c_text.scalar_expressions import kernel_epilogue, kernel_name
+from tilewright.c_text.statements import function, indent
+from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
+from tilewright.kernels.element_access import C_TYPES, reading, suffix
+from tilewright.kernels.helpers import Helper
+from tilewright.kernels.translation_units import WEAK
+from tilewright.render.c.software_prefetch import CURSORS
+
+DECLARATIONS = """\
+typedef void tw_tile(void);
+struct tw_panel {
+  long columns, last, step; /* of C; of them in the last vector, 0 if it is whole; rows of the largest tile */
+  tw_tile *const *of_rows;  /* the function of step rows stands at step - 1 */
+};
+struct tw_fetch;
+"""
+"""The shapes that a call uses: its panels, the widest first."""
+VOCABULARY = "#define TW_INLINE static inline __attribute__((always_inline, unused))\n"
+LOOPS = (
+    "for (long j = 0; j < n; j += panel->columns, b += b_panel) {",
+    "  while (n - j < panel->columns)",
+    "    panel++;",
+    "  for (long i = 0, rows; i < m; i += rows) {",
+    "    rows = m - i < panel->step ? m - i : panel->step;",
+)
+
+
+def loops_name(kernel: MicroKernel, call: KernelCall) -> str:
+    """The function that loops over tiles, by the types of operands and what the epilogue takes."""
+    stored = stored_types(kernel.element_types, kernel_epilogue(call))
+    types = [] if set(stored) == {"float32"} else list(stored)
+    operands = ("".join(["r" * (o.row != 0), "c" * o.has_columns, suffix(o.view.dtype)]) or "x" for o in call.operands)
+    return "_".join(["tw_tiles", *types, *operands])
+
+
+def loops_source(kernel: MicroKernel, call: KernelCall) -> KernelSource:
+    """Its translation unit."""
+    lines = [*LOOPS, *indent(list(_tile_of_table(kernel, call))), "  }", "}"]
+    text = "\n".join([VOCABULARY, CURSORS.text, DECLARATIONS, function(f"{WEAK} {loops_signature(kernel, call)}", lines)])
+    return KernelSource(SourceKind.C, text, joins=True)
+
+
+def loops_signature(kernel: MicroKernel, call: KernelCall) -> str:
+    """Its C signature."""
+    left, right, result = (C_TYPES[of] for of in stored_types(kernel.element_types, kernel_epilogue(call)))
+    parameters = [
+        "const struct tw_panel *panel, long m, long n, long k",
+        f"const {left} *a, long a_row, long a_column",
+        f"const {right} *b, long b_panel, long b_row",
+        f"{result} *c, long c_row, long accumulate",
+        *(f"const {C_TYPES[o.view.dtype]} *e{i}{f', long e{i}_row' if o.row != 0 else ''}" for i, o in enumerate(call.operands)),
+        "struct tw_fetch *fetches, long fetch_count",
+    ]
+    return f"void {loops_name(kernel, call)}({', '.join(parameters)})"
+
+
+def tables(kernel: MicroKernel, name: str, panels: Sequence[tuple[int, Sequence[int]]]) -> Iterator[str]:
+    """The tables of a call's shapes, `panels`: columns of each, and the rows of its tiles."""
+    assert kernel.of_shape is not None
+    for number, (columns, pieces) in enumerate(panels):
+        functions = (f"[{rows - 1}] = (tw_tile *){kernel.of_shape(name, rows, columns)[0]}" for rows in pieces)
+        yield f"static tw_tile *const of_rows_{number}[] = {{{', '.join(functions)}}};"
+    rows = (
+        f"{{{columns}, {columns % kernel.lanes}, {kernel.rows_for(columns)}, of_rows_{number}}}"
+        for number, (columns, _) in enumerate(panels)
+    )
+    yield f"static const struct tw_panel panels[] = {{{', '.join(rows)}}};"
+
+
+def _tile_of_table(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    """The call of a tile, by the signature of its shape; with the number of columns of the last vector if that is in part."""
+    stored = stored_types(kernel.element_types, kernel_epilogue(call))
+    types = [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")]
+    for operand in call.operands:
+        types += [f"const {C_TYPES[operand.view.dtype]} *", *(["long "] if operand.row != 0 else [])]
+    given = ", ".join([f"k, {OPERANDS}, accumulate", *_epilogue_arguments(call)])
+    whole = ", ".join(map(str.strip, types))
+    yield "  tw_tile *const tile = panel->of_rows[rows - 1];"
+    yield "  if (panel->last)"
+    yield f"    ((void (*)({whole}, long))tile)({given}, panel->last);"
+    yield "  else"
+    yield f"    ((void (*)({whole}))tile)({given});"
+    yield "  tw_advance(fetches, fetch_count);"
+
+
+LINE_FLOATS = 16
+MOST_INLINED = 6
+"""Shapes of a micro kernel that one function may inline: each is a copy of its text."""
+COPY_CHARACTERS, CALL_CHARACTERS, TABLE_CHARACTERS = 5000, 600, 200
+"""What an inlined tile costs a compiler, the call of a linked one, and tables of shapes: as much as so many characters of vector
+loops (GCC 12, 6 x 64: 30, 4 and 1 ms)."""
+OPERANDS = "a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row"
+"""What a tile at row i and column j reads and writes."""
+POINTER = re.compile(r"[abc]|e\d+")
+
+
+def may_inline(kernel: MicroKernel, calls: Iterable[KernelCall]) -> bool:
+    """Whether the shapes of all these calls are few."""
+    return all(0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
+
+
+def tile_shapes(kernel: MicroKernel, call: KernelCall) -> frozenset[tuple[int, int]]:
+    """All (rows, columns) for which a call may use a kernel."""
+    if call.shapes is None:
+        rows, columns = call.ranges
+        return frozenset((m, n) for n in columns.pieces(kernel.columns) for m in rows.pieces(_row_step(kernel, call, n)))
+    known = [(Range(0, 0, 0, frozenset((m,))), Range(0, 0, 0, frozenset((n,)))) for m, n in call.shapes]
+    return frozenset((m, n) for r, c in known for n in c.pieces(kernel.columns) for m in r.pieces(kernel.rows_for(n)))
+
+
+def by_kernel(calls: Iterable[KernelCall]) -> dict[str, list[KernelCall]]:
+    """The calls of every function that computes tiles, by its name; slices of a panel before the last only add up."""
+    found: dict[str, list[KernelCall]] = {}
+    for call in calls:
+        for variant in (replace(call, epilogue=None), call) if call.prefetching and _slices(call) > 1 else (call,):
+            found.setdefault(kernel_name(variant), []).append(variant)
+    return found
+
+
+def tiles_name(call: KernelCall) -> str:
+    """The function that a call needs; its name says what it takes for granted."""
+    tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
+    shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
+    software_prefetches = [f"fetch{call.software_prefetches}"] if call.software_prefetches else []
+    return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *software_prefetches])
+
+
+def tiles_call(call: KernelCall) -> str:
+    """The statement that runs a block."""
+    constants = _constants(call)
+    given = [text for name, text in _arguments(call).items() if name not in constants]
+    given += ["fetches"] if call.software_prefetches else []
+    return f"{tiles_name(call)}({', '.join(given)});"
+
+
+def has_tables(kernel: MicroKernel, call: KernelCall) -> bool:
+    """Whether a call of linked tiles goes by tables of its shapes: they are known, and no tile asks for the next panel."""
+    return call.shapes is not None and not call.prefetching and kernel.emit_shape is not None and kernel.reduction_loops == 1
+
+
+def tiles_by_tables(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterator[str]:
+    """The function of every way in which these calls use a kernel whose shapes are linked."""
+    for name, call in {tiles_name(call): call for call in calls}.items():
+        rows, columns = _sizes(call)
+        pieces = [(piece, _pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns)]
+        given = [argument for argument in _arguments(call) if argument not in ("m", "n", "k")]
+        fetches = f"{'fetches' if call.software_prefetches else 0}, {call.software_prefetches}"
+        arguments = ["panels, m, n, k", *given, fetches]
+        text = [*tables(kernel, kernel_name(call), pieces), f"{loops_name(kernel, call)}({', '.join(arguments)});"]
+        yield _function(name, call, text)
+
+
+def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shape: bool = False) -> Iterator[str]:
+    """The function of every way in which these calls use a kernel; `by_shape` if those of its shapes are in the same file."""
+    kernel = kernel if by_shape else replace(kernel, of_shape=None)
+    for name, call in {tiles_name(call): call for call in calls}.items():
+        remark = f"/* Tiles of {kernel.rows} x {kernel.columns}: column panels outside, one stays in L1 while rows pass. */"
+        yield f"{remark}\n{_function(name, call, _columns(kernel, call))}"
+
+
+def _function(name: str, call: KernelCall, lines: Iterable[str]) -> str:
+    """The definition of a call's function: its constants, then these lines."""
+    constants = _constants(call)
+    free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
+    free += ["struct tw_fetch *fetches"] if call.software_prefetches else []
+    known = [f"  const long {', '.join(f'{name} = {value}' for name, value in constants.items())};"] if constants else []
+    qualifiers = "TW_INLINE" if call.known is not None else "static __attribute__((noinline))"
+    head = f"{qualifiers} void {name}({', '.join(free)}) {{"
+    return "\n".join([head, *known, *(f"  {line}" for line in lines), "}", ""])
+
+
+def tile_loop_helpers(call: KernelCall) -> list[Helper]:
+    """The helpers that the function of a call needs."""
+    return [*reading(operand.view.dtype for operand in call.operands), *([CURSORS] if call.software_prefetches else [])]
+
+
+def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall], *, links: bool) -> dict[str, int]:
+    """What every function of these calls costs a compiler, in characters; `links` if kernels are linked unless inlined."""
+    by_name = {tiles_name(call): call for kernel_calls in by_kernel(calls).values() for call in kernel_calls if call in calls}
+    return {name: _weight(kernels[call.kernel], call, links=links) for name, call in by_name.items()}
+
+
+def _weight(kernel: MicroKernel, call: KernelCall, *, links: bool) -> int:
+    if links and not call.inlined and has_tables(kernel, call):
+        return TABLE_CHARACTERS
+    of_copy = CALL_CHARACTERS if links and not call.inlined else COPY_CHARACTERS
+    return of_copy * min(_copies(kernel, call), MOST_INLINED)
+
+
+def inlined_declaration(signature: str) -> str:
+    """What stands in front of a kernel's text to have it inlined wherever it is called."""
+    return f"#undef TW_VARIANT\n#define TW_VARIANT TW_INLINE\nTW_INLINE {signature};"
+
+
+def function_declaration(signature: str) -> str:
+    """What stands in front of a kernel's text to keep it a function of the file."""
+    return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {signature};"
+
+
+def _values(call: KernelCall) -> dict[str, IntegerExpression | View]:
+    values: dict[str, IntegerExpression | View] = {"m": call.rows, "n": call.columns, "k": call.depth}
+    values |= {"a": call.left, "a_row": call.left_row, "a_column": call.left_depth}
+    values |= {"b": call.right, "b_panel": call.right_panel, "b_row": call.right_row}
+    for i, loop in enumerate(call.around, 1):
+        values |= {f"k_{i}": loop.steps, f"a_step_{i}": loop.left_step, f"b_step_{i}": loop.right_step}
+    values |= {"c": call.target, "c_row": call.target_row, "accumulate": call.accumulate}
+    for i, operand in enumerate(call.operands):
+        values |= {f"e{i}": operand.view, **({f"e{i}_row": operand.row} if operand.row != 0 else {})}
+    return values
+
+
+def _arguments(call: KernelCall) -> dict[str, str]:
+    values = _values(call).items()
+    return {name: pointer(of.buffer, of.offset) if isinstance(of, View) else to_c(of) for name, of in values}
+
+
+def _type(call: KernelCall, argument: str) -> str:
+    if not POINTER.fullmatch(argument):
+        return "long "
+    if argument.startswith("e"):
+        return f"const {C_TYPES[call.operands[int(argument[1:])].view.dtype]} *"
+    if argument == "c":
+        return f"{C_TYPES[call.target.dtype]} *"
+    return f"const {C_TYPES[(call.left if argument == 'a' else call.right).dtype]} *"
+
+
+def _constants(call: KernelCall) -> dict[str, int]:
+    return {name: value for name, value in _values(call).items() if isinstance(value, int)}
+
+
+def _tag(name: str) -> str:
+    return "".join(part[0] for part in name.split("_"))
+
+
+def _sizes(call: KernelCall) -> tuple[set[int], set[int]]:
+    shapes = call.shapes or frozenset()
+    return {rows for rows, _ in shapes}, {columns for _, columns in shapes}
+
+
+def _copies(kernel: MicroKernel, call: KernelCall) -> int:
+    if call.shapes is None:
+        return len({(m, -(-n // kernel.lanes)) for m, n in tile_shapes(kernel, call)})
+    rows, columns = _sizes(call)
+    return sum(len(_pieces(rows, kernel.rows_for(piece))) for piece in _pieces(columns, kernel.columns))
+
+
+def _pieces(sizes: set[int], tile: int) -> list[int]:
+    """The sizes of the pieces that a tile cuts any of these sizes into, the whole tile first.
+
+    >>> _pieces({24, 8}, 6)
+    [6, 2]
+    """
+    return sorted({part for size in sizes for part in ({tile} if size >= tile else set()) | ({size % tile} - {0})}, reverse=True)
+
+
+def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    rows, columns = _sizes(call)
+    step = kernel.columns
+    if call.shapes is None:
+        yield f"for (long j = 0; j < n; j += {step}, b += b_panel) {{"
+        yield from (f"  {line}" for line in _rows_of_any_shape(kernel, call))
+        yield "}"
+        return
+    yield "long j = 0;"
+    for piece in _pieces(columns, step):
+        whole = piece == step
+        yield f"for (; j + {step} <= n; j += {step}, b += b_panel) {{" if whole else f"if (n - j == {piece}) {{"
+        yield from (f"  {line}" for line in _panel(kernel, call, _pieces(rows, kernel.rows_for(piece)), piece))
+        yield "}"
+
+
+def _panel(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
+    """All rows over a panel; where tiles ask for what comes next, over one slice of it after the other."""
+    if not call.prefetching:
+        yield from _rows(kernel, call, pieces, columns)
+        return
+    assert isinstance(call.depth, int)
+    assert isinstance(call.right_row, int)
+    count = _slices(call)
+    steps = -(-call.depth // count)
+    yield "long p = 0;"
+    if count > 1:
+        yield f"for (; p < {(count - 1) * steps}; p += {steps}) {{"
+        yield from (f"  {line}" for line in _rows(kernel, replace(call, epilogue=None), pieces, columns, steps))
+        yield "}"
+    yield "{"
+    yield from (f"  {line}" for line in _rows(kernel, call, pieces, columns, call.depth - (count - 1) * steps))
+    yield "}"
+
+
+def _slices(call: KernelCall) -> int:
+    """How many slices a panel is read in."""
+    assert isinstance(call.depth, int)
+    assert isinstance(call.right_row, int)
+    assert call.panels is not None
+    return -(-call.depth * call.right_row * FLOAT_BYTES // call.panels.slice_bytes)
+
+
+def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int, steps: int = 0) -> Iterator[str]:
+    """All rows over a panel, or over the slice of so many steps from `p` on."""
+    yield "long i = 0;"
+    for piece in pieces:
+        whole = piece == kernel.rows_for(columns)
+        tile = _prefetching_tile(kernel, call, piece, columns, steps) if steps else _tile_of(kernel, call, piece, columns)
+        head = f"for (; i + {piece} <= m; i += {piece})" if whole else f"if (m - i == {piece})"
+        yield f"{head} {{" if call.software_prefetches else head
+        yield f"  {tile}"
+        yield from [f"  tw_advance(fetches, {call.software_prefetches});", "}"] if call.software_prefetches else []
+
+
+def _row_step(kernel: MicroKernel, call: KernelCall, columns: int) -> int:
+    """Rows of a tile of so many columns where shapes are known at run time: one panel that is all there is may be narrow and
+    tall; more than that many shapes would only take time to compile."""
+    most = call.ranges[1].most
+    return kernel.rows_for(columns) if most is not None and most <= kernel.columns else kernel.rows
+
+
+def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+    steps = {-(-n // kernel.lanes): _row_step(kernel, call, n) for n in call.ranges[1].pieces(kernel.columns)}
+    step = str(max(steps.values(), default=kernel.rows))
+    if len(set(steps.values())) > 1:
+        lanes, vectors = kernel.lanes, kernel.columns // kernel.lanes
+        yield f"const long step = {kernel.rows * vectors} / ((tw_min(n - j, {kernel.columns}) + {lanes - 1}) / {lanes});"
+        step = "step"
+    tile = _tile(call, _piece(call.ranges[0], "m - i", step), _piece(call.ranges[1], "n - j", str(kernel.columns)))
+    yield from (f"for (long i = 0; i < m; i += {step})", f"  {tile}")
+
+
+def _piece(size: Range, rest: str, tile: str) -> str:
+    """The size of the next piece of a range."""
+    is_one = size.sizes == frozenset({1}) or size.most == 1
+    return "1" if is_one else f"tw_min({rest}, {tile})"
+
+
+def _tile(call: KernelCall, rows: str, columns: str) -> str:
+    """A tile of a shape that is known at run time."""
+    product = f"{_product(call)}, {rows}, {columns}, accumulate"
+    return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call)])});"
+
+
+def _product(call: KernelCall) -> str:
+    """What a tile sums over and works on, as the ABI orders it."""
+    if not call.around:
+        return f"k, {OPERANDS}"
+    count, of_a, of_b = (", ".join(f"{name}_{i + 1}" for i in range(len(call.around))) for name in ("k", "a_step", "b_step"))
+    return f"k, {count}, a + i * a_row, a_row, a_column, {of_a}, b, b_row, {of_b}, c + i * c_row + j, c_row"
+
+
+def _tile_of(kernel: MicroKernel, call: KernelCall, rows: int, columns: int) -> str:
+    return _shaped(kernel, call, (rows, columns), _product(call), "accumulate", _epilogue_arguments(call))
+
+
+def _shaped(
+    kernel: MicroKernel, call: KernelCall, shape: tuple[int, int], product: str, accumulate: str, more: Iterable[str]
+) -> str:
+    """A tile of a shape that is known: by the function of that shape where there is one."""
+    name = kernel_name(call)
+    if kernel.of_shape is None:
+        return f"{name}({', '.join([product, *map(str, shape), accumulate, *more])});"
+    source, last = kernel.of_shape(name, *shape)
+    return f"{source}({', '.join([product, accumulate, *more, *last])});"
+
+
+def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
+    """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
+    step = kernel.rows_for(columns)
+    tiles = -(-max(_sizes(call)[0]) // step)
+    lines = -(-steps * kernel.columns // (LINE_FLOATS * tiles))
+    left, right = "a + i * a_row + p * a_column, a_row, a_column", "b + p * b_row, b_row"
+    product = f"{steps}, {left}, {right}, c + i * c_row + j, c_row"
+    asked = (f"b + (p + {steps}) * b_row + i / {step} * {lines * LINE_FLOATS}", str(lines))
+    return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
+
+
+def _epilogue_arguments(call: KernelCall) -> Iterator[str]:
+    """Where a tile finds the operands of the epilogue."""
+    for i, operand in enumerate(call.operands):
+        row = f" + i * e{i}_row" if operand.row != 0 else ""
+        yield f"e{i}{row}{' + j' if operand.has_columns else ''}"
+        yield from [f"e{i}_row"] if operand.row != 0 else []
