@@ -35,7 +35,8 @@ from benchmarks.studies.tuned.measuring import measure
 from benchmarks.studies.tuned.problems import Problem, problem_named, problems
 from benchmarks.studies.tuned.records import File
 from tilewright import settings
-from tilewright.runtime import calibration, toolchain
+from tilewright.runtime import calibration
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.schedules.cases import NoSchedules
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance

@@ -31,7 +31,8 @@ from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.types import Graph
 from tilewright.plan.types import ModelPlan
 from tilewright.report.layout import columns
-from tilewright.runtime import calibration, toolchain
+from tilewright.runtime import calibration
+from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase
 from tilewright.tune.pipeline.trials import Trial, Trials, trial_of

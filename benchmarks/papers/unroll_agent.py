@@ -23,7 +23,8 @@ from tilewright.kernels import registry
 from tilewright.kernels.f32.unrolled import is_outer_product
 from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
-from tilewright.runtime import calibration, toolchain
+from tilewright.runtime import calibration
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.unroll.agent import ACTIONS, Move, UnrollEnvironment, agent_search
 from tilewright.tune.unroll.searches import Factors, Registers, Searcher, Trace, at_random, hill_climbing
 from tilewright_bench.environment import restart_if_unfair

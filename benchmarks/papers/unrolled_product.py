@@ -16,7 +16,7 @@ from tilewright.errors import InternalError
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.registry import dialect_for
 from tilewright.machine.machine import Machine
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.timing import seconds_per_call
 from tilewright.tune.unroll.searches import Factors, Registers
 

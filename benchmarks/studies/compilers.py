@@ -18,7 +18,8 @@ import click
 import numpy as np
 
 from tilewright import compiler
-from tilewright.runtime import calibration, executable, measurement, toolchain
+from tilewright.runtime import calibration, executable, measurement
+from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.memory import new_result
 from tilewright.tune.chain_functions import attention, gemm_chain

@@ -25,7 +25,7 @@ from tilewright import compiler
 from tilewright.artifact import Artifact
 from tilewright.backends import loading
 from tilewright.block.loop_nest import BlockLoop, Copy, If, LoopNest, Node, VectorLoops
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.scalar import Load
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c.program import emit_program, lower_program
 from tilewright.runtime import calibration

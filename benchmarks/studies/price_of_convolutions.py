@@ -31,7 +31,8 @@ from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
 from tilewright.plan.model.coefficients import family_coefficients
 from tilewright.report.layout import columns
-from tilewright.runtime import calibration, toolchain
+from tilewright.runtime import calibration
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.fit.convolutions import measure_graph
 from tilewright.tune.fit.fitting import NAMES, FloatArray, Kernel, OperatorRow, crosswise, prices, quality, values_of
 from tilewright.tune.fit.session import check_measured

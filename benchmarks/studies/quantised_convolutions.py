@@ -36,7 +36,8 @@ from benchmarks.studies.parts.quantised_conv_cases import OPERATOR, QDQ, Quantis
 from benchmarks.studies.quantised_models import fed
 from tilewright.api.onnx.reports import ChainTime
 from tilewright.report.layout import columns
-from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime import calibration, measurement
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.timing import TURN_S, MeasuredRates, interleaved
 from tilewright_bench.benchmarks import MODELS
 from tilewright_bench.cases import conv_models

@@ -31,7 +31,8 @@ import tilewright.onnx as ort
 from benchmarks.onnx_models.cases import LARGER, MODELS, PUBLISHED, make
 from benchmarks.onnx_models.exporting import export
 from benchmarks.studies.models import ALIASES
-from tilewright.runtime import calibration, toolchain
+from tilewright.runtime import calibration
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.timing import interleaved
 from tilewright_bench.benchmarks import MODELS as OF_FILES
 from tilewright_bench.cases.model import ModelCase, joined

@@ -59,8 +59,9 @@ def stages() -> dict[str, float]:
 
     begin = time.perf_counter()
     from tilewright import compiler
-    from tilewright.runtime import cache as kernel_cache
-    from tilewright.runtime import calibration, executable, libraries, toolchain
+    from tilewright.runtime import calibration, executable
+    from tilewright.runtime.compilation import libraries, toolchain
+    from tilewright.runtime.store import cache as kernel_cache
 
     found = {"import planner": time.perf_counter() - begin}
     graph = tw.jit(attention).lower(*(tw.spec(shape) for shape in ((12, 512, 64), (12, 64, 512), (12, 512, 64)))).graph

@@ -28,7 +28,8 @@ import tilewright as tw
 from benchmarks.studies.parts.publishing import RESULTS, slug
 from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
-from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime import calibration, measurement
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.cases import product
 from tilewright.tune.shapes import TABLE_IV, chain_shape

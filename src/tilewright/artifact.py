@@ -48,7 +48,7 @@ import hashlib
 from dataclasses import dataclass, field
 
 from tilewright.graph.constant_recipe import NO_CONSTANTS, Recipe
-from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.positions import NamedLookup
 from tilewright.kernels.contract import KernelSource, SourceKind
 

@@ -17,7 +17,7 @@ import numpy as np
 from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.errors import InternalError, TilewrightError
-from tilewright.graph.extents import dimensions_of, value_of
+from tilewright.graph.expressions.extents import dimensions_of, value_of
 from tilewright.graph.interpreter import SumError, accumulating_type, evaluate
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.printer import to_text

@@ -18,7 +18,7 @@ from tilewright.frontend.onnx.definition import Definition
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.reference import run_reference
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.extents import value_of
+from tilewright.graph.expressions.extents import value_of
 from tilewright.graph.types import SymbolicExtent
 
 X = np.ones((2, 3), np.float32)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 import tilewright as tw
 from tests.support.graphs import random
 from tilewright import compiler
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
 
 pytestmark = pytest.mark.needs("avx2", "fma")
 jit = functools.partial(tw.jit, target="x86-64-v3", threads=1)

@@ -53,7 +53,7 @@ def test_a_missing_function_suggests_another() -> None:
 
 def test_show_config(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.api import config
-    from tilewright.runtime import toolchain
+    from tilewright.runtime.compilation import toolchain
 
     monkeypatch.setattr(tw.Machine, "detect", lambda: tw.Machine.named("zen4"))
     monkeypatch.setattr(toolchain, "find", _no_compiler)

@@ -17,8 +17,9 @@ import tilewright as tw
 from tests.support.onnx_models import info, model
 from tilewright.errors import ToolchainError
 from tilewright.onnx import InferenceSession
-from tilewright.runtime import native, toolchain
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime import native
+from tilewright.runtime.compilation import toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
 
 LIMIT_S = 60.0
 

@@ -13,7 +13,7 @@ from tests.support.graphs import random
 from tilewright import compiler, verification
 from tilewright.artifact import Artifact
 from tilewright.frontend.tracing.trace import TensorSpec, trace
-from tilewright.graph.scalar import Literal, apply
+from tilewright.graph.expressions.scalar import Literal, apply
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.verification import Expected, verify_results

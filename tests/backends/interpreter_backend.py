@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.artifact import Artifact, Signature, Symbol, TensorSlot
 from tilewright.graph.data_format import decode, encode
-from tilewright.graph.extents import dimensions_of
+from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.machine import Machine

@@ -7,7 +7,7 @@ import pytest
 
 import tilewright as tw
 from tilewright.c_text.scalar_expressions import multiply_add, vector_text
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply
 
 A, B, C, D = (Load(number) for number in range(4))
 PRODUCT, OTHER = apply("multiply", A, B), apply("multiply", C, D)

@@ -10,7 +10,7 @@ from tilewright.cli import main as command_line
 from tilewright.cli import model_feeds
 from tilewright.cli.main import main
 from tilewright.errors import InternalError, ShapeError
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
 
 
 def fail_with(problem: BaseException, monkeypatch: pytest.MonkeyPatch) -> int:

@@ -15,8 +15,8 @@ from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
 from tilewright.graph.builders.norms import softmax
 from tilewright.graph.builders.reshape import transpose
-from tilewright.graph.index import axis, constant, floordiv
-from tilewright.graph.scalar import AxisValue, Literal, Load, apply
+from tilewright.graph.expressions.index import axis, constant, floordiv
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Constant, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine
 

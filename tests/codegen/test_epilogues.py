@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.chains import artifact_of, chain, hand_plan, random_inputs
 from tests.support.operators import contraction, mapping
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Extent, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine

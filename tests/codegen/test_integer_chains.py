@@ -12,7 +12,7 @@ from tilewright import compiler
 from tilewright.api.building import Compiled, Options
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.einsum import integer_matmul
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.types import Plan

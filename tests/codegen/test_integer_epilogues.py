@@ -15,7 +15,7 @@ from tests.support.chains import artifact_of, chain, hand_plan
 from tests.support.exact_kernels import exact_kernels
 from tests.support.operators import contraction, mapping
 from tilewright.errors import InternalError
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Graph, Operator
 from tilewright.machine import Machine
 from tilewright.plan.regions.epilogues import epilogues, in_registers

@@ -11,8 +11,8 @@ import pytest
 
 from tests.support.chains import artifact_of, chain
 from tests.support.operators import operator
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.types import SUM, Access, Chain
 from tilewright.machine import Machine
 from tilewright.plan.planner import plan_chain

@@ -16,9 +16,9 @@ from tilewright.errors import PositionError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate, pad
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis, constant, floordiv, mod
+from tilewright.graph.expressions.index import axis, constant, floordiv, mod
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Load
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.lower.iteration_domains import pieces
 from tilewright.machine import Machine

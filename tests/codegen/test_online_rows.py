@@ -15,7 +15,7 @@ from tests.codegen.test_gemm_chains import guarded
 from tests.oracles.permutations import permuted
 from tests.support.chains import artifact_of, gemm_chain, hand_plan, random_inputs
 from tests.support.expected import gemm_chain_with_bound
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine

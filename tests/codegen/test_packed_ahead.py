@@ -18,7 +18,7 @@ from tests.support.halo_chains import conv, halo_chain
 from tests.support.operators import contraction
 from tilewright.artifact import Artifact
 from tilewright.errors import DTypeError, PlanningError, ShapeError
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.types import Access, Tensor
 from tilewright.plan.layout import panels
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, fused_schedule

@@ -12,8 +12,8 @@ from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright import compiler
 from tilewright.artifact import TensorSlot
 from tilewright.plan.types import ModelPlan
-from tilewright.runtime import toolchain
 from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.compilation import toolchain
 
 GRAPHS = (
     *("rows/softmax", "rows/layer-norm", "rows/tanh-beside-max", "rows/product-of-norm"),

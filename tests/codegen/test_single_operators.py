@@ -13,8 +13,8 @@ from tests.support.expected import EPS, softmax64
 from tests.support.operators import contraction, mapping, reduction, softmax
 from tilewright.errors import PlanningError
 from tilewright.graph.builders.norms import ROW_SOFTMAX
-from tilewright.graph.index import axis, constant, floordiv, mod
-from tilewright.graph.scalar import AxisValue, Literal, Load, Point, Scalar, State, apply
+from tilewright.graph.expressions.index import axis, constant, floordiv, mod
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Point, Scalar, State, apply
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Reduction, StateVariable, Tensor
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine

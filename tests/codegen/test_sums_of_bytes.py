@@ -13,8 +13,8 @@ from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 

@@ -13,8 +13,8 @@ from tests.plan.algorithms.test_short_product import convolved
 from tests.support.algorithms import forced
 from tests.support.guarded import in_child
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.machine import Machine
 from tilewright.plan.algorithms.of_bytes.short_product import WINOGRAD
 

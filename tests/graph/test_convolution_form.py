@@ -17,7 +17,7 @@ from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.convolutions.windows import Window
 from tilewright.graph.builders.einsum import einsum
 from tilewright.graph.convolution_form import ConvolutionForm
-from tilewright.graph.index import axis, constant, floordiv
+from tilewright.graph.expressions.index import axis, constant, floordiv
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Access, Axis, Guard, Operator, SymbolicExtent, Tensor
 

@@ -17,8 +17,8 @@ from hypothesis import strategies as some
 from tilewright.graph import data_format
 from tilewright.graph.constant_recipe import Recipe
 from tilewright.graph.data_format import Unreadable, decode, encode
-from tilewright.graph.index import FloorDiv, Index, Mod
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
+from tilewright.graph.expressions.index import FloorDiv, Index, Mod
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.types import (
     Access,
     Axis,

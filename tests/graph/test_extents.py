@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.c_text import names
 from tilewright.errors import UnsupportedOperation
-from tilewright.graph.dimensions import substituted
-from tilewright.graph.extents import (
+from tilewright.graph.expressions.dimensions import substituted
+from tilewright.graph.expressions.extents import (
     SymbolicExtent,
     ceil_quotient,
     compared,

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.support.indices import by_natural_division
-from tilewright.graph.index import Index, axis, constant, floordiv, mod, with_natural_dividends
+from tilewright.graph.expressions.index import Index, axis, constant, floordiv, mod, with_natural_dividends
 
 EXTENTS = {"i": 3, "j": 4, "k": 5}
 

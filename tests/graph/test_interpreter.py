@@ -11,9 +11,9 @@ from tests.support.graphs import random, run, single
 from tilewright.errors import InvalidModel, ShapeError
 from tilewright.graph import interpreter
 from tilewright.graph.builders import einsum, elementwise, norms
-from tilewright.graph.index import axis, constant, floordiv, mod
+from tilewright.graph.expressions.index import axis, constant, floordiv, mod
+from tilewright.graph.expressions.scalar import AxisValue, Load, Parameter, apply
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import AxisValue, Load, Parameter, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Constant, Graph, Guard, Operator, SymbolicExtent, Tensor
 
 IMAGE, WEIGHTS = Tensor("x", (1, 3, 6, 7)), Tensor("w", (4, 3, 3, 3))

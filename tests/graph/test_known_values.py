@@ -6,8 +6,8 @@ from math import inf, nan
 
 import pytest
 
-from tilewright.graph.scalar import Literal, Load, apply
-from tilewright.graph.scalar_functions import known_value
+from tilewright.graph.expressions.scalar import Literal, Load, apply
+from tilewright.graph.expressions.scalar_functions import known_value
 
 X = Load(0)
 

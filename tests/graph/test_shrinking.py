@@ -9,9 +9,9 @@ import pytest
 
 import tilewright as tw
 from tilewright.frontend.tracing.trace import TensorSpec, trace
-from tilewright.graph.index import axis, constant
+from tilewright.graph.expressions.index import axis, constant
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Load
 from tilewright.graph.shrinking import points, shrunken
 from tilewright.graph.types import Access, Axis, Graph, Operator, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify

@@ -10,9 +10,9 @@ import pytest
 from tilewright.errors import InternalError, TilewrightError
 from tilewright.graph.builders.einsum import einsum
 from tilewright.graph.builders.norms import ROW_SOFTMAX, softmax
-from tilewright.graph.index import axis, constant
+from tilewright.graph.expressions.index import axis, constant
+from tilewright.graph.expressions.scalar import AxisValue, Load, Point, Previous, State, apply
 from tilewright.graph.printer import to_text
-from tilewright.graph.scalar import AxisValue, Load, Point, Previous, State, apply
 from tilewright.graph.types import Access, Axis, Constant, Graph, Guard, Operator, Rescale, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify
 

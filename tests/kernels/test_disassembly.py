@@ -18,7 +18,7 @@ from tests.support.chains import artifact_of, chain, hand_plan
 from tests.support.emulated import is_foreign
 from tests.support.kernel_build import COMPILERS, build, command
 from tests.support.operators import contraction, mapping
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.types import Operator
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, dialect_for, registered
 from tilewright.kernels.f32.outer_product import outer_product_kernel

@@ -29,7 +29,7 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, register, registered, unregister
 from tilewright.machine import Machine
 from tilewright.render.c import library
-from tilewright.runtime.toolchain import find
+from tilewright.runtime.compilation.toolchain import find
 
 HOW_TO = Path(__file__).parents[2] / "docs" / "how-to" / "add-a-micro-kernel.md"
 ASSEMBLY = Path(__file__).parents[2] / "examples" / "scalar_tile.s"

@@ -12,7 +12,7 @@ from tests.support.onnx_operators import operator
 from tilewright import compiler
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar import Literal, apply
+from tilewright.graph.expressions.scalar import Literal, apply
 from tilewright.graph.types import Graph, Operator
 from tilewright.leaves.declaration import Mismatch, Problem, Refusal
 from tilewright.leaves.packed_sums_form import form_of, match

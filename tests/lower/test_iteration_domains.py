@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.codegen.test_gemm_chains import guarded
 from tests.support.chains import artifact_of, hand_plan, random_inputs
 from tests.support.masked_chains import CAUSAL, L, M, both, by_data, masked_chain, shifted, window
+from tilewright.graph.expressions.scalar import Literal, Scalar, apply
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Literal, Scalar, apply
 from tilewright.graph.types import Chain, Graph, SymbolicExtent
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine

@@ -67,7 +67,7 @@ def test_places_know_their_statement_and_whether_they_run_at_import():
 
 
 def test_mutants_of_a_file_are_programs():
-    path = ROOT / "src/tilewright/graph/extents.py"
+    path = ROOT / "src/tilewright/graph/expressions/extents.py"
     source = path.read_text()
     found = list(mutants_of(source, path.relative_to(ROOT)))
     assert len(found) > 50

@@ -18,8 +18,8 @@ import numpy as np
 
 from tilewright.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries
+from tilewright.runtime.compilation import libraries
+from tilewright.runtime.store import cache as kernel_cache
 
 SOURCE = Path(__file__).with_suffix(".c")
 COUNTERS = 3

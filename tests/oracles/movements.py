@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import reduce
 
 from tilewright.arrays import Count, as_integer, maximum, product
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Chain
 from tilewright.plan.model.memory.traffic import tile_visits
 from tilewright.plan.model.memory.working_set import outer_accesses, working_set_bytes

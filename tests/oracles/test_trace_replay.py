@@ -24,7 +24,7 @@ from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.elementwise import reduce
-from tilewright.graph.scalar import Load, apply
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import Graph, SymbolicExtent, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels

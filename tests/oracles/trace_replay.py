@@ -24,7 +24,7 @@ from tilewright.errors import TilewrightError
 from tilewright.graph.types import element_bytes
 from tilewright.lower.storage import dense_strides
 from tilewright.render.c.program import Program
-from tilewright.runtime import libraries, toolchain
+from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.launcher import longs
 
 SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)

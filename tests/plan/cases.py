@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tests.support import operators
 from tests.support.operators import graph_of, mapping, softmax
-from tilewright.graph.scalar import Load, apply
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import Chain, Extent, Operator
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.machine import Machine

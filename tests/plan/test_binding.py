@@ -9,9 +9,9 @@ import pytest
 
 from tests.plan.cases import names_between
 from tests.support.hand_plans import attention_plan
-from tilewright.graph.conditions import Constraint, Datum
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.conditions import Constraint, Datum
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load
 from tilewright.plan import reasons
 from tilewright.plan.binding import bound_cut, bound_plan, numbered_plan
 from tilewright.plan.chains import Names, names_of, renamed

@@ -8,8 +8,8 @@ from tests.oracles.permutations import upstream
 from tests.plan.cases import batch_operators, chain_of, contraction, elementwise
 from tests.support.operators import access, graph_of
 from tilewright.errors import PlanningError
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.plan.chains import equal_axes, make_chain
 

@@ -11,7 +11,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.plan.layout import Layout, panels, row_major
 
 EMPTY = -1

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.regions.live_ranges import is_lasting, shared_buffers
 from tilewright.plan.regions.loop_views import view_schedule

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tests.replay.record import Record, digest
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
 
 SECTIONS = (".text", ".rodata", ".data")
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from tilewright.graph.index import FloorDiv, Index
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
+from tilewright.graph.expressions.index import FloorDiv, Index
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.types import Access, Graph, Operator, Reduction, SymbolicExtent
 from tilewright.plan.layout import Layout
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule, Storage

@@ -34,7 +34,7 @@ from tilewright import compiler
 from tilewright.artifact import Artifact, Symbol
 from tilewright.backends import loading
 from tilewright.errors import PositionError
-from tilewright.graph.extents import value_of
+from tilewright.graph.expressions.extents import value_of
 from tilewright.machine import Machine
 from tilewright.runtime.arrays import dtype_named
 from tilewright.settings import ISA_LEVELS

@@ -3,8 +3,8 @@ from __future__ import annotations
 import dataclasses
 
 from tests.support.hand_plans import attention_chain
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Literal, Load, Parameter, apply
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Literal, Load, Parameter, apply
 from tilewright.graph.types import Access, Axis, Guard, Operator
 from tilewright.report.notation import access_text, formula
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
 
 
 @pytest.fixture(scope="session", params=["gcc", "clang", "ziglang"])

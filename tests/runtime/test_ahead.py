@@ -14,11 +14,12 @@ import pytest
 import tilewright as tw
 from tilewright import compiler
 from tilewright.kernels import KernelSource, SourceKind
-from tilewright.runtime import ahead, native, toolchain
-from tilewright.runtime import cache as kernel_cache
+from tilewright.runtime import ahead, native
 from tilewright.runtime.ahead import compiling_ahead
-from tilewright.runtime.objects import Objects
-from tilewright.runtime.processes import Processes
+from tilewright.runtime.compilation import toolchain
+from tilewright.runtime.compilation.processes import Processes
+from tilewright.runtime.store import cache as kernel_cache
+from tilewright.runtime.store.objects import Objects
 
 ONE, TWO = (KernelSource(SourceKind.C, f"int kernel{number}(void) {{ return {number}; }}\n") for number in (1, 2))
 ENDING = 200

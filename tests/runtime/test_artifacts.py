@@ -24,7 +24,7 @@ from tilewright.kernels import registered, registry
 from tilewright.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
-from tilewright.runtime.cache import at, trailer, without_trailer
+from tilewright.runtime.store.cache import at, trailer, without_trailer
 
 MACHINE = Machine.named("x86-64-v2")
 ASK = """

@@ -16,9 +16,9 @@ import filelock
 import pytest
 
 from tilewright.errors import CacheError, ToolchainError
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import directories
-from tilewright.runtime.cache import CacheInfo, KernelCache
+from tilewright.runtime.store import cache as kernel_cache
+from tilewright.runtime.store import directories
+from tilewright.runtime.store.cache import CacheInfo, KernelCache
 
 KEY = "ab" * 32
 LIBRARY = b"\x7fELF and so on" * 100
@@ -139,8 +139,8 @@ def test_killed_writer_leaves_nothing_that_is_used(cache: KernelCache) -> None:
     script = """
 import os, sys, time
 from pathlib import Path
-from tilewright.runtime import directories
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.store import directories
+from tilewright.runtime.store.cache import KernelCache
 def stuck(*paths):
     print("writing", flush=True)
     time.sleep(60)
@@ -164,7 +164,7 @@ def test_leftovers_are_looked_for_now_and_then(cache: KernelCache, monkeypatch: 
     """Not for every library: a look passes over all files."""
     cache.directory.mkdir(mode=0o700)
     now = [1000.0]
-    monkeypatch.setattr("tilewright.runtime.cache.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("tilewright.runtime.store.cache.time.monotonic", lambda: now[0])
     left = []
     for seconds in (0, 1, 700):
         now[0] += seconds
@@ -194,7 +194,7 @@ def test_two_processes_build_once(cache: KernelCache, tmp_path: Path) -> None:
     script = """
 import sys, time
 from pathlib import Path
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.store.cache import KernelCache
 def build():
     with open(sys.argv[3], "a") as log:
         log.write("built\\n")
@@ -331,7 +331,7 @@ def test_private_directory_goes_with_the_process(tmp_path: Path) -> None:
     script = """
 import os, sys
 from pathlib import Path
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.store.cache import KernelCache
 cache = KernelCache(Path(sys.argv[1]) / "below")
 path = cache.get_or_build("ab", lambda: b"library")
 child = os.fork()

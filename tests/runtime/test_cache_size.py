@@ -12,8 +12,8 @@ import tilewright as tw
 from tilewright import settings
 from tilewright.cli.main import main
 from tilewright.errors import TilewrightError
-from tilewright.runtime import cache_size
-from tilewright.runtime.cache import TRAILER_BYTES, KernelCache
+from tilewright.runtime.store import cache_size
+from tilewright.runtime.store.cache import TRAILER_BYTES, KernelCache
 
 SIZE = 1000
 FILE = SIZE + TRAILER_BYTES

@@ -15,7 +15,7 @@ from tilewright.machine import Machine, Source, calibration_store, detection
 from tilewright.machine.calibration_store import Calibration
 from tilewright.runtime import calibration, measurement
 from tilewright.runtime.calibration import ensure
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
 
 MACHINE = Machine.named("cascadelake-6240")
 

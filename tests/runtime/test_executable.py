@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 from tests.runtime.hand_written import TEXT, dot, elementwise
 from tilewright.artifact import Signature
 from tilewright.errors import CacheError, DTypeError, InternalError, ShapeError, TilewrightError, ToolchainError
-from tilewright.runtime import executable, libraries, toolchain
+from tilewright.runtime import executable
 from tilewright.runtime.arrays import Array
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
 from tilewright.runtime.executable import Executable
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.store.cache import KernelCache
 
 
 @pytest.fixture(scope="module")

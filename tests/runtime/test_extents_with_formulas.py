@@ -8,7 +8,7 @@ from tilewright.backends import loading
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import arange
-from tilewright.graph.extents import SymbolicExtent, maximum, minimum, minus, plus, quotient, times
+from tilewright.graph.expressions.extents import SymbolicExtent, maximum, minimum, minus, plus, quotient, times
 from tilewright.machine.machine import Machine
 
 S, T = SymbolicExtent("s", 0, 9, 9), SymbolicExtent("t", 1, 5, 5)

@@ -17,10 +17,11 @@ import pytest
 from tests.runtime.hand_written import dot
 from tilewright.artifact import Artifact
 from tilewright.errors import CacheError, ToolchainError
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import executable, libraries, native, toolchain
-from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime import executable, native
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
+from tilewright.runtime.store import cache as kernel_cache
+from tilewright.runtime.store.cache import KernelCache
 
 GCC = shutil.which("gcc")
 needs_gcc = pytest.mark.skipif(GCC is None, reason="gcc is not installed")

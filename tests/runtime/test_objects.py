@@ -20,11 +20,13 @@ import pytest
 from tilewright.artifact import Artifact, Signature
 from tilewright.errors import ToolchainError
 from tilewright.kernels import KernelSource, SourceKind
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import cache_size, compilation, libraries, objects, toolchain
-from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.processes import Processes
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.compilation import build as compilation
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.compilation.processes import Processes
+from tilewright.runtime.compilation.toolchain import Toolchain
+from tilewright.runtime.store import cache as kernel_cache
+from tilewright.runtime.store import cache_size, objects
+from tilewright.runtime.store.cache import KernelCache
 
 TEXT = """\
 extern long twice(long x);
@@ -255,8 +257,8 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from tests.runtime.test_objects import library
-from tilewright.runtime import libraries, toolchain
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.store.cache import KernelCache
 keep = KernelCache.keep
 def killed(self, name, content):
     keep(self, name, content)
@@ -296,8 +298,8 @@ RACER = """
 import ctypes, sys
 from pathlib import Path
 from tests.runtime.test_objects import called, library
-from tilewright.runtime import libraries, toolchain
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.store.cache import KernelCache
 print("ready", flush=True)
 sys.stdin.readline()
 number = int(sys.argv[2])

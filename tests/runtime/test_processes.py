@@ -14,8 +14,8 @@ from subprocess import CompletedProcess
 import pytest
 
 from tilewright.machine.cores import usable_cores
-from tilewright.runtime import processes
-from tilewright.runtime.processes import Processes, TimeIsUp
+from tilewright.runtime.compilation import processes
+from tilewright.runtime.compilation.processes import Processes, TimeIsUp
 
 
 def test_a_program_answers() -> None:

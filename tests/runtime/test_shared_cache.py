@@ -16,10 +16,10 @@ import pytest
 
 import tilewright as tw
 from tests.runtime.test_objects import called, library
-from tilewright.runtime import libraries, toolchain
 from tilewright.runtime.artifacts import PACKAGE
-from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
+from tilewright.runtime.store.cache import KernelCache
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_versions_of_the_package_share_a_directory(tmp_path: Path) -> None:
 PRUNER = """
 import sys
 from pathlib import Path
-from tilewright.runtime import cache_size
+from tilewright.runtime.store import cache_size
 print("ready", flush=True)
 while True:
     cache_size.prune(Path(sys.argv[1]), 0)

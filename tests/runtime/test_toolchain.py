@@ -18,8 +18,8 @@ from tests.runtime.hand_written import TEXT
 from tilewright import settings
 from tilewright.errors import TilewrightError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.runtime import flags, toolchain
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.compilation import flags, toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
 
 X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="needs an x86-64 CPU")
 
@@ -290,7 +290,7 @@ def test_an_interrupted_compilation_leaves_no_compiler(script: Callable[[str, st
     path = script("slow", f"echo $$ > {pid}; exec sleep 100")
     code = f"""
 import signal
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
 signal.signal(signal.SIGINT, signal.default_int_handler)  # the jobs of some shells ignore it
 Toolchain(({str(path)!r},), "gcc", "").compile("int x;")
 """

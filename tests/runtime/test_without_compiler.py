@@ -13,8 +13,9 @@ import pytest
 
 from tests.runtime.hand_written import dot
 from tilewright.errors import ToolchainError
-from tilewright.runtime import executable, flags, libraries, toolchain
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime import executable
+from tilewright.runtime.compilation import flags, libraries, toolchain
+from tilewright.runtime.store.cache import KernelCache
 
 USER = """
 import hashlib, json

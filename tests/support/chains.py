@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.support.operators import contraction, mapping, softmax, tensors_of
 from tilewright.artifact import Artifact
-from tilewright.graph.scalar import Load, apply
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import Chain, Constant, Extent, Graph, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine, registered

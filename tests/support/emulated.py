@@ -20,7 +20,7 @@ import numpy as np
 from tests.contract.operands import Operand
 from tests.support.kernel_build import CROSS, FLAGS, linked, parameters, shapes
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind
-from tilewright.runtime.flags import BY_FAMILY, for_features
+from tilewright.runtime.compilation.flags import BY_FAMILY, for_features
 
 EMULATORS = {"ppc64le": ("qemu-ppc64le", "-cpu", "power10")}
 OPERANDS = ("a", "b", "c")

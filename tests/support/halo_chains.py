@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tests.support.operators import PRODUCT, access, graph_of, operator
-from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.expressions.index import Index, axis, constant
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import SUM, Access, Chain, Guard, Operator, Reduction, Tensor
 from tilewright.plan.chains import make_chain
 

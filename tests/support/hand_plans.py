@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.support.chains import chain
 from tests.support.operators import contraction, softmax
-from tilewright.graph.scalar import Point, State, apply
+from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Chain, Graph, Reduction, StateVariable
 from tilewright.machine.description import MemoryLevel, Source
 from tilewright.machine.machine import Machine

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph.index import FloorDiv, Index
+from tilewright.graph.expressions.index import FloorDiv, Index
 
 
 def by_natural_division(index: Index, values: Mapping[str, Any]) -> Any:

@@ -18,7 +18,7 @@ import filelock
 from tilewright import settings
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, VectorDialect
 from tilewright.kernels.contract import matrix_parameters
-from tilewright.runtime.flags import BY_FAMILY, COMMON, X86_64
+from tilewright.runtime.compilation.flags import BY_FAMILY, COMMON, X86_64
 
 FLAGS = [*COMMON, "-Wall", "-Wextra", "-Werror"]
 """Those of the runtime, so that what is checked is what users run; warnings are errors."""

@@ -9,7 +9,7 @@ from functools import reduce
 from tests.support.chains import chain
 from tests.support.operators import contraction, mapping, softmax
 from tilewright.graph.builders.norms import ROW_SOFTMAX, SAFE_ROW_SOFTMAX
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Extent
 
 M, L = AxisValue("m"), AxisValue("l")

@@ -15,8 +15,8 @@ from tilewright import compiler
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.definition import Definition, definition
 from tilewright.graph.builders.builder import Builder, NotKnown
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Load
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tilewright.graph.builders.norms import ROW_SOFTMAX
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Graph, Operator, Reduction, Tensor
 
 PRODUCT = apply("multiply", Load(0), Load(1))

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Generic
 
 from tilewright.errors import TilewrightError
-from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime import calibration, measurement
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.timing import MeasuredRates
 from tilewright_bench.cases.case import Case
 from tilewright_bench.measurement.contender import CaseT, Peer

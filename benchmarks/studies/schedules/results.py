@@ -13,7 +13,8 @@ from statistics import median
 from typing import Any
 
 from benchmarks.studies.parts.publishing import RESULTS, slug
-from tilewright.runtime import calibration, toolchain
+from tilewright.runtime import calibration
+from tilewright.runtime.compilation import toolchain
 from tilewright.tune.schedules.cases import CASES, Case
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance

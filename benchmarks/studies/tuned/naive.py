@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
 
 TEXT = """\
 void naive(long m, long n, long k, const float *restrict a, const float *restrict b, float *restrict c) {

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import tilewright as tw
-from tilewright.graph.extents import planned_extent
+from tilewright.graph.expressions.extents import planned_extent
 from tilewright.graph.interpreter import evaluate
 from tilewright.plan.types import ModelPlan
 from tilewright.tune.chain_functions import gemm_chain

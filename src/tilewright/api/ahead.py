@@ -9,7 +9,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.tracing.trace import TensorSpec
-from tilewright.graph.extents import value_of
+from tilewright.graph.expressions.extents import value_of
 from tilewright.runtime.arrays import Array, dtype_named
 
 MOST_PREPARED = 64

@@ -54,7 +54,7 @@ def _machine() -> str:
 
 
 def _compiler() -> str:
-    from tilewright.runtime import toolchain
+    from tilewright.runtime.compilation import toolchain
 
     found = toolchain.find()
     return f"{' '.join(found.command)} ({found.version})"

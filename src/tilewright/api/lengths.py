@@ -17,8 +17,8 @@ from bisect import bisect_right
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 
-from tilewright.graph.dimensions import multiple_of, substituted
-from tilewright.graph.extents import Extent, SymbolicExtent, dimensions_of
+from tilewright.graph.expressions.dimensions import multiple_of, substituted
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, dimensions_of
 
 LARGEST = 1 << 20
 """The end of the first range; longer extents have ranges of their own."""
@@ -195,7 +195,7 @@ class DynamicDimensions:
 def least_factor(left: Extent, right: Extent, values: Sequence[int], *, above: int = 1) -> int | None:
     """The least of `FACTORS` above a number whose multiples make two extents equal, and that divides values of their dimensions.
 
-    >>> from tilewright.graph.extents import ceil_quotient, times
+    >>> from tilewright.graph.expressions.extents import ceil_quotient, times
     >>> s = SymbolicExtent("s", 1, 99, 9)
     >>> least_factor(times(ceil_quotient(s, 8), 8), s, [64])
     8

@@ -16,7 +16,7 @@ from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, least_fa
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
-from tilewright.graph.extents import dimensions_of
+from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.types import Extent
 
 TracedT = TypeVar("TracedT")

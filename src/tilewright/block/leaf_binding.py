@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,8 @@ from tilewright.block.execution import PanelPrefetch, Vectors
 from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, minimum
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.errors import InternalError
-from tilewright.graph.index import Index
-from tilewright.graph.scalar import Scalar
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Guard, Operator, Reduction, element_bytes
 
 FLOAT_BYTES = element_bytes("float32")

@@ -19,8 +19,8 @@ from tilewright.block.loop_nest import Gather, VectorLoops, View
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import literal_text
-from tilewright.graph.extents import SymbolicExtent
-from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.graph.expressions.extents import SymbolicExtent
+from tilewright.graph.expressions.index import FloorDiv, Index, Mod
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper, filled
 
@@ -50,7 +50,7 @@ def gather_lines(read: int, operand: Gather, lanes: str, position: Position, pla
 def index_text(index: Index, position: Position) -> str:
     """A quasi-affine index; of no quotient or remainder is the dividend negative (`with_natural_dividends`).
 
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.index import axis
     >>> index_text(axis("m") * 2 + 1, lambda name: f"at_{name}")
     '(at_m) * 2 + 1'
     """

@@ -23,7 +23,7 @@ import numpy as np
 
 from tilewright.block.loop_nest import KernelCall, TileEpilogue
 from tilewright.errors import InternalError
-from tilewright.graph.scalar import Apply, Literal, Load, Point, Scalar, apply, subexpressions
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Scalar, apply, subexpressions
 from tilewright.graph.types import StateVariable
 from tilewright.kernels.contract import Along, Epilogue
 from tilewright.kernels.functions.scalar_functions import CONDITIONS, CONNECTIVES, VALUES, lane_functions
@@ -33,7 +33,7 @@ from tilewright.kernels.helpers import Helper, texts
 def multiply_add(scalar: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar, Scalar] | None:
     """(a, b, c) of an expression that is computed as a * b + c in one step; None of all others. What is `known` has a name.
 
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> product = apply("multiply", Load(0), Literal(2.0))
     >>> multiply_add(apply("subtract", Load(1), product))
     (Load(read=0), Literal(value=-2.0), Load(read=1))
@@ -54,7 +54,7 @@ def multiply_add(scalar: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar,
 def factors(scalar: Scalar, known: Container[Scalar] = ()) -> tuple[Scalar, Scalar] | None:
     """The two factors of a product without a name; None of all other expressions.
 
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> factors(apply("square", Load(0)))
     (Load(read=0), Load(read=0))
     """
@@ -93,7 +93,7 @@ Leaf: TypeAlias = Callable[[Scalar], str]
 def vector_text(scalar: Scalar, leaf: Leaf, known: Mapping[Scalar, str] = MappingProxyType({})) -> str:
     """The C expression of type tw_vec for a scalar expression; `leaf` names what is not an `Apply`, `known` what has a name.
 
-    >>> from tilewright.graph.scalar import Load, apply
+    >>> from tilewright.graph.expressions.scalar import Load, apply
     >>> vector_text(apply("maximum", Load(0), Load(1)), lambda load: f"x{load.read}")
     'tw_maximum(x0, x1)'
     """
@@ -188,7 +188,7 @@ TW_INLINE tw_naturals tw_shift_naturals(tw_naturals x, int bits) { return (tw_na
 def natural_text(scalar: Scalar, load: Callable[[int], str]) -> str:
     """The C expression of type tw_naturals for an expression of int32; `load` names what a read gives.
 
-    >>> from tilewright.graph.scalar import apply
+    >>> from tilewright.graph.expressions.scalar import apply
     >>> natural_text(apply("multiply", Load(0), Literal(3.0)), "x_{}".format)
     '(x_0 * tw_splat_natural(3))'
     """

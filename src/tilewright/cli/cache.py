@@ -8,8 +8,8 @@ import click
 
 from tilewright import settings
 from tilewright.report import units
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
+from tilewright.runtime.store import cache as kernel_cache
 
 
 @click.group()

@@ -10,7 +10,7 @@ from tilewright import settings
 from tilewright.errors import TilewrightError
 from tilewright.machine.cores import usable_cores
 from tilewright.report.layout import columns
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
 
 
 @click.command()

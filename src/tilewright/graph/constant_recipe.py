@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, overload
 import numpy as np
 
 from tilewright.graph.constant_values import decide, is_moderate
-from tilewright.graph.scalar import Apply
+from tilewright.graph.expressions.scalar import Apply
 from tilewright.graph.types import Constant, Graph, Operator
 
 COMBINING = frozenset(("multiply", "divide", "reciprocal"))

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tilewright.graph.extents import Extent, minus, plus, times
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.extents import Extent, minus, plus, times
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, AxisKind, Operator
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Parameter, Scalar, subexpressions
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Parameter, Scalar, subexpressions
 from tilewright.graph.types import SUM, Operator, Tensor
 
 INTEGERS = frozenset(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))

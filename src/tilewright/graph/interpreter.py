@@ -15,12 +15,12 @@ import numpy as np
 
 from tilewright.errors import InternalError, InvalidModel, ShapeError
 from tilewright.graph.exactness import HALVES, scalar_element_type
-from tilewright.graph.extents import dimensions_of, value_of
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.extents import dimensions_of, value_of
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
+from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.numpy_types import rounded_once
 from tilewright.graph.positions import NamedLookup, named_lookup
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
-from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Extent, Graph, Operator, SymbolicExtent, Tensor
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Graph, Operator, Reduction, SymbolicExtent
 
 INFIX = {
@@ -66,7 +66,7 @@ def operator_lines(operator: Operator) -> list[str]:
 def scalar_text(scalar: Scalar) -> str:
     """A scalar expression: `#i` is read i, `old x` the previous state x.
 
-    >>> from tilewright.graph.scalar import apply
+    >>> from tilewright.graph.expressions.scalar import apply
     >>> scalar_text(apply("exp", apply("subtract", Point(), State("row_max"))))
     'exp(point - row_max)'
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.graph.scalar import Apply, Literal, Point, Previous, Scalar, State, apply, rewrite, subexpressions
+from tilewright.graph.expressions.scalar import Apply, Literal, Point, Previous, Scalar, State, apply, rewrite, subexpressions
 from tilewright.graph.types import Reduction
 
 
@@ -56,7 +56,7 @@ def point_factor(reduction: Reduction) -> float:
 def factor_and_rest(scalar: Scalar) -> tuple[float, Scalar]:
     """(c, x) of c * x, x * c or x / c with a positive constant c; (1, the expression) of all others.
 
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> factor_and_rest(apply("divide", Load(0), Literal(8.0)))
     (0.125, Load(read=0))
     """

@@ -8,7 +8,7 @@ from itertools import combinations
 from math import isqrt
 
 from tilewright.errors import ShapeError, Undecided
-from tilewright.graph.extents import cuts_between
+from tilewright.graph.expressions.extents import cuts_between
 from tilewright.graph.types import Extent, SymbolicExtent
 
 Shape = tuple[Extent, ...]

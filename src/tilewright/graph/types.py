@@ -13,12 +13,12 @@ import numpy as np
 
 from tilewright.graph import constant_values
 from tilewright.graph.constant_values import Magnitudes
-from tilewright.graph.extents import Extent as Extent
-from tilewright.graph.extents import SymbolicExtent as SymbolicExtent
-from tilewright.graph.extents import largest_extent as largest_extent
-from tilewright.graph.extents import planned_extent as planned_extent
-from tilewright.graph.index import Index
-from tilewright.graph.scalar import Apply, Load, Point, Scalar, State, apply, subexpressions
+from tilewright.graph.expressions.extents import Extent as Extent
+from tilewright.graph.expressions.extents import SymbolicExtent as SymbolicExtent
+from tilewright.graph.expressions.extents import largest_extent as largest_extent
+from tilewright.graph.expressions.extents import planned_extent as planned_extent
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, Load, Point, Scalar, State, apply, subexpressions
 
 
 class AxisKind(Enum):

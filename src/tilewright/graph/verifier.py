@@ -16,11 +16,11 @@ from math import prod
 import numpy as np
 
 from tilewright.errors import InternalError, PlanningError, ShapeError
-from tilewright.graph.extents import Extent, dimensions_of, times, value_of
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.extents import Extent, dimensions_of, times, value_of
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Load, Point, Previous, Scalar, State, subexpressions
+from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.printer import to_text
-from tilewright.graph.scalar import Apply, AxisValue, Load, Point, Previous, Scalar, State, subexpressions
-from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, AxisKind, Graph, Operator, Tensor, planned_extent
 
@@ -180,7 +180,7 @@ def _write_problems(operator: Operator, tensor: Tensor) -> Iterator[str]:
 def covers(index: Index, extent: Extent, extents: Mapping[str, Extent]) -> bool:
     """Whether an index takes every position of a dimension once: an axis, or axes one inside the other as digits of a number.
 
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.index import axis
     >>> covers(axis("h") * 64 + axis("n"), 768, {"h": 12, "n": 64}), covers(axis("h") * 32 + axis("n"), 768, {"h": 12, "n": 64})
     (True, False)
 

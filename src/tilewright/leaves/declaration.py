@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from tilewright.arrays import Count, Quantity
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.graph.scalar import Scalar
+from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.helpers import Helper
 from tilewright.machine.machine import Machine

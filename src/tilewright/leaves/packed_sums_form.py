@@ -13,7 +13,7 @@ from typing import Any
 from tilewright.arrays import Quantity, product
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.builders.nbits_matmul import body_of_floats, body_of_integers
-from tilewright.graph.scalar import Literal, Load, Scalar
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar
 from tilewright.graph.types import SUM, AxisKind, Operator
 from tilewright.kernels.packed_products import WORD_BYTES
 from tilewright.leaves.declaration import Constraints, CostProblem, Mismatch, Problem, Refusal

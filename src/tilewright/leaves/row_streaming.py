@@ -26,7 +26,7 @@ from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import literal_text
 from tilewright.c_text.statements import Lines, indent
 from tilewright.c_text.vectors.guarded_windows import short_windows, windows
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.declaration import Leaf

@@ -21,8 +21,8 @@ from tilewright.c_text.scalar_expressions import NATURALS, multiply_add, natural
 from tilewright.c_text.statements import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import has_integer_lanes, scalar_type, sums_in_integer_lanes
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
-from tilewright.graph.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import C_TYPES, HALVES, whole_numbers
 from tilewright.kernels.functions.compensated_sums import compensated_sum

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from math import gcd
 
 from tilewright.block.leaf_binding import LeafBinding, Window
-from tilewright.graph.index import Index, of_extent
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions
+from tilewright.graph.expressions.index import Index, of_extent
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions
 from tilewright.graph.types import WEIGHTED_SUM, AxisKind, Operator
 from tilewright.leaves.declaration import Mismatch
 
@@ -67,7 +67,7 @@ def rows_and_columns(binding: LeafBinding) -> tuple[Window | None, Window, float
 def is_of_image(body: Scalar) -> bool:
     """Whether the points of a weighted sum are made of elements of its image alone: code makes them where it loads these.
 
-    >>> from tilewright.graph.scalar import apply
+    >>> from tilewright.graph.expressions.scalar import apply
     >>> is_of_image(apply("subtract", Load(0), Literal(128.0))), is_of_image(apply("multiply", Load(0), Load(1)))
     (True, False)
     """

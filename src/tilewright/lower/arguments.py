@@ -17,9 +17,18 @@ from tilewright.artifact import Signature, Symbol, TensorSlot
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, choose, less, quotient
 from tilewright.c_text import names
 from tilewright.errors import DTypeError
-from tilewright.graph.dimensions import dimension_of_multiple
-from tilewright.graph.extents import Extent, Greatest, Least, Quotient, Sum, SymbolicExtent, dimensions_of, least_extent
-from tilewright.graph.scalar import Parameter
+from tilewright.graph.expressions.dimensions import dimension_of_multiple
+from tilewright.graph.expressions.extents import (
+    Extent,
+    Greatest,
+    Least,
+    Quotient,
+    Sum,
+    SymbolicExtent,
+    dimensions_of,
+    least_extent,
+)
+from tilewright.graph.expressions.scalar import Parameter
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.lower.storage import Stored
@@ -170,7 +179,7 @@ def value_of_formula(extent: Extent, dimensions: Mapping[str, IntegerExpression]
     """The value of an extent, where dimensions have these values.
 
     >>> from tilewright.c_text.integer_expressions import local, to_c
-    >>> from tilewright.graph.extents import minimum, plus, quotient, times
+    >>> from tilewright.graph.expressions.extents import minimum, plus, quotient, times
     >>> s = SymbolicExtent("s", 1, 9, 9)
     >>> [to_c(value_of_formula(extent, {"s": local("n")})) for extent in (plus(times(s, 8), 1), quotient(s, 2), minimum(s, 4))]
     ['n * 8 + 1', 'n / 2', '(4 < n ? 4 : n)']

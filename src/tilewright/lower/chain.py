@@ -18,7 +18,7 @@ from tilewright.block.integers import IntegerExpression, all_of, ceil_divide, eq
 from tilewright.block.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
 from tilewright.c_text import names
 from tilewright.errors import PlanningError
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Scope

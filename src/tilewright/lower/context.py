@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, minimum, round_up
 from tilewright.block.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
 from tilewright.c_text import names
-from tilewright.graph.index import Index, with_natural_dividends
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index, with_natural_dividends
+from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
 from tilewright.graph.types import Access, Axis, Chain, Extent, Operator, largest_extent
 from tilewright.kernels.contract import MicroKernel

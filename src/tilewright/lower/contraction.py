@@ -25,8 +25,8 @@ from tilewright.block.loop_nest import (
 )
 from tilewright.c_text import names
 from tilewright.errors import InternalError, PlanningError
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Packed, Scope

@@ -14,7 +14,7 @@ from tilewright.block.integers import IntegerExpression, all_of, equal
 from tilewright.block.loop_nest import If, KernelCall, Matrix, Node, Range, TileEpilogue, TileOperand
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import INTEGERS
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Scope

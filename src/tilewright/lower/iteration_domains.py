@@ -22,10 +22,10 @@ from math import lcm
 
 from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, maximum, minimum, round_down, round_up
 from tilewright.block.loop_nest import Define, DefineRounded, Node, Range
-from tilewright.graph.conditions import constraint_of
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.conditions import constraint_of
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite
 from tilewright.graph.rewrites.rebuild import with_used_reads
-from tilewright.graph.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite
 from tilewright.graph.types import Access, Guard, Operator, largest_extent
 from tilewright.lower.context import IterationDomain, Lowering, Scope
 from tilewright.plan.regions.masks import LANES, KeyMask, Limit, Mask, key_mask_of, key_step, loops_around_mask

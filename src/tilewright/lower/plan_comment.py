@@ -30,8 +30,8 @@ def header(plan: Plan) -> tuple[str, ...]:
 def operator_text(operator: Operator) -> str:
     """An operator as an assignment of indexed tensors.
 
-    >>> from tilewright.graph.index import axis
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.index import axis
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> from tilewright.graph.types import Access, Axis
     >>> m = (axis("m"),)
     >>> operator_text(Operator("f", "copy", (Axis("m", 4),), (Access("x", m),), Access("y", m), Load(0)))

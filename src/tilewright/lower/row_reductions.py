@@ -40,8 +40,8 @@ from tilewright.block.loop_nest import (
 )
 from tilewright.c_text import names
 from tilewright.errors import InternalError
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
 from tilewright.lower.context import Lowering, Scope, whole_range
 from tilewright.lower.storage import (

@@ -14,7 +14,7 @@ from tilewright.block.integers import IntegerExpression, Variable, VariableKind,
 from tilewright.block.loop_nest import FLOAT_BYTES, Gather, Range, View
 from tilewright.c_text import names
 from tilewright.errors import InternalError
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Extent, Operator, SymbolicExtent
 from tilewright.plan.layout import LINE_BYTES, Layout, spread_padding
 from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes, softmax_weights, weights_read

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import assert_never
 
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.types import Chain
 from tilewright.plan import reasons
 from tilewright.plan.chains import Names, canonical_form, names_of, renamed, renamed_graph

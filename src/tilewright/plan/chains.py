@@ -16,8 +16,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 from weakref import ref
 
 from tilewright.errors import PlanningError
-from tilewright.graph.index import Index
-from tilewright.graph.scalar import AxisValue, Scalar, rewrite
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import AxisValue, Scalar, rewrite
 from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction, SymbolicExtent, Tensor
 
 Result = TypeVar("Result")
@@ -141,7 +141,7 @@ def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
 def tensor_axes(access: Access) -> tuple[str, ...]:
     """The axes of an access in the order of its dimensions, each once; of a dimension those of long steps first.
 
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.index import axis
     >>> tensor_axes(Access("y", (axis("n"), axis("inner") + axis("outer") * 8)))
     ('n', 'outer', 'inner')
     """

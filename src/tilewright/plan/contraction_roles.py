@@ -18,8 +18,8 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
     The depth is the largest reduction axis, those that both reads have first. Ties go to the operator's order of axes.
     Raises `PlanningError` for an operator that is not a contraction. For "mk,k->m" the matrix is the right operand:
 
-    >>> from tilewright.graph.index import axis
-    >>> from tilewright.graph.scalar import Load, apply
+    >>> from tilewright.graph.expressions.index import axis
+    >>> from tilewright.graph.expressions.scalar import Load, apply
     >>> from tilewright.graph.types import SUM, Access, Axis, AxisKind
     >>> m, k = Axis("m", 8), Axis("k", 4, AxisKind.REDUCTION)
     >>> reads = Access("A", (axis("m"), axis("k"))), Access("x", (axis("k"),))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import count
 from math import prod
 
-from tilewright.graph.index import Index, constant, floordiv, mod
+from tilewright.graph.expressions.index import Index, constant, floordiv, mod
 
 LINE_BYTES = 64
 """Of every cache that is planned for; buffers begin with a line."""
@@ -60,7 +60,7 @@ class Layout:
     def offset(self, indices: Sequence[Index], shape: Sequence[int]) -> Index:
         """The place of an element, counted in elements.
 
-        >>> from tilewright.graph.index import axis
+        >>> from tilewright.graph.expressions.index import axis
         >>> str(panels(64, interleave=4).offset((axis("k"), axis("n")), (512, 128)))
         '(k)%4 + 256*(k)//4 + 4*(n)%64 + 32768*(n)//64'
         """

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from typing import TypeAlias
 
 from tilewright.errors import PlanningError
-from tilewright.graph.conditions import Constraint
+from tilewright.graph.expressions.conditions import Constraint
 from tilewright.plan.schedule import Storage
 
 Tiles: TypeAlias = tuple[tuple[str, int], ...]

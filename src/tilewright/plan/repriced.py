@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
-from tilewright.graph.extents import SymbolicExtent, value_of
+from tilewright.graph.expressions.extents import SymbolicExtent, value_of
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term

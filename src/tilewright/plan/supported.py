@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, scalar_element_type
-from tilewright.graph.scalar import Previous, Scalar, subexpressions
+from tilewright.graph.expressions.scalar import Previous, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.functions.scalar_functions import VECTOR_TEXTS, WHOLE_FUNCTIONS, has_double_form

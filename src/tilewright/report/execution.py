@@ -9,8 +9,8 @@ from math import prod
 import numpy as np
 
 from tilewright.block.execution import KernelCalls, Vectors
-from tilewright.graph.index import Index
-from tilewright.graph.scalar import Point
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Point
 from tilewright.graph.types import SUM, Access, Operator, largest_extent, planned_extent
 from tilewright.kernels.registry import registered
 from tilewright.plan.decisions.micro_kernel import operand_bounds

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
+from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.printer import scalar_text
-from tilewright.graph.scalar import Scalar
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.lower.plan_comment import cut_rows_text

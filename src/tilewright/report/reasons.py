@@ -6,7 +6,7 @@ import re
 from math import isinf
 from typing import assert_never
 
-from tilewright.graph.scalar import Parameter
+from tilewright.graph.expressions.scalar import Parameter
 from tilewright.plan.reasons import (
     Alternative,
     Barrier,
@@ -242,8 +242,8 @@ def note_text(note: PriceNote | None) -> str:
 def limit_text(limit: KeyLimit) -> str:
     """What holds where a mask lets a row see a key.
 
-    >>> from tilewright.graph.conditions import Constraint
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.conditions import Constraint
+    >>> from tilewright.graph.expressions.index import axis
     >>> limit_text(KeyLimit(Constraint(axis("m") - axis("l"))))
     '-1*l + m >= 0'
     """

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tilewright.graph.scalar_functions import AS_STORED
+from tilewright.graph.expressions.scalar_functions import AS_STORED
 from tilewright.graph.types import Operator, SymbolicExtent, planned_extent
 from tilewright.plan.reasons import Barrier, CannotFuse, FewerBlocks
 from tilewright.plan.schedule import Pack

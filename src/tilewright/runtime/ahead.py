@@ -15,11 +15,12 @@ from dataclasses import dataclass, field
 from tilewright.interpreter_settings import short_turns
 from tilewright.kernels.contract import KernelSource
 from tilewright.machine.cores import usable_cores
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import native, toolchain, workers
-from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.compilation import MOST_JOINED
-from tilewright.runtime.processes import Processes
+from tilewright.runtime import native, workers
+from tilewright.runtime.compilation import toolchain
+from tilewright.runtime.compilation.build import MOST_JOINED
+from tilewright.runtime.compilation.processes import Processes
+from tilewright.runtime.store import cache as kernel_cache
+from tilewright.runtime.store.cache import KernelCache
 
 
 @dataclass(frozen=True, slots=True)

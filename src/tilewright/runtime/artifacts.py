@@ -31,9 +31,9 @@ from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
 from tilewright.package_files import PACKAGE
 from tilewright.precision import Precision
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.directories import TUNING_DATABASE
+from tilewright.runtime.store import cache as kernel_cache
+from tilewright.runtime.store.cache import KernelCache
+from tilewright.runtime.store.directories import TUNING_DATABASE
 from tilewright.runtime.switches import switched_on
 
 SUFFIX = ".planned"

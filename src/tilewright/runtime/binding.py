@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from tilewright.artifact import Signature, Symbol, TensorSlot
 from tilewright.errors import DTypeError, ShapeError
-from tilewright.graph.extents import value_of
+from tilewright.graph.expressions.extents import value_of
 from tilewright.runtime.arrays import Array, dtype_named
 
 

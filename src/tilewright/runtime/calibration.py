@@ -20,8 +20,8 @@ from tilewright.machine.cores import affinity
 from tilewright.machine.detection import Detected
 from tilewright.machine.machine import Machine
 from tilewright.runtime import measurement
-from tilewright.runtime.directories import check_private, write_atomically
 from tilewright.runtime.measurement import Measurer
+from tilewright.runtime.store.directories import check_private, write_atomically
 
 LOG = logging.getLogger("tilewright.calibration")
 MEASURE_S = 0.09

@@ -22,9 +22,10 @@ from tilewright import progress
 from tilewright.artifact import Artifact, Signature
 from tilewright.errors import ShapeError
 from tilewright.graph.constant_values import can_change, same_values, sample
-from tilewright.runtime import libraries, workers
+from tilewright.runtime import workers
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
+from tilewright.runtime.compilation import libraries
 from tilewright.runtime.memory import allocate
 
 PIECE_BYTES = 8 << 20

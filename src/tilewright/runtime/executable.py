@@ -13,18 +13,19 @@ import numpy as np
 from tilewright import settings
 from tilewright.artifact import Artifact, Signature, TensorSlot
 from tilewright.errors import InternalError, NotFiniteError, TilewrightError
-from tilewright.graph.extents import SymbolicExtent, value_of
+from tilewright.graph.expressions.extents import SymbolicExtent, value_of
 from tilewright.machine.cores import usable_cores
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, native
+from tilewright.runtime import native
 from tilewright.runtime import pool as thread_pool
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind, check_counts
-from tilewright.runtime.cache import KernelCache
+from tilewright.runtime.compilation import libraries
 from tilewright.runtime.constants import Packed, prepare
 from tilewright.runtime.launcher import Fault, Reason, Record, make_record, needs_view, split_answer
 from tilewright.runtime.memory import new_result
 from tilewright.runtime.pool import MemoryStats, Pool
+from tilewright.runtime.store import cache as kernel_cache
+from tilewright.runtime.store.cache import KernelCache
 
 Place: TypeAlias = tuple[int, int]
 """An input and a dimension of it, which carry a symbol."""

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from tilewright.artifact import Signature, Symbol, TensorSlot
 from tilewright.errors import UnsupportedOperation
-from tilewright.graph.extents import Extent, Greatest, Least, Quotient, Sum
+from tilewright.graph.expressions.extents import Extent, Greatest, Least, Quotient, Sum
 from tilewright.runtime.arrays import dtype_named
 
 
@@ -141,7 +141,7 @@ def _symbol_rule(symbol: Symbol, numbers: Mapping[str, int]) -> _SymbolRule:
 def _steps(extent: Extent, numbers: Mapping[str, int]) -> Iterator[int]:
     """A formula in postfix notation: a step, behind INTEGER and SYMBOL a number.
 
-    >>> from tilewright.graph.extents import SymbolicExtent, quotient
+    >>> from tilewright.graph.expressions.extents import SymbolicExtent, quotient
     >>> dimension = SymbolicExtent("s", 1, 9, 9)
     >>> list(_steps(quotient(dimension, 2), {"s": -1})) == [Step.SYMBOL, 0, Step.INTEGER, 2, Step.DIVIDE]
     True

@@ -15,8 +15,9 @@ from functools import partial
 import numpy as np
 
 from tilewright.machine.machine import Machine
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, native, pool
+from tilewright.runtime import native, pool
+from tilewright.runtime.compilation import libraries
+from tilewright.runtime.store import cache as kernel_cache
 
 SAMPLE_S = 2e-3
 MIN_SAMPLES = 3

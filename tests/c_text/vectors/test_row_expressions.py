@@ -15,7 +15,7 @@ from tests.support.graphs import random
 from tests.support.onnx_models import info, model
 from tilewright.c_text.vectors.row_expressions import fall, may_lose_nan
 from tilewright.graph.builders.norms import ROW_SOFTMAX
-from tilewright.graph.scalar import Point, State, apply
+from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.onnx import InferenceSession

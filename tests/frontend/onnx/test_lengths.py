@@ -13,7 +13,7 @@ from tilewright.frontend.onnx.extents import Symbolic, fold
 from tilewright.frontend.onnx.model import Node
 from tilewright.frontend.onnx.operators.tensor.shapes import Concat
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import maximum, minimum, minus, plus, quotient, remainder, times
+from tilewright.graph.expressions.extents import maximum, minimum, minus, plus, quotient, remainder, times
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import SymbolicExtent
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.typed import run
 from tilewright.errors import ShapeError, TilewrightError, Undecided
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import SymbolicExtent, dimensions_of, minus, plus, quotient, times, value_of
+from tilewright.graph.expressions.extents import SymbolicExtent, dimensions_of, minus, plus, quotient, times, value_of
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.verifier import verify
 

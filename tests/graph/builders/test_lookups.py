@@ -12,11 +12,11 @@ from tilewright import compiler
 from tilewright.errors import DTypeError, InternalError, PositionError, ShapeError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather, gather_elements, gather_nd
-from tilewright.graph.index import axis, constant
+from tilewright.graph.expressions.index import axis, constant
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.printer import operator_lines
 from tilewright.graph.rewrites.rebuild import with_used_reads
-from tilewright.graph.scalar import Load
 from tilewright.graph.types import Guard, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.plan.chains import make_chain

@@ -15,7 +15,7 @@ from tests.support.graphs import random, run
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.graph.builders import elementwise, reshape, slicing
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Extent, Operator, SymbolicExtent, Tensor
 
 NAMES = sorted([*FUNCTIONS, *elementwise.COMPOSITES])

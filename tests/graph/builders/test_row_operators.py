@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.support.graphs import random, run
 from tilewright.errors import ShapeError
 from tilewright.graph.builders import elementwise, norms
-from tilewright.graph.scalar import Apply, Literal, Point, Previous, Scalar, State
-from tilewright.graph.scalar_functions import COMBINATIONS, FUNCTIONS
+from tilewright.graph.expressions.scalar import Apply, Literal, Point, Previous, Scalar, State
+from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.types import Reduction, SymbolicExtent, Tensor
 
 Values = dict[str, Any]

@@ -16,7 +16,7 @@ from tilewright.graph.builders.convolutions.windows import (
     same_padding,
     window_count,
 )
-from tilewright.graph.extents import Extent, SymbolicExtent, value_of
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, value_of
 
 S = SymbolicExtent("s", 1, 64, 32)
 EXTENTS = range(1, 20)

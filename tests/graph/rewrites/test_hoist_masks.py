@@ -6,9 +6,9 @@ import numpy as np
 
 from tests.support.masked_chains import CAUSAL
 from tests.support.operators import mapping, softmax
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.masks import HoistMasks
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 

@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.convolutions.windows import Window
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.integer_products import IntegerProducts
 from tilewright.graph.rewrites.redundancy import DeadCode
-from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Constant, Graph, Tensor
 from tilewright.graph.verifier import verify
 

@@ -15,10 +15,10 @@ from tilewright.cli.licences import licences
 from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS, rewrite, rewrites_for
 from tilewright.errors import InternalError
 from tilewright.frontend.tracing.trace import TensorSpec, trace
+from tilewright.graph.expressions.scalar import Literal, apply
+from tilewright.graph.expressions.scalar_functions import ROUNDED
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites.exactness.mark_exact import MarkExact
-from tilewright.graph.scalar import Literal, apply
-from tilewright.graph.scalar_functions import ROUNDED
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.precision import Precision

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from tests.support.operators import mapping
 from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.masks import PositionsForMasks
-from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Constant, Graph, Tensor
 from tilewright.graph.verifier import verify
 

@@ -13,13 +13,13 @@ from tests.support.graphs import random
 from tilewright.compiler import PLANNING_FORMS, REWRITES
 from tilewright.errors import InternalError
 from tilewright.frontend.tracing.trace import TensorSpec, trace
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constant_factors import Reciprocals
 from tilewright.graph.rewrites.fusion.compose import consumer_positions
 from tilewright.graph.rewrites.fusion.fuse_row_reductions import FuseRowReductions
 from tilewright.graph.rewrites.redundancy import CanonicalBodies
-from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify

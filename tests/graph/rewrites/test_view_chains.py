@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.support.indices import by_natural_division
 from tests.support.random.moves import VIEWS, Array, RandomMoves
-from tilewright.graph.index import with_natural_dividends
+from tilewright.graph.expressions.index import with_natural_dividends
 from tilewright.graph.rewrites.fusion.compose import largest_extents
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.redundancy import DeadCode

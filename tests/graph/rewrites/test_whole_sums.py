@@ -10,10 +10,10 @@ import pytest
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
 from tilewright.graph.builders.convolutions.windows import Window
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.integer_products import WholeSums
 from tilewright.graph.rewrites.redundancy import DeadCode
-from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 

@@ -14,7 +14,7 @@ from tests.support.emulated import is_available
 from tests.support.kernel_build import CROSS
 from tilewright.kernels import MicroKernel
 from tilewright.kernels.f32.power10 import KERNELS
-from tilewright.runtime.flags import for_features
+from tilewright.runtime.compilation.flags import for_features
 
 OUTER_PRODUCT = "xvf32gerpp"
 LOOP = re.compile(r"^(\.L\d+):\n((?:(?!^\.L).*\n)*?\tbdnz \1\n)", re.MULTILINE)

@@ -12,9 +12,9 @@ import pytest
 from tests.support.operators import integer_matmul_reference
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.einsum import integer_matmul
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import PRODUCT, Graph, Guard, Operator
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine

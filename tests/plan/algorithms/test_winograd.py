@@ -22,7 +22,7 @@ from tilewright.errors import NotFiniteError
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
-from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify

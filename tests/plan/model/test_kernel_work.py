@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.plan.cases import contraction
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.types import Access
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel

@@ -13,9 +13,9 @@ from tests.plan.regions.test_guarded_regions import reading
 from tests.support.random.chains import random_graph
 from tilewright import compiler
 from tilewright.errors import InternalError
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.rewrites.constants.constant_part import split
-from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain

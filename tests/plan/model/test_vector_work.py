@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tests.plan.cases import CASCADE_LAKE
-from tilewright.graph.index import axis, constant
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.index import axis, constant
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Tensor
 from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import measure

@@ -10,7 +10,7 @@ from tests.oracles.permutations import permuted
 from tests.plan.cases import CASCADE_LAKE
 from tests.support.chains import chain
 from tests.support.operators import contraction, mapping, softmax
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine

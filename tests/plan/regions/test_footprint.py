@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.oracles.movements import bounding_box
-from tilewright.graph.index import Index, axis, floordiv
+from tilewright.graph.expressions.index import Index, axis, floordiv
 from tilewright.graph.types import Access
 from tilewright.plan.regions.footprint import distinct_elements, distinct_values, swept_elements
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.plan.regions.test_required_regions import points, walked_points
-from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.scalar import Load, apply
+from tilewright.graph.expressions.index import Index, axis, constant
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Chain, Graph, Guard, Operator, Tensor
 from tilewright.plan.chains import make_chain
 from tilewright.plan.model.memory.working_set import live_bytes

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.chains import chain as make
 from tests.support.masked_chains import CAUSAL, L, M, both, by_data, masked_chain, shifted, window
 from tests.support.operators import contraction, mapping
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.model.needed_work import needed_share, share_of_pairs
@@ -161,8 +161,8 @@ def nothing(needed: np.ndarray, start: int, tile: int) -> bool:
 
 def through(condition: Scalar, rows: int, keys: int) -> np.ndarray:
     """Which pairs a condition of positions lets through."""
-    from tilewright.graph.scalar import Apply, AxisValue
-    from tilewright.graph.scalar_functions import FUNCTIONS
+    from tilewright.graph.expressions.scalar import Apply, AxisValue
+    from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 
     def value(node: Scalar) -> object:
         if isinstance(node, AxisValue):
@@ -189,7 +189,7 @@ def test_prices_count_what_is_computed_and_tiles_do_not_waste_it() -> None:
 
 
 def test_run_time_extents_are_planned_with_their_hints() -> None:
-    from tilewright.graph.scalar import Parameter
+    from tilewright.graph.expressions.scalar import Parameter
 
     past = apply("subtract", Parameter("l"), Parameter("m"))
     condition = apply("less_equal", L, apply("add", M, past))

@@ -10,7 +10,7 @@ from tests.support.graphs import random
 from tilewright import compiler
 from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.types import Graph
 from tilewright.lower.storage import elements_of, strides_of
 from tilewright.lower.workspace import arena_bytes

@@ -18,7 +18,7 @@ from tests.support.expected import gemm_chain64
 from tests.support.kernel_build import linked
 from tilewright.graph.types import SymbolicExtent
 from tilewright.kernels import KernelSource, SourceKind
-from tilewright.runtime import toolchain
+from tilewright.runtime.compilation import toolchain
 
 HERE = Path(__file__).parent
 

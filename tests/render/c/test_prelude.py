@@ -18,9 +18,9 @@ from tilewright.c_text.vectors.guarded_windows import windows
 from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
 from tilewright.graph.builders.reshape import gather
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 from tilewright.kernels.element_access import C_TYPES, reading, writing
 from tilewright.kernels.functions.compensated_sums import TYPES, compensated_sum

@@ -10,7 +10,7 @@ from tests.support.typed import Graphs
 from tilewright.graph.builders.einsum import einsum, integer_matmul
 from tilewright.graph.builders.elementwise import elementwise
 from tilewright.graph.builders.reshape import transpose
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 from tilewright.runtime.arrays import dtype_named
 

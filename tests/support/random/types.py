@@ -7,7 +7,7 @@ import numpy as np
 from tests.support.typed import INTEGERS, TYPES, Graphs, sample
 from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
 from tilewright.graph.builders.reshape import transpose
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.types import Tensor
 
 COMPARISONS = ("less", "less_equal", "greater", "equal", "not_equal")

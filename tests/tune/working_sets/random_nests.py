@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from math import prod
 
-from tilewright.graph.index import Index, axis, constant
+from tilewright.graph.expressions.index import Index, axis, constant
 from tilewright.graph.types import Access
 from tilewright.tune.working_sets.nests import Nest, TileLoop
 

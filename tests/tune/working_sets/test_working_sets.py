@@ -9,7 +9,7 @@ from tests.oracles.formulas import formula
 from tests.tune.working_sets import literal
 from tests.tune.working_sets.random_nests import random_nest
 from tilewright.errors import UnsupportedOperation
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.types import Access
 from tilewright.tune.working_sets.features import (
     boxes_between,

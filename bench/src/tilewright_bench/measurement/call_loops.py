@@ -11,8 +11,8 @@ from typing import Any
 
 from tilewright.artifact import Artifact, Signature
 from tilewright.errors import TilewrightError
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, toolchain
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.store import cache as kernel_cache
 from tilewright_bench.cases.case import FloatArray
 
 Loop = Callable[[int], None]

@@ -11,8 +11,8 @@ from pathlib import Path
 
 from tilewright.artifact import Artifact, Signature
 from tilewright.machine.machine import Machine
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, toolchain
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.store import cache as kernel_cache
 from tilewright.tune.timing import TURN_S
 from tilewright_bench.cases.case import DoubleArray, FloatArray
 from tilewright_bench.measurement.contender import PLAIN_READ, Contender

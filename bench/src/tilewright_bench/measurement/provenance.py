@@ -10,7 +10,7 @@ from pathlib import Path
 
 import tilewright
 from tilewright.machine.machine import Machine
-from tilewright.runtime.toolchain import Toolchain
+from tilewright.runtime.compilation.toolchain import Toolchain
 from tilewright_bench.measurement.contender import CaseT, Peer, installed
 
 

@@ -17,8 +17,8 @@ import numpy as np
 
 from tilewright.artifact import Artifact, Signature
 from tilewright.machine.machine import Machine
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, toolchain
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.store import cache as kernel_cache
 from tilewright_bench.cases.case import FloatArray, aligned
 from tilewright_bench.cases.conv import ConvCase
 from tilewright_bench.cases.conv_shapes import ConvShape

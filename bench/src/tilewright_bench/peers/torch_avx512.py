@@ -14,8 +14,8 @@ from typing import Any
 
 from tilewright.artifact import Artifact, Signature
 from tilewright.machine import cpu as processor
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries, toolchain
+from tilewright.runtime.compilation import libraries, toolchain
+from tilewright.runtime.store import cache as kernel_cache
 from tilewright_bench.measurement import worker
 from tilewright_bench.measurement.contender import CaseT, Contender, Peer, installed
 from tilewright_bench.peers import torch

@@ -14,7 +14,7 @@ from tilewright.c_text.integer_expressions import to_c
 from tilewright.c_text.lookups import index_text, lane_stride, place_text
 from tilewright.c_text.scalar_expressions import literal_text
 from tilewright.c_text.statements import indent
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.kernels.element_access import C_TYPES, NARROW, reading, suffix
 from tilewright.kernels.helpers import Helper, filled
 

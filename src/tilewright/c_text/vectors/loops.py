@@ -26,7 +26,7 @@ from tilewright.c_text.vectors.guarded_windows import is_guarded_window, short_w
 from tilewright.c_text.vectors.row_expressions import long_functions
 from tilewright.c_text.vectors.row_passes import RowPasses
 from tilewright.c_text.vectors.statements import VectorStatements
-from tilewright.graph.scalar import Load, subexpressions
+from tilewright.graph.expressions.scalar import Load, subexpressions
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.kernels.element_access import C_TYPES, reading, suffix, writing
 from tilewright.kernels.functions.compensated_sums import compensated_sum

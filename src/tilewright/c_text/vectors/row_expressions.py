@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from tilewright.graph.scalar import Apply, Point, Scalar, State, apply, is_of_row, rewrite, subexpressions
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State, apply, is_of_row, rewrite, subexpressions
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
@@ -43,7 +43,7 @@ def _state_divisor(node: Scalar) -> State | None:
 def row_values(scalar: Scalar) -> tuple[Apply, ...]:
     """The largest parts of an expression that are made of states: the same for all points of a row.
 
-    >>> from tilewright.graph.scalar import Literal
+    >>> from tilewright.graph.expressions.scalar import Literal
     >>> mean = apply("divide", State("total"), Literal(8.0))
     >>> row_values(apply("square", apply("subtract", Point(), mean))) == (mean,)
     True

@@ -16,7 +16,7 @@ from tilewright.c_text.scalar_expressions import COMBINE, NAN_IGNORING, literal_
 from tilewright.c_text.statements import BLOCK, Lines, emptied_at_end, in_blocks, indent, loop
 from tilewright.c_text.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
 from tilewright.c_text.vectors.statements import Known, VectorStatements
-from tilewright.graph.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
+from tilewright.graph.expressions.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import suffix
 

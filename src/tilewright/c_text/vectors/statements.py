@@ -18,7 +18,18 @@ from tilewright.c_text.statements import Lines, PointStatements, indent
 from tilewright.c_text.vectors.guarded_windows import guarded_lines, is_guarded_window, lines_inside
 from tilewright.c_text.vectors.row_expressions import fall, long_functions
 from tilewright.errors import InternalError
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State, subexpressions
+from tilewright.graph.expressions.scalar import (
+    Apply,
+    AxisValue,
+    Literal,
+    Load,
+    Parameter,
+    Point,
+    Previous,
+    Scalar,
+    State,
+    subexpressions,
+)
 from tilewright.kernels.element_access import suffix
 
 Span: TypeAlias = tuple[str, str]

@@ -1,8 +1,8 @@
 """Shape arithmetic at import: small arrays of integers some of which are extents known at run time.
 
 Exporters compute shapes by nodes (Shape, Gather, Concat, ...). With extents that have no value yet, these still fold: elements
-are moved as they are, arithmetic gives expressions of them (`graph/extents.py`), and comparisons are answered where ranges decide
-them (`s == -1`).
+are moved as they are, arithmetic gives expressions of them (`graph/expressions/extents.py`), and comparisons are answered where
+ranges decide them (`s == -1`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from tilewright.errors import TilewrightError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.model import Array, Node
-from tilewright.graph.extents import (
+from tilewright.graph.expressions.extents import (
     Extent,
     SymbolicExtent,
     compared,

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import dimensions_of
-from tilewright.graph.scalar import Parameter
+from tilewright.graph.expressions.extents import dimensions_of
+from tilewright.graph.expressions.scalar import Parameter
 from tilewright.graph.types import Graph, Operator
 
 

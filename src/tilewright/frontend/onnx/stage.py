@@ -34,7 +34,7 @@ from tilewright.frontend.onnx.reference import described, grown_elements, placed
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
 from tilewright.graph.builders.builder import Builder, NotKnown
-from tilewright.graph.extents import times
+from tilewright.graph.expressions.extents import times
 from tilewright.graph.licences import with_exact
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
 from tilewright.graph.verifier import verify

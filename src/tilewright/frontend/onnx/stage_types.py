@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from tilewright.errors import PositionError, TilewrightError
 from tilewright.frontend.onnx.model import Node
-from tilewright.graph.dimensions import dimension_of_multiple
+from tilewright.graph.expressions.dimensions import dimension_of_multiple
 from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
 
 Obstacle: TypeAlias = Callable[[Operator, Mapping[str, Tensor]], str]

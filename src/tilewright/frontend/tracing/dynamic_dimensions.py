@@ -20,8 +20,18 @@ import numpy as np
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.tracing.location import user_location
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
-from tilewright.graph.extents import Extent, SymbolicExtent, cuts_between, minus, plus, quotient, range_of, remainder, times
-from tilewright.graph.scalar import Literal, Load, Scalar, apply, rewrite, scalar_of
+from tilewright.graph.expressions.extents import (
+    Extent,
+    SymbolicExtent,
+    cuts_between,
+    minus,
+    plus,
+    quotient,
+    range_of,
+    remainder,
+    times,
+)
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, rewrite, scalar_of
 from tilewright.graph.shapes import Shape
 
 

@@ -33,7 +33,7 @@ from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
 from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor
 

@@ -24,9 +24,9 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import body_of, elementwise
 from tilewright.graph.exactness import INTEGERS
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply, rewrite
+from tilewright.graph.expressions.scalar_functions import COMPARISONS, FUNCTIONS
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite
-from tilewright.graph.scalar_functions import COMPARISONS, FUNCTIONS
 from tilewright.graph.types import SymbolicExtent, Tensor
 
 

@@ -13,9 +13,9 @@ from tilewright.errors import TilewrightError, UnsupportedOperation, bug, is_bug
 from tilewright.frontend.tracing.recorder import Recorder, recording
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders.elementwise import elementwise
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites.rebuild import rename_tensors
-from tilewright.graph.scalar import Load
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.graph.verifier import verify
 

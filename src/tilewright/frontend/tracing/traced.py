@@ -16,7 +16,7 @@ from tilewright.frontend.tracing.hints import instead_of
 from tilewright.frontend.tracing.location import UnsupportedAttribute, unsupported, user_location
 from tilewright.frontend.tracing.numpy_functions import call_function, call_ufunc, check_truth
 from tilewright.frontend.tracing.recorder import Recorder
-from tilewright.graph.extents import times
+from tilewright.graph.expressions.extents import times
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 

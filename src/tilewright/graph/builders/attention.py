@@ -14,7 +14,7 @@ from functools import reduce
 from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders import elementwise, norms
 from tilewright.graph.builders.builder import Builder, Operand
-from tilewright.graph.extents import dimensions_of
+from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent, Tensor

@@ -20,7 +20,7 @@ from tilewright.graph.builders import elementwise, norms, reshape, slicing
 from tilewright.graph.builders.reshape import POSITIONS
 from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Scalar, nesting, rewrite
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, nesting, rewrite
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
 MOST_NESTED = 128

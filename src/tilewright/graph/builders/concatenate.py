@@ -19,12 +19,12 @@ from itertools import accumulate
 from tilewright.errors import DTypeError, ShapeError, Undecided, UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import held_positions, map_of, points
-from tilewright.graph.dimensions import cuts_above
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import cuts_between, largest_extent, least_extent, plus
-from tilewright.graph.index import Index, constant, of_extent
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
+from tilewright.graph.expressions.dimensions import cuts_above
+from tilewright.graph.expressions.extents import cuts_between, largest_extent, least_extent, plus
+from tilewright.graph.expressions.index import Index, constant, of_extent
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
 from tilewright.graph.shapes import are_known, normalize_axis, shape_text, unequal
 from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor
 
@@ -68,7 +68,7 @@ RunTimePads = tuple[tuple[Extent, Extent], ...]
 def pad_lengths(builder: Builder, x: Tensor, pads: RunTimePads, value: float) -> Tensor:
     """`x` with `value` around it. Raises `Undecided` for an extent that may be 0, and where nothing may be left.
 
-    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> from tilewright.graph.expressions.extents import SymbolicExtent
     >>> s = SymbolicExtent("s", 1, 64, 32)
     >>> builder = Builder("f")
     >>> [str(extent) for extent in pad_lengths(builder, builder.input("x", (2, s), "float32"), ((1, 0), (1, 2)), 0.0).shape]

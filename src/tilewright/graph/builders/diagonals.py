@@ -8,8 +8,8 @@ from tilewright.errors import ShapeError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.einsum import Subscripts, einsum, pairwise
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 

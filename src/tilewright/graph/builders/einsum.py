@@ -20,8 +20,8 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.zero_points import with_zero_points, zero_read
-from tilewright.graph.index import Index, axis, constant
-from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.expressions.index import Index, axis, constant
+from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
 

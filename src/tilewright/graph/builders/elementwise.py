@@ -19,10 +19,10 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.exactness import LARGEST_WHOLE, SHORT_TYPES
-from tilewright.graph.extents import Extent, SymbolicExtent, ceil_quotient, largest_extent, maximum, minus, range_of
-from tilewright.graph.index import Index, axis, constant, floordiv
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Point, Scalar, State, apply, scalar_of
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, ceil_quotient, largest_extent, maximum, minus, range_of
+from tilewright.graph.expressions.index import Index, axis, constant, floordiv
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Point, Scalar, State, apply, scalar_of
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import Shape, broadcast_shapes, normalize_axes, shape_text, symbols_of
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Reduction, StateVariable, Tensor
 

@@ -12,10 +12,10 @@ from itertools import pairwise
 
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.extents import times
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.expressions.extents import times
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 

@@ -31,7 +31,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.builders.elementwise import accumulator_of, axes_of, point_count, points
-from tilewright.graph.scalar import Literal, Load, Point, Previous, Scalar, State, apply
+from tilewright.graph.expressions.scalar import Literal, Load, Point, Previous, Scalar, State, apply
 from tilewright.graph.shapes import Shape, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Access, Operator, Reduction, Rescale, StateVariable, Tensor
 

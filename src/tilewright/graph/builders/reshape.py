@@ -24,10 +24,10 @@ from typing import TypeAlias
 
 from tilewright.errors import DTypeError, ShapeError, Undecided
 from tilewright.graph.builders.elementwise import copy_of, map_of, points
-from tilewright.graph.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
-from tilewright.graph.index import Index, axis, constant, floordiv, mod
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Load, Scalar, apply, scalar_of
+from tilewright.graph.expressions.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
+from tilewright.graph.expressions.index import Index, axis, constant, floordiv, mod
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Load, Scalar, apply, scalar_of
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text, symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
@@ -82,7 +82,7 @@ def _copy(
 def linear(dimensions: Sequence[tuple[int, Extent]]) -> Place:
     """The number of a point, counted row by row over dimensions of the result with these extents.
 
-    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> from tilewright.graph.expressions.extents import SymbolicExtent
     >>> s = SymbolicExtent("s", 1, 9, 9)
     >>> str(linear([(0, s), (1, 4)])), linear([(0, 4), (1, s)]).dimensions
     ('4*d0 + d1', (0, 1))

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.graph.builders.reshape import Place, Position, as_position
-from tilewright.graph.extents import (
+from tilewright.graph.expressions.extents import (
     SymbolicExtent,
     ceil_quotient,
     cuts_between,
@@ -22,8 +22,8 @@ from tilewright.graph.extents import (
     minus,
     plus,
 )
-from tilewright.graph.index import axis, constant
-from tilewright.graph.scalar import apply, scalar_of
+from tilewright.graph.expressions.index import axis, constant
+from tilewright.graph.expressions.scalar import apply, scalar_of
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 

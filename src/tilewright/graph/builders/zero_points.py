@@ -12,8 +12,8 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.index import constant
-from tilewright.graph.scalar import Apply, Load, Scalar, apply
+from tilewright.graph.expressions.index import constant
+from tilewright.graph.expressions.scalar import Apply, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Operator, Tensor
 

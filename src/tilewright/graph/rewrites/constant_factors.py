@@ -18,15 +18,15 @@ from functools import reduce
 import numpy as np
 
 from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.polynomials import ONE, Monomial, Polynomial, polynomial
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
 from tilewright.graph.licences import Licence
-from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import moderate_constants
 from tilewright.graph.rewrites.exactness.mark_exact import exact_parts_of
 from tilewright.graph.rewrites.rebuild import read_once, unused, with_operators, with_used_reads
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
 from tilewright.graph.types import Access, Axis, Extent, Graph, Operator, Tensor
 
 

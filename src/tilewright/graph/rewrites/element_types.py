@@ -12,12 +12,12 @@ from dataclasses import dataclass, field, replace
 
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.exactness import scalar_element_type
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.lossless import is_condition
 from tilewright.graph.rewrites.rebuild import unused, with_operators
-from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 

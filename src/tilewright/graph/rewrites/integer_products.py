@@ -32,12 +32,12 @@ from tilewright.graph.builders.zero_points import (
     with_zero_points,
 )
 from tilewright.graph.exactness import BYTES, LARGEST_WHOLE
+from tilewright.graph.expressions.scalar import Apply, Load, Scalar, apply, rewrite
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.rebuild import unused, with_operators
-from tilewright.graph.scalar import Apply, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
 SMALLEST_FACTOR, LARGEST_RESULT = 2.0**-126, 2.0**127

@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.graph.conditions import compared_ahead, conjuncts, constraint_of
 from tilewright.graph.constant_values import is_mask
 from tilewright.graph.exactness import LARGEST_WHOLE
+from tilewright.graph.expressions.conditions import compared_ahead, conjuncts, constraint_of
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import unused, with_operators, with_used_reads
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Scalar, apply, rewrite
 from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]

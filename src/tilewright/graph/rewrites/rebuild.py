@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 
-from tilewright.graph.scalar import Load, Scalar, rewrite
+from tilewright.graph.expressions.scalar import Load, Scalar, rewrite
 from tilewright.graph.types import Access, Graph, Operator
 
 

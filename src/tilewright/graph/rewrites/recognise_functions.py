@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from tilewright.graph.expressions.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
+from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, apply, subexpressions
+from tilewright.graph.expressions.scalar_functions import CUBIC, SQRT_2_OVER_PI
 from tilewright.graph.licences import Licence
-from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.mark_exact import Types, exact_parts_of
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import Apply, Literal, Scalar, apply, subexpressions
-from tilewright.graph.scalar_functions import CUBIC, SQRT_2_OVER_PI
 from tilewright.graph.types import Graph, Operator
 
 
@@ -63,7 +63,7 @@ def _with_names(operator: Operator, tensors: Types) -> Operator:
 def recognised(scalar: Scalar, exact: Collection[Scalar] = ()) -> Scalar:
     """An expression with named functions in the place of their compositions, but for parts that must be exact.
 
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> recognised(apply("divide", Load(0), apply("add", Literal(1.0), apply("exp", apply("negative", Load(0))))))
     Apply(function='silu', operands=(Load(read=0),))
     """

@@ -13,9 +13,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, apply
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
-from tilewright.graph.scalar import Apply, Literal, Scalar, apply
 from tilewright.graph.types import Graph, Operator, Tensor
 
 

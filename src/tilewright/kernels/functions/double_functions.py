@@ -393,4 +393,4 @@ _HELPERS = (
 DOUBLE_FUNCTIONS: Mapping[str, Helper] = MappingProxyType(
     {one.name.removeprefix("tw_").removesuffix(SUFFIX): one for one in _HELPERS if one.name.endswith(SUFFIX)}
 )
-"""By the names of `graph.scalar_functions`: each is the C function `tw_<name>_float64`."""
+"""By the names of `graph.expressions.scalar_functions`: each is the C function `tw_<name>_float64`."""

@@ -1,4 +1,4 @@
-"""The scalar functions of `graph.scalar_functions` in C: in lanes of a vector, and in one element type.
+"""The scalar functions of `graph.expressions.scalar_functions` in C: in lanes of a vector, and in one element type.
 
 Functions of vectors that are not written as steps have a text that stands only in files that use them. Rounding and tests are a
 few instructions. The others take lane by lane what `double_functions` computes, rounded to float32: the error is below 0.5001
@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
-from tilewright.graph.scalar_functions import AS_STORED, REPORT_NOT_FINITE, ROUNDED
+from tilewright.graph.expressions.scalar_functions import AS_STORED, REPORT_NOT_FINITE, ROUNDED
 from tilewright.kernels.conversions import BITS, CONVERSIONS
 from tilewright.kernels.element_access import C_TYPES, HALVES
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS

@@ -182,4 +182,4 @@ VECTOR_FUNCTIONS: Mapping[str, VectorFunction] = MappingProxyType(
         "gelu_tanh": VectorFunction(GELU_TANH, 12.7),
     }
 )
-"""By the names of `graph.scalar_functions`."""
+"""By the names of `graph.expressions.scalar_functions`."""

@@ -42,8 +42,8 @@ from math import prod
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
-from tilewright.graph.index import Index, floordiv, mod
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index, floordiv, mod
+from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.licences import Licence
 from tilewright.graph.shapes import divisors_of
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Tensor, element_bytes

@@ -12,9 +12,9 @@ from functools import reduce
 from itertools import product
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import constant
+from tilewright.graph.expressions.index import constant
+from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.licences import Licence
-from tilewright.graph.scalar import Load, Scalar, apply
 from tilewright.graph.types import WEIGHTED_SUM, Access, Operator, Tensor
 from tilewright.leaves.registry import is_taken
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected

@@ -11,7 +11,7 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Operator, Tensor, planned_extent
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.types import Access, Axis, Guard, Tensor
 from tilewright.plan.algorithms.definition import Problem
 from tilewright.plan.algorithms.product_roles import Axes, Change, ProductRoles, each, number, plain, points, roles_of, unchanged

@@ -9,10 +9,10 @@ from math import prod
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
-from tilewright.graph.index import Index, constant, floordiv, mod
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index, constant, floordiv, mod
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.rewrites.rebuild import unused
-from tilewright.graph.scalar import Load, Scalar
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
 from tilewright.plan.algorithms.definition import Problem, expected
 

@@ -230,7 +230,7 @@ def _vectors_along_depth(kernel: MicroKernel, extents: Extents) -> tuple[Count, 
 def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) -> bool:
     """Whether neighbours along an axis lie side by side in a row-major tensor: behind it are dimensions of one element only.
 
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.index import axis
     >>> vector = Access("y", (axis("k"), axis("n")))
     >>> is_contiguous(vector, "k", {"k": 128, "n": 1}), is_contiguous(vector, "k", {"k": 128, "n": 2})
     (True, False)

@@ -19,7 +19,7 @@ from math import lcm, prod
 import numpy as np
 
 from tilewright.arrays import Condition, Count, Quantity, either, product
-from tilewright.graph.scalar import Parameter
+from tilewright.graph.expressions.scalar import Parameter
 from tilewright.graph.types import Access, Chain, Operator, SymbolicExtent, planned_extent
 from tilewright.plan.chains import derived_once
 from tilewright.plan.element_types import outer_bytes, product_type

@@ -8,8 +8,8 @@ from math import prod
 
 from tilewright.arrays import Count, Quantity, either, product
 from tilewright.block.execution import LEAST_TURNED_ROWS
-from tilewright.graph.index import Index
-from tilewright.graph.scalar import Apply, Scalar, State, is_of_row, subexpressions
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.leaves.declaration import CostProblem

@@ -15,9 +15,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from tilewright.graph.exactness import has_integer_lanes
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
+from tilewright.graph.expressions.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.rewrites.exactness.mark_exact import rounded_alone
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
-from tilewright.graph.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES

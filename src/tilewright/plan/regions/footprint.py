@@ -16,7 +16,7 @@ from math import gcd, prod
 import numpy as np
 
 from tilewright.arrays import Count, as_integer, maximum, minimum, product
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access
 
 MOST_BITS = 1 << 16
@@ -91,7 +91,7 @@ def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     Exact for affine accesses whose dimensions have axes of their own; a diagonal counts its axis once. Divisions and
     remainders are bounded from above by the range of values that they can take.
 
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.index import axis
     >>> row = Access("x", (axis("w") * 4 + axis("kw"),))
     >>> distinct_elements(row, {"w": 8, "kw": 3})
     24

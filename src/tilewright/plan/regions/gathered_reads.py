@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.reasons import Barrier, CannotFuse

@@ -16,10 +16,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from tilewright.graph.conditions import Constraint, conjuncts, constraint_of
-from tilewright.graph.index import Index
-from tilewright.graph.scalar import Apply, Literal, Load, Point, Scalar, rewrite, subexpressions
-from tilewright.graph.scalar_functions import COMBINATIONS, known_value
+from tilewright.graph.expressions.conditions import Constraint, conjuncts, constraint_of
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Scalar, rewrite, subexpressions
+from tilewright.graph.expressions.scalar_functions import COMBINATIONS, known_value
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.plan.chains import derived_once
 from tilewright.plan.schedule import Loop, Schedule, common_path, largest_sizes, trip_counts

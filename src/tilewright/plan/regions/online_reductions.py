@@ -16,7 +16,7 @@ from math import prod
 import numpy as np
 
 from tilewright.arrays import Count
-from tilewright.graph.scalar import Previous, Scalar, State, apply, subexpressions
+from tilewright.graph.expressions.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.chains import derived_once, equal_axes
 from tilewright.plan.element_types import held_bytes

@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from tilewright.arrays import Count, as_integer, maximum, minimum, product
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
 from tilewright.plan.chains import derived_once
 from tilewright.plan.contraction_roles import contraction_roles

@@ -8,8 +8,8 @@ from tilewright.graph.types import Operator
 def window_taps(operator: Operator) -> frozenset[str]:
     """The reduction axes that move within a window over another axis: lanes run along that one, and no lanes are folded.
 
-    >>> from tilewright.graph.index import axis
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.index import axis
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> from tilewright.graph.types import Access, Axis, AxisKind
     >>> taps = Access("x", (axis("o") + axis("k"),))
     >>> axes = (Axis("o", 8), Axis("k", 3, AxisKind.REDUCTION))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from math import log
 from typing import Generic, TypeVar
 
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Chain, Operator, SymbolicExtent
 from tilewright.plan.chains import derived_once
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Chain, Graph, Operator, Tensor, planned_extent
 from tilewright.plan.chains import make_chain
 from tilewright.plan.decisions.scalar_loop import why_stored

@@ -1,7 +1,7 @@
 """The functions of micro kernels that a C file calls: linked ones are declared, inlined ones stand in the file.
 
 A linked function is of one tile shape, with the epilogue of its calls or with none. It is a translation unit of its own, and its
-text depends on nothing else: all libraries of a machine share what is compiled of it (`runtime/objects.py`).
+text depends on nothing else: all libraries of a machine share what is compiled of it (`runtime/store/objects.py`).
 """
 
 from __future__ import annotations

@@ -29,9 +29,9 @@ from tilewright.block.loop_nest import (
     mapped,
 )
 from tilewright.c_text.vectors.loops import transposed_axis
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Parameter
-from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Parameter
+from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.leaves.registry import leaf_of

@@ -22,7 +22,7 @@ from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
-from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
+from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import KernelSource, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect

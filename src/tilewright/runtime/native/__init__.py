@@ -11,8 +11,8 @@ from typing import Any
 from tilewright import package_files
 from tilewright.artifact import Artifact, Signature
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.runtime import cache as kernel_cache
-from tilewright.runtime import libraries
+from tilewright.runtime.compilation import libraries
+from tilewright.runtime.store import cache as kernel_cache
 
 DIRECTORY = Path(__file__).parent
 PYTHON_FUNCTIONS = (

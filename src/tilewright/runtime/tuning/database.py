@@ -16,7 +16,7 @@ from pathlib import Path
 from tilewright import settings
 from tilewright.errors import CacheError
 from tilewright.machine.machine import Machine
-from tilewright.runtime.directories import TUNING_DATABASE, check_private
+from tilewright.runtime.store.directories import TUNING_DATABASE, check_private
 from tilewright.runtime.tuning import measurements
 from tilewright.runtime.tuning.measurements import Measurement
 

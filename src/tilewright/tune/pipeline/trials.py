@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import choice_of, encoded, problem_key
 from tilewright.plan.types import Plan, Price, Tuned
-from tilewright.runtime import artifacts, toolchain
+from tilewright.runtime import artifacts
+from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.runtime.tuning.measurements import Measurement
 from tilewright.tune.pipeline.executors import HERE, Executor

@@ -25,8 +25,9 @@ from tilewright import __version__, compiler
 from tilewright.backends import backend, loading
 from tilewright.graph.types import Constant, Graph
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.runtime import artifacts, toolchain
+from tilewright.runtime import artifacts
 from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.tuning.measurements import commit
 from tilewright.tune.schedules.chain_case import ChainCase, drawn
 from tilewright.tune.schedules.timing import Runnable, compiled_models, result_of, wrong

@@ -17,8 +17,9 @@ from tilewright.backends import backend
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.library import chains_and_entry, emit_file
 from tilewright.render.c.program import Program, c_file, lower_program
-from tilewright.runtime import calibration, measurement, toolchain
+from tilewright.runtime import calibration, measurement
 from tilewright.runtime.arrays import Array, dtype_named
+from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.memory import new_result

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
-from tilewright.graph.extents import planned_extent
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as index_of
+from tilewright.graph.expressions.extents import planned_extent
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as index_of
 from tilewright.graph.types import Access, Chain, Graph, Operator
 
 Values: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]

@@ -9,8 +9,8 @@ from tests.support.onnx_operators import operator
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.builders.builder import MOST_NESTED, Builder
 from tilewright.graph.builders.concatenate import MOST_PARTS
+from tilewright.graph.expressions.scalar import Load, Scalar, apply, nesting
 from tilewright.graph.interpreter import evaluate
-from tilewright.graph.scalar import Load, Scalar, apply, nesting
 from tilewright.graph.types import SymbolicExtent
 
 

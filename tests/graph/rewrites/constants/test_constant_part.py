@@ -8,11 +8,11 @@ import pytest
 from tilewright import compiler
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import arange
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.constants.constant_part import FoldConstants, evaluated, split
 from tilewright.graph.rewrites.redundancy import CommonSubexpressions
-from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Constant, Graph, Operator, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.machine import Machine

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.constants.constant_part import ConstantVectors
 from tilewright.graph.types import Graph

@@ -10,10 +10,10 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.operators.generator.generators import Trilu
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import layer_norm
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.fusion.compose import inlined
-from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.types import Access, Axis, Graph, Operator, Tensor
 from tilewright.machine import Machine
 

@@ -11,9 +11,9 @@ from tests.support.typed import Graphs, sample
 from tilewright.compiler import rewrite
 from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import accumulator_of, body_of, elementwise
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.rewrites.element_types import SeparateOutputs
 from tilewright.graph.rewrites.fusion.lossless import as_read, is_as_read
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 from tilewright.plan.supported import obstacle

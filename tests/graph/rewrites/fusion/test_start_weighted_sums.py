@@ -11,9 +11,9 @@ from tests.support.algorithms import computed_by
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolution
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.fusion.fuse_maps import StartWeightedSums, byte_of
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Graph, Tensor
 from tilewright.graph.verifier import verify
 

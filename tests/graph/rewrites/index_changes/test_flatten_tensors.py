@@ -13,7 +13,7 @@ from tests.support.onnx_operators import operator
 from tilewright.compiler import rewrite
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather
-from tilewright.graph.index import axis, floordiv, mod
+from tilewright.graph.expressions.index import axis, floordiv, mod
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.index_changes.flatten_tensors import FlattenTensors, without_digits
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.index_changes.fold_index_maps import FoldIndexMaps
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import IntegersInOrder
 from tilewright.graph.rewrites.redundancy import DeadCode
-from tilewright.graph.scalar import Load, apply
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 

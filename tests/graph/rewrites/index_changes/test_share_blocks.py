@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Load, apply
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites.index_changes.axes import ShareBlocks
-from tilewright.graph.scalar import AxisValue, Load, apply
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Graph, Operator, Tensor
 from tilewright.graph.verifier import verify
 

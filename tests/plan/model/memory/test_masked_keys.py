@@ -8,7 +8,7 @@ import pytest
 from tests.oracles.programs import KERNEL, program
 from tests.oracles.trace_replay import record
 from tests.support.masked_chains import CAUSAL, both, masked_chain, shifted, window
-from tilewright.graph.scalar import Scalar
+from tilewright.graph.expressions.scalar import Scalar
 from tilewright.plan.regions.masks import key_step
 from tilewright.plan.schedule import fused_schedule
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, gemm_chain
-from tilewright.graph.index import axis
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent, Tensor
 from tilewright.plan.chains import canonical_form, single_operator_chains
 from tilewright.plan.contraction_roles import contraction_roles

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
-from tilewright.graph.extents import cuts_between, largest_extent, least_extent
+from tilewright.graph.expressions.extents import cuts_between, largest_extent, least_extent
+from tilewright.graph.expressions.scalar import Scalar, apply
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Scalar, apply
 from tilewright.graph.types import Extent
 
 

@@ -25,9 +25,9 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTimeWindow, Window, inside, position
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.zero_points import with_zero_points, zero_read
-from tilewright.graph.index import Index, constant, of_extent
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.expressions.index import Index, constant, of_extent
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 
 T = TypeVar("T")

@@ -16,10 +16,10 @@ from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.convolutions.convolution import biased, convolution
 from tilewright.graph.builders.convolutions.windows import RunTimeWindow, Taps, Window
 from tilewright.graph.builders.elementwise import accumulator_of
-from tilewright.graph.extents import cuts_between, largest_extent, least_extent, maximum, minus, plus, quotient, times
-from tilewright.graph.index import Index, constant
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.extents import cuts_between, largest_extent, least_extent, maximum, minus, plus, quotient, times
+from tilewright.graph.expressions.index import Index, constant
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Guard, Operator, Tensor, planned_extent
 

@@ -15,9 +15,9 @@ import numpy as np
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTimeWindow, Window, windowed
 from tilewright.graph.builders.elementwise import REDUCTIONS, accumulator_of
-from tilewright.graph.extents import Extent, largest_extent, least_extent, minus, plus, times
-from tilewright.graph.index import axis
-from tilewright.graph.scalar import AxisValue, Literal, Load, apply, scalar_of
+from tilewright.graph.expressions.extents import Extent, largest_extent, least_extent, minus, plus, times
+from tilewright.graph.expressions.index import axis
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply, scalar_of
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Tensor
 
 

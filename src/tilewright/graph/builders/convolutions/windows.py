@@ -23,7 +23,7 @@ from tilewright.errors import ShapeError, Undecided
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import pad_lengths
 from tilewright.graph.builders.elementwise import map_of, points
-from tilewright.graph.extents import (
+from tilewright.graph.expressions.extents import (
     Extent,
     ceil_quotient,
     cuts_between,
@@ -36,9 +36,9 @@ from tilewright.graph.extents import (
     quotient,
     remainder,
 )
-from tilewright.graph.index import Index, constant
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.index import Index, constant
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import are_known
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, Tensor, planned_extent
 
@@ -268,7 +268,7 @@ def explicitly_padded(
 
     Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of an extent.
 
-    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> from tilewright.graph.expressions.extents import SymbolicExtent
     >>> found = explicitly_padded((SymbolicExtent("s", 5, 64, 32), 9), Taps((3, 3), (2, 1), (1, 2)), (0, 0), (0, 0))
     >>> [str(count) for count in found.window.outputs]
     ['((s + 1)//2) - 1', '5']
@@ -288,8 +288,8 @@ def same_padded(extents: Sequence[Extent], taps: Taps, *, is_upper: bool) -> Pad
     With m = (extent - 1) mod stride the padding is max(span - 1 - m, 0), as (ceil(extent / stride) - 1) stride is
     extent - 1 - m. As much as m = 0 needs is put behind.
 
-    >>> from tilewright.graph.dimensions import multiple_of
-    >>> from tilewright.graph.extents import SymbolicExtent
+    >>> from tilewright.graph.expressions.dimensions import multiple_of
+    >>> from tilewright.graph.expressions.extents import SymbolicExtent
     >>> s = SymbolicExtent("s", 1, 64, 32)
     >>> found = same_padded((s, multiple_of(s, 2)), Taps((3, 3), (2, 2), (1, 1)), is_upper=False)
     >>> [str(count) for count in found.window.outputs], str(found.begins[1]), found.ends

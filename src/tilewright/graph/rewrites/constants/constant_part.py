@@ -26,12 +26,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.graph.constant_values import FEW, decide, is_moderate
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, rewrite
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
 from tilewright.graph.rewrites.redundancy import DeadCode
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, rewrite
-from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor, largest_extent
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]

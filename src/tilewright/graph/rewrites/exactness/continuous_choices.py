@@ -20,9 +20,9 @@ from math import isclose, isfinite
 
 import numpy as np
 
+from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, rewrite, subexpressions
+from tilewright.graph.expressions.scalar_functions import COMPARISONS, FUNCTIONS, OF_BITS
 from tilewright.graph.rewrites.fusion.compose import inlined, is_invertible
-from tilewright.graph.scalar import Apply, Literal, Scalar, rewrite, subexpressions
-from tilewright.graph.scalar_functions import COMPARISONS, FUNCTIONS, OF_BITS
 from tilewright.graph.types import Operator
 
 ROUNDINGS = frozenset(("floor", "ceil", "round", "trunc", "sign", "mod", "fmod", "floor_divide"))
@@ -35,7 +35,7 @@ def exact_parts(scalar: Scalar, is_exact: bool = False, continuous: frozenset[Sc
 
     Choices are `continuous` where it says so, or where the expression itself shows it.
 
-    >>> from tilewright.graph.scalar import Load, apply
+    >>> from tilewright.graph.expressions.scalar import Load, apply
     >>> quotient = apply("divide", Load(0), Literal(3.0))
     >>> exact_parts(apply("floor", quotient)) == {quotient, Load(0), Literal(3.0)}
     True
@@ -78,7 +78,7 @@ def is_continuous(choice: Apply) -> bool:
 
     Proved, not sampled: with one side of the comparison in the place of the other, both are the same expression or number.
 
-    >>> from tilewright.graph.scalar import Load, apply
+    >>> from tilewright.graph.expressions.scalar import Load, apply
     >>> is_negative = apply("less", Load(0), Literal(0.0))
     >>> leaky, thresholded = apply("multiply", Load(0), Literal(0.1)), apply("add", Load(0), Literal(1.0))
     >>> [is_continuous(apply("where", is_negative, below, Load(0))) for below in (leaky, thresholded)]

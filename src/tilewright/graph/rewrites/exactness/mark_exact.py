@@ -25,14 +25,25 @@ from operator import is_
 
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import INTEGERS
+from tilewright.graph.expressions.scalar import (
+    Apply,
+    AxisValue,
+    Literal,
+    Load,
+    Parameter,
+    Point,
+    Scalar,
+    State,
+    apply,
+    subexpressions,
+)
+from tilewright.graph.expressions.scalar_functions import ROUNDED
 from tilewright.graph.numpy_types import is_float
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.continuous_choices import ContinuousChoices, exact_parts
 from tilewright.graph.rewrites.fusion.fuse_maps import InlineConditions
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known
 from tilewright.graph.rewrites.rebuild import with_operators, with_scalars
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, apply, subexpressions
-from tilewright.graph.scalar_functions import ROUNDED
 from tilewright.graph.types import Graph, Operator, Tensor
 
 Types = Mapping[str, Tensor]
@@ -170,7 +181,7 @@ def _rounded(scalar: Scalar, parts: frozenset[Scalar]) -> Scalar:
 def rounded_alone(scalar: Scalar) -> Scalar:
     """An expression that no multiply-add takes in: products are `ROUNDED`, but for those of positions, which are exact.
 
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> rounded_alone(apply("multiply", Load(0), Load(1))).function, rounded_alone(apply("add", Load(0), Load(1))).function
     ('rounded', 'add')
     """

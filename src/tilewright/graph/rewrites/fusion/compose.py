@@ -8,10 +8,20 @@ from functools import reduce
 
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import SymbolicExtent
-from tilewright.graph.index import Atom, FloorDiv, Index, Mod, with_natural_dividends
+from tilewright.graph.expressions.extents import SymbolicExtent
+from tilewright.graph.expressions.index import Atom, FloorDiv, Index, Mod, with_natural_dividends
+from tilewright.graph.expressions.scalar import (
+    AxisValue,
+    Literal,
+    Load,
+    Scalar,
+    apply,
+    rewrite,
+    scalar_of,
+    subexpressions,
+    with_loads,
+)
 from tilewright.graph.rewrites.rebuild import with_scalars
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, rewrite, scalar_of, subexpressions, with_loads
 from tilewright.graph.types import Access, Operator, largest_extent
 
 
@@ -40,7 +50,7 @@ def largest_extents(operator: Operator) -> dict[str, int]:
 def composed(source: Access, positions: Mapping[str, Index], extents: Mapping[str, int]) -> Access:
     """An unguarded read of the producer in terms of the consumer's axes.
 
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.index import axis
     >>> str(composed(Access("x", (axis("i") * 2,)), {"i": axis("m") + 1}, {"m": 8}).indices[0])
     '2*m + 2'
     """
@@ -121,7 +131,7 @@ def position_value(index: Index) -> Scalar:
     quotients of whole numbers up to 2^24 are exact when they are rounded down: they stay further from the next whole number
     than their rounding reaches.
 
-    >>> from tilewright.graph.index import axis
+    >>> from tilewright.graph.expressions.index import axis
     >>> position_value(axis("m") + 1)
     Apply(function='add', operands=(AxisValue(axis='m'), Literal(value=1.0)))
     """

@@ -13,14 +13,14 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.graph.exactness import BYTES, scalar_element_type
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, subexpressions, with_loads
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import Array, StoredParts
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.fusion.lossless import WHOLE, inlined_as_read, is_as_read
 from tilewright.graph.rewrites.rebuild import read_once, with_operators
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Scalar, subexpressions, with_loads
-from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
 MOST_NODES = 96
@@ -195,7 +195,7 @@ def _loads(body: Scalar) -> int:
 def byte_of(body: Scalar, value: float, dtype: str) -> float | None:
     """The byte of which a body makes this value, in float32 and bit for bit; None if there is none.
 
-    >>> from tilewright.graph.scalar import apply
+    >>> from tilewright.graph.expressions.scalar import apply
     >>> byte_of(apply("subtract", Load(0), Literal(7.0)), 0.0, "uint8"), byte_of(Load(0), 0.5, "int8")
     (7.0, None)
     """

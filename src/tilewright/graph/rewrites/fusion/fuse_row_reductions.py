@@ -15,15 +15,26 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import isinf
 
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import (
+    Apply,
+    AxisValue,
+    Literal,
+    Load,
+    Point,
+    Scalar,
+    State,
+    apply,
+    rewrite,
+    subexpressions,
+)
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_tensors
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known, matched_reduction
 from tilewright.graph.rewrites.rebuild import read_once, with_operators, with_used_reads
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Point, Scalar, State, apply, rewrite, subexpressions
 from tilewright.graph.scaled_points import factor_and_rest, scaled_reduction
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Reduction, StateVariable
 

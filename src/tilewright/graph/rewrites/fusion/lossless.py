@@ -19,13 +19,13 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.graph.conditions import constraint_of
 from tilewright.graph.exactness import HALVES, INTEGERS, LARGEST_WHOLE, scalar_element_type, scalar_type
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.conditions import constraint_of
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, apply, subexpressions
+from tilewright.graph.expressions.scalar_functions import AS_STORED, FUNCTIONS
 from tilewright.graph.numpy_types import is_lossless, numbers_of, rounded_once
 from tilewright.graph.rewrites.fusion.compose import inlined
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, apply, subexpressions
-from tilewright.graph.scalar_functions import AS_STORED, FUNCTIONS
 from tilewright.graph.types import Operator, SymbolicExtent, Tensor, largest_extent
 
 Bounds: TypeAlias = tuple[float, float]

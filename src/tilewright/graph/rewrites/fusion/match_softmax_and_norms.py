@@ -9,8 +9,8 @@ import numpy as np
 
 from tilewright.graph.builders.elementwise import point_count
 from tilewright.graph.builders.norms import ROW_SOFTMAX, layer_norm_reduction, rms_norm_reduction
-from tilewright.graph.polynomials import ONE, Monomial, Polynomial, polynomial, quotient
-from tilewright.graph.scalar import (
+from tilewright.graph.expressions.polynomials import ONE, Monomial, Polynomial, polynomial, quotient
+from tilewright.graph.expressions.scalar import (
     Apply,
     Literal,
     Load,

@@ -20,11 +20,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.graph.index import FloorDiv, Index, Mod, constant, floordiv, mod
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import FloorDiv, Index, Mod, constant, floordiv, mod
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, subexpressions
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
-from tilewright.graph.scalar import AxisValue, subexpressions
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Tensor
 
 

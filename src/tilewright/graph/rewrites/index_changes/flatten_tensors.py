@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from heapq import heappop, heappush
 from math import prod
 
-from tilewright.graph.index import FloorDiv, Index, Mod, floordiv
+from tilewright.graph.expressions.index import FloorDiv, Index, Mod, floordiv
+from tilewright.graph.expressions.scalar import AxisValue
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import rename_tensors, unused
-from tilewright.graph.scalar import AxisValue
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
 
 Joint = tuple[str, int]
@@ -182,7 +182,7 @@ def _joined(access: Access, tensor: Tensor, run: list[int]) -> Index:
 def without_digits(index: Index) -> Index:
     """The index with quotients and remainders put together where both are in it: m * (x // m) + x % m is x, for every x.
 
-    >>> from tilewright.graph.index import axis, mod
+    >>> from tilewright.graph.expressions.index import axis, mod
     >>> str(without_digits(floordiv(axis("p"), 7) * 7 + mod(axis("p"), 7)))
     'p'
     """

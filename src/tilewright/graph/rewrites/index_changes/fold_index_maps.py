@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.graph.exactness import BYTES
-from tilewright.graph.index import FloorDiv, Index, Mod
+from tilewright.graph.expressions.index import FloorDiv, Index, Mod
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents

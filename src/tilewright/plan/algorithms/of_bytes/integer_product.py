@@ -23,8 +23,8 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.zero_points import centred_reads
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.licences import Licence
-from tilewright.graph.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.types import PRODUCT, SUM, Access, AxisKind, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.plan.algorithms.as_written import AS_WRITTEN

@@ -28,9 +28,9 @@ from functools import partial
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.licences import Licence
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine

@@ -32,11 +32,11 @@ from math import isfinite
 import numpy as np
 
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Scalar, apply
+from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.licences import Licence
-from tilewright.graph.scalar import Scalar, apply
-from tilewright.graph.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, AxisKind, Tensor
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
 from tilewright.plan.algorithms.padded_image import SlidingProduct, padded, sliding_product

@@ -16,7 +16,7 @@ from tilewright.frontend.onnx.definition import definition
 from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.zero_points import LARGEST_INT32
-from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.onnx import InferenceSession
 
 ONE, TINY = np.float32(1), np.float32(2**-24)

@@ -13,7 +13,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.operators.recurrent.layers import GRU, LSTM, RNN, RecurrentLayer
 from tilewright.frontend.onnx.operators.recurrent.unrolled import MOST_STEPS
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.interpreter import evaluate
 from tilewright.onnx import InferenceSession
 

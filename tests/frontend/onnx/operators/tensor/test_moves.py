@@ -8,7 +8,7 @@ import pytest
 from tests.support.onnx_operators import operator
 from tilewright.errors import PositionError, TilewrightError, UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import plus
+from tilewright.graph.expressions.extents import plus
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import SymbolicExtent
 

@@ -18,8 +18,8 @@ from tilewright.frontend.onnx.operators.math.elements import RealFunction
 from tilewright.frontend.onnx.operators.operands import in_operand_type, known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import log_softmax, softmax_reference
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, times
-from tilewright.graph.scalar_functions import gelu, gelu_tanh, sigmoid
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, times
+from tilewright.graph.expressions.scalar_functions import gelu, gelu_tanh, sigmoid
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 

@@ -29,7 +29,7 @@ from tilewright.frontend.onnx.operators.recurrent.layers import LSTM, Cell, Dire
 from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
-from tilewright.graph.extents import times
+from tilewright.graph.expressions.extents import times
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
 

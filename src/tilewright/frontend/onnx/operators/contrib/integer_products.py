@@ -29,7 +29,7 @@ from tilewright.frontend.onnx.operators.quantization.quantize_linear import Dyna
 from tilewright.frontend.onnx.operators.tensor.shapes import Transpose
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import softmax_reference as softmax
-from tilewright.graph.scalar import Literal, Load, apply
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.shapes import are_known, broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 

@@ -30,7 +30,7 @@ from tilewright.graph.builders.nbits_matmul import (
     numbers_of_bytes,
 )
 from tilewright.graph.builders.reshape import gather
-from tilewright.graph.extents import times
+from tilewright.graph.expressions.extents import times
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor

@@ -22,10 +22,10 @@ from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import arange, broadcast, map_of, points, range_length
-from tilewright.graph.conditions import SPREAD, compared_ahead
-from tilewright.graph.extents import least_extent
+from tilewright.graph.expressions.conditions import SPREAD, compared_ahead
+from tilewright.graph.expressions.extents import least_extent
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.numpy_types import is_short_float
-from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Extent, Operator, SymbolicExtent, Tensor, planned_extent
 

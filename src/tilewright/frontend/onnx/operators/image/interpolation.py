@@ -20,8 +20,8 @@ from tilewright.frontend.onnx.operators.operands import total
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.builders.reshape import gather
-from tilewright.graph.index import Index, axis, constant, floordiv
-from tilewright.graph.scalar import Load, Scalar, apply
+from tilewright.graph.expressions.index import Index, axis, constant, floordiv
+from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
 
 TIE = np.float32(1e-6)

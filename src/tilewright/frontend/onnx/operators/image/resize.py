@@ -15,7 +15,7 @@ from tilewright.frontend.onnx.operators.image.interpolation import BEFORE_11, Mo
 from tilewright.frontend.onnx.operators.image.run_time_resampling import RunTimeResampling, run_time_lowered
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.extents import SymbolicExtent, least_extent
+from tilewright.graph.expressions.extents import SymbolicExtent, least_extent
 from tilewright.graph.shapes import are_known, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 

@@ -18,9 +18,9 @@ from tilewright.frontend.onnx.operators.image.interpolation import TIE, Mode, Re
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.builders.reshape import gather
-from tilewright.graph.extents import Extent, exact_quotient, largest_extent, minus, quotient, times
-from tilewright.graph.index import floordiv
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
+from tilewright.graph.expressions.extents import Extent, exact_quotient, largest_extent, minus, quotient, times
+from tilewright.graph.expressions.index import floordiv
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
 from tilewright.graph.types import Operator, Tensor
 
 MOST_OUTPUTS = 1 << 24
@@ -40,7 +40,7 @@ class RunTimeResampling:
     def by(cls, extent: Extent, scale: float) -> RunTimeResampling:
         """By a scale, rounded to float32 as scales are: floor(extent * scale) outputs, exactly.
 
-        >>> from tilewright.graph.extents import SymbolicExtent
+        >>> from tilewright.graph.expressions.extents import SymbolicExtent
         >>> str(RunTimeResampling.by(SymbolicExtent("s", 1, 64, 32), 1.5).output)
         '(3*s)//2'
         """

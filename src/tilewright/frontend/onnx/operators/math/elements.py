@@ -23,9 +23,9 @@ from tilewright.frontend.onnx.definition import define, definition, onnx_operato
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, has_simple_power, power_body
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
-from tilewright.graph.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 

@@ -13,7 +13,7 @@ from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.builders.einsum import Subscripts, parse
-from tilewright.graph.scalar import Load, apply, times
+from tilewright.graph.expressions.scalar import Load, apply, times
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 

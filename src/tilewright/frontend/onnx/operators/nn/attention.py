@@ -41,10 +41,10 @@ from tilewright.graph.builders.attention import Participation, attend, attention
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
 from tilewright.graph.builders.norms import softmax_reference as softmax
-from tilewright.graph.index import Index, axis
-from tilewright.graph.index import constant as number
+from tilewright.graph.expressions.index import Index, axis
+from tilewright.graph.expressions.index import constant as number
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Access, Axis, Operator, Tensor
 

@@ -24,8 +24,8 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import convolved
 from tilewright.graph.builders.convolutions.transposed_convolution import Spread, transposed_convolution, written
 from tilewright.graph.builders.convolutions.windows import Taps, Window
-from tilewright.graph.extents import least_extent, times
-from tilewright.graph.scalar_functions import silu
+from tilewright.graph.expressions.extents import least_extent, times
+from tilewright.graph.expressions.scalar_functions import silu
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Extent, Tensor, planned_extent
 

@@ -46,8 +46,8 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.builders.norms import layer_norm, rms_norm
+from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Literal, Load, apply
 from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, Tensor
 

@@ -23,10 +23,10 @@ from tilewright.graph.builders.convolutions.window_means import element_counts, 
 from tilewright.graph.builders.convolutions.windows import Window, inside, position
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.positions import check_positions
-from tilewright.graph.scalar import AxisValue, Literal, Load, Scalar, apply
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
 

@@ -15,7 +15,7 @@ import numpy as np
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, Padding, Same, Taps, Window, windows_over
-from tilewright.graph.extents import cuts_between, least_extent, plus
+from tilewright.graph.expressions.extents import cuts_between, least_extent, plus
 from tilewright.graph.shapes import are_known, shape_text
 from tilewright.graph.types import Extent
 

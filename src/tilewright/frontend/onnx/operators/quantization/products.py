@@ -33,8 +33,8 @@ from tilewright.graph.builders.convolutions.convolution import is_known_as_0, pa
 from tilewright.graph.builders.einsum import integer_matmul
 from tilewright.graph.builders.zero_points import LARGEST_INT32, are_exact_in_float32, centred, largest_centred
 from tilewright.graph.exactness import BYTES
+from tilewright.graph.expressions.scalar import Load, apply, times
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Load, apply, times
 from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import PRODUCT, Tensor
 

@@ -21,8 +21,8 @@ from tilewright.frontend.onnx.operators.operands import known
 from tilewright.graph.builders.builder import Builder, Operand, least_value
 from tilewright.graph.builders.elementwise import repeat
 from tilewright.graph.exactness import SHORT_TYPES
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 

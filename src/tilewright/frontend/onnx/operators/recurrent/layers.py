@@ -36,8 +36,8 @@ from tilewright.frontend.onnx.operators.recurrent.unrolled import (
     zeros_of,
 )
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.scalar import Literal, Scalar, apply
-from tilewright.graph.scalar_functions import sigmoid
+from tilewright.graph.expressions.scalar import Literal, Scalar, apply
+from tilewright.graph.expressions.scalar_functions import sigmoid
 from tilewright.graph.types import Tensor
 
 Function: TypeAlias = Callable[[Any], Any]

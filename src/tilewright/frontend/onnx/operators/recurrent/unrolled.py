@@ -16,8 +16,8 @@ from tilewright.errors import UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenated
 from tilewright.graph.builders.elementwise import broadcast
-from tilewright.graph.extents import times
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.expressions.extents import times
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Extent, Tensor
 
 MOST_STEPS = 64

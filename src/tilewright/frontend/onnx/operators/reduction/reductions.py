@@ -30,11 +30,11 @@ from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_o
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import REDUCTIONS, combined, map_of, points, reduce
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.extents import largest_extent
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import AxisValue, Literal, Load, Point, State, apply
-from tilewright.graph.scalar_functions import FUNCTIONS
+from tilewright.graph.expressions.extents import largest_extent
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Point, State, apply
+from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Reduction, StateVariable, Tensor
 

@@ -19,8 +19,8 @@ from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.numpy_types import rounded_once
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Tensor
 
 DIGITS = 8

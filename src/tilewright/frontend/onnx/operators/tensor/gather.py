@@ -18,9 +18,9 @@ from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
 from tilewright.graph.builders.reshape import gather, gather_elements, gather_nd
-from tilewright.graph.index import constant
+from tilewright.graph.expressions.index import constant
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.positions import BY_LENGTH, check_lengths, check_positions
-from tilewright.graph.scalar import AxisValue, Literal, Load, apply
 from tilewright.graph.shapes import normalize_axis
 from tilewright.graph.types import Access, Extent, Operator, Tensor
 

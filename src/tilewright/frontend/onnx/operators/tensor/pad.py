@@ -28,8 +28,8 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import Pads, concatenated, pad
 from tilewright.graph.builders.convolutions.windows import inside
 from tilewright.graph.builders.elementwise import broadcast, map_of, points
-from tilewright.graph.index import constant
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.index import constant
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import normalize_axis, shape_text
 from tilewright.graph.types import Access, Guard, Operator, Tensor, planned_extent
 

@@ -22,10 +22,10 @@ from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenate_lengths, concatenated
 from tilewright.graph.builders.elementwise import accumulator_of, broadcast
-from tilewright.graph.extents import largest_extent, least_extent, minus, times
-from tilewright.graph.index import Index, constant
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.scalar import Load
+from tilewright.graph.expressions.extents import largest_extent, least_extent, minus, times
+from tilewright.graph.expressions.index import Index, constant
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
 

@@ -17,9 +17,9 @@ from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import LogSoftmax
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather, gather_elements
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.numpy_types import widened
 from tilewright.graph.positions import check_positions
-from tilewright.graph.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.shapes import Shape, shape_text
 from tilewright.graph.types import Tensor
 

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Mapping
 from typing import assert_never
 
-from tilewright.graph.extents import (
+from tilewright.graph.expressions.extents import (
     Extent,
     Greatest,
     Least,
@@ -28,7 +28,7 @@ def multiple_of(dimension: SymbolicExtent, factor: int) -> Extent:
 
     Assumption: every value of the dimension is a multiple of the factor. Its range must hold one from the factor on.
 
-    >>> from tilewright.graph.extents import exact_quotient, range_of
+    >>> from tilewright.graph.expressions.extents import exact_quotient, range_of
     >>> rows = multiple_of(SymbolicExtent("s", 1, 100, 50), 8)
     >>> str(rows), range_of(rows), str(exact_quotient(times(rows, 3), 12))
     ('8*(s//8)', (8, 96), '2*(s//8)')

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, floor
 
-from tilewright.graph.index import Index
-from tilewright.graph.index import axis as axis_index
-from tilewright.graph.index import constant as constant_index
-from tilewright.graph.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.index import constant as constant_index
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar
 
 SPREAD = 1 << 24
 """No two positions of a comparison are further apart: numbers beyond it are all the same."""
@@ -72,7 +72,7 @@ def _plus(position: Scalar, offset: int) -> Scalar:
 def conjuncts(condition: Scalar, holds: bool = True) -> tuple[Scalar, ...]:
     """Conditions that together are this one; or, with `holds` of False, its opposite.
 
-    >>> from tilewright.graph.scalar import apply
+    >>> from tilewright.graph.expressions.scalar import apply
     >>> m, l = AxisValue("m"), AxisValue("l")
     >>> conjuncts(apply("less", m, l), holds=False) == (apply("greater_equal", m, l),)
     True
@@ -91,7 +91,7 @@ def conjuncts(condition: Scalar, holds: bool = True) -> tuple[Scalar, ...]:
 def constraint_of(comparison: Scalar) -> Constraint | None:
     """A comparison as a constraint; None if it is no comparison, or not affine.
 
-    >>> from tilewright.graph.scalar import apply
+    >>> from tilewright.graph.expressions.scalar import apply
     >>> str(constraint_of(apply("less", AxisValue("l"), apply("add", AxisValue("m"), Literal(3.0)))).index)
     '-1*l + m + 2'
     """

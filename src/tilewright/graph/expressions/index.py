@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from tilewright.graph.extents import Extent, SymbolicExtent, range_of
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, range_of
 
 
 @dataclass(frozen=True, slots=True)

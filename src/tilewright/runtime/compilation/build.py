@@ -18,8 +18,8 @@ from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.translation_units import joinable, joined
 from tilewright.machine.cores import usable_cores
 from tilewright.runtime import workers
-from tilewright.runtime.objects import Objects
-from tilewright.runtime.processes import Processes, TimeIsUp
+from tilewright.runtime.compilation.processes import Processes, TimeIsUp
+from tilewright.runtime.store.objects import Objects
 
 ERROR_LINES = 12
 MOST_JOINED = 6

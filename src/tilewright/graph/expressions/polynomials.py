@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from math import isclose, isfinite
 from typing import TypeAlias
 
-from tilewright.graph.scalar import Apply, Literal, Scalar, apply
+from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, apply
 
 Monomial: TypeAlias = frozenset[tuple[Scalar, int]]
 """The factors of a product with their powers; all of them are atoms, no sums or products themselves."""
@@ -23,7 +23,7 @@ def polynomial(scalar: Scalar, atoms: Collection[Scalar] = ()) -> Polynomial | N
 
     Unknowns are also functions that are not sums, products or quotients, and reciprocals of what is not constant.
 
-    >>> from tilewright.graph.scalar import Load
+    >>> from tilewright.graph.expressions.scalar import Load
     >>> polynomial(apply("square", apply("add", Load(0), Literal(3.0)))) == {
     ...     frozenset({(Load(0), 2)}): 1.0,
     ...     frozenset({(Load(0), 1)}): 6.0,

@@ -17,9 +17,9 @@ from tilewright import settings
 from tilewright.artifact import CONTEXT_DECLARATION, Artifact
 from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.runtime import toolchain as toolchains
-from tilewright.runtime.cache import MAGIC, KernelCache, private_directory
-from tilewright.runtime.toolchain import Remembered, Toolchain
+from tilewright.runtime.compilation import toolchain as toolchains
+from tilewright.runtime.compilation.toolchain import Remembered, Toolchain
+from tilewright.runtime.store.cache import MAGIC, KernelCache, private_directory
 
 LOGGER = logging.getLogger("tilewright.cache")
 Library = TypeVar("Library", bound=ctypes.CDLL)

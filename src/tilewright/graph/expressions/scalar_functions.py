@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from tilewright.graph.expressions.scalar import Apply, Literal, Scalar
 from tilewright.graph.numpy_types import rounded_once
-from tilewright.graph.scalar import Apply, Literal, Scalar
 
 _ERF, _ERFC = np.frompyfunc(math.erf, 1, 1), np.frompyfunc(math.erfc, 1, 1)
 SQRT_2_OVER_PI = math.sqrt(2 / math.pi)
@@ -149,7 +149,7 @@ OF_BITS = frozenset(_BITS)
 def known_value(scalar: Scalar, known: Mapping[Scalar, float]) -> float | None:
     """The value of an expression if it is the same whatever finite numbers the other leaves are; None if not, or if it is NaN.
 
-    >>> from tilewright.graph.scalar import Point, State, apply
+    >>> from tilewright.graph.expressions.scalar import Point, State, apply
     >>> known_value(apply("exp", apply("subtract", Point(), State("max"))), {Point(): float("-inf")})
     0.0
     """

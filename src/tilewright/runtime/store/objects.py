@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tilewright.kernels.contract import KernelSource, matrix_abi
-from tilewright.runtime.cache import MAGIC, KernelCache
+from tilewright.runtime.store.cache import MAGIC, KernelCache
 
 SUFFIX = ".o"
 

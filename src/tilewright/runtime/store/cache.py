@@ -24,9 +24,9 @@ from pathlib import Path
 
 from tilewright import settings
 from tilewright.errors import CacheError
-from tilewright.runtime import cache_size
-from tilewright.runtime.cache_size import SizeLimit, touch
-from tilewright.runtime.directories import TEMPORARY_SUFFIX, check_private, write_atomically
+from tilewright.runtime.store import cache_size
+from tilewright.runtime.store.cache_size import SizeLimit, touch
+from tilewright.runtime.store.directories import TEMPORARY_SUFFIX, check_private, write_atomically
 
 LOGGER = logging.getLogger("tilewright.cache")
 MAGIC = b"tilewright-sha256-2:"

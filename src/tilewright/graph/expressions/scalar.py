@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from tilewright.graph.extents import Extent, SymbolicExtent
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,12 @@ from tilewright import settings
 from tilewright.errors import ToolchainError
 from tilewright.graph import data_format
 from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.runtime import flags as flag_tables
-from tilewright.runtime.cache import KernelCache
-from tilewright.runtime.compilation import Compilation
-from tilewright.runtime.directories import check_private, write_atomically
-from tilewright.runtime.objects import Objects
-from tilewright.runtime.processes import Processes, TimeIsUp
+from tilewright.runtime.compilation import flags as flag_tables
+from tilewright.runtime.compilation.build import Compilation
+from tilewright.runtime.compilation.processes import Processes, TimeIsUp
+from tilewright.runtime.store.cache import KernelCache
+from tilewright.runtime.store.directories import check_private, write_atomically
+from tilewright.runtime.store.objects import Objects
 
 CANDIDATES = ("cc", "gcc", "clang")
 PROBE_TEXT = '__attribute__((visibility("default"))) long tw_probe(long x) { return x + 1; }\n'

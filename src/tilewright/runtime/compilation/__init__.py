@@ -1,0 +1,1 @@
+"""Compilation: the C compiler, its flags, one build, and libraries of artifacts."""

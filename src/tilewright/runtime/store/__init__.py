@@ -1,0 +1,1 @@
+"""Store: files that processes share, their limit on size, and what the cache keeps of compilations."""
