@@ -27,9 +27,9 @@ import numpy as np
 
 import tilewright as tw
 from benchmarks.studies.parts.publishing import RESULTS, slug
+from tilewright.coefficients import family_coefficients
 from tilewright.graph.types import Graph
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import family_coefficients
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration
 from tilewright.runtime.compilation import toolchain

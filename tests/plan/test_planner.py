@@ -20,11 +20,11 @@ from tests.plan.cases import (
 )
 from tests.plan.walk import walked_movements
 from tests.support.table_iv import TABLE_IV
+from tilewright.coefficients import DEFAULT
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.layout import panels
-from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import imbalance
 from tilewright.plan.model.vector_work import later_passes_seconds

@@ -12,11 +12,11 @@ import pytest
 
 from tilewright import package_files
 from tilewright.backends import registry as backends
+from tilewright.coefficients import family_fits
 from tilewright.frontend.onnx.definition import definitions
 from tilewright.kernels import registry as kernels
 from tilewright.machine import targets
 from tilewright.plan.algorithms.definition import registered
-from tilewright.plan.model.coefficients import family_fits
 
 README = Path(__file__).parents[2] / "README.md"
 USER = """
@@ -28,7 +28,7 @@ from tilewright.frontend.onnx.definition import definitions
 from tilewright.kernels import registry as kernels
 from tilewright.machine import fit_files, targets
 from tilewright.plan.algorithms.definition import registered
-from tilewright.plan.model.coefficients import family_fits
+from tilewright.coefficients import family_fits
 from tilewright.runtime import measurement
 
 model = parser.parse_model(

@@ -9,7 +9,7 @@ import click
 from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import model_shapes, require_onnx
 from tilewright.cli.parameters import Spec
-from tilewright.plan.model.coefficients import TERMS, Coefficients, coefficients_for
+from tilewright.coefficients import TERMS, Coefficients, coefficients_for
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model.partition import partition
 from tilewright.report import explain as report

@@ -282,7 +282,7 @@ def _whole(result: Result) -> str:
 
 def _fit(minutes: float, dry_run: bool, ship: bool) -> None:
     """Measure kernels, fit the price to them, and keep the fit if choices by it lose less. Nothing is written before the end."""
-    from tilewright.plan.model.coefficients import to_text
+    from tilewright.coefficients import to_text
     from tilewright.runtime import calibration
     from tilewright.tune.fit import session
 
@@ -303,8 +303,8 @@ def _fit(minutes: float, dry_run: bool, ship: bool) -> None:
 
 def render(found: Outcome, machine: Machine) -> str:
     """Coefficients and qualities: those of the package, and fitted ones."""
+    from tilewright.coefficients import coefficients_for
     from tilewright.machine.fit_files import FITTED
-    from tilewright.plan.model.coefficients import coefficients_for
     from tilewright.report.layout import columns
     from tilewright.tune.fit.fitting import NAMES, values_of
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from tilewright.arrays import Count, Quantity
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.coefficients import Coefficients
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.helpers import Helper
@@ -69,19 +70,22 @@ class Constraints:
 
 @dataclass(frozen=True, slots=True)
 class CostProblem:
-    """What the cost of a leaf depends on beside its binding; sizes and tiles may be arrays.
+    """What the cost of a leaf depends on beside its binding: data.
 
-    `lanes` are the elements of a vector. `seconds_per_element` is the time of the functions of some expressions, and of so many
-    passes over memory; `scalar_step_cycles` that of a function at a point, one point after the other.
+    Sizes and tiles of axes may be arrays, or symbols of a formula that is recorded; no schedule changes the rest.
     """
 
     operator: Operator
     machine: Machine
+    coefficients: Coefficients
     sizes: Mapping[str, Count]
     tiles: Mapping[str, Count]
     lanes: int
-    seconds_per_element: Callable[[Iterable[Scalar], int], float]
-    scalar_step_cycles: float
+    """Elements of a vector in which the operator is computed."""
+
+    def seconds_per_element(self, roots: Iterable[Scalar], passes: int) -> float:
+        """The time of the functions of some expressions, and of so many passes over memory, at a point."""
+        return self.coefficients.cycles_per_vector(roots, passes) / self.lanes / self.machine.frequency_hz
 
 
 class Lowered(Protocol):

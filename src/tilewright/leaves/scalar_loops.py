@@ -358,7 +358,7 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     operator = problem.operator
     steps = product(problem.sizes[axis.name] for axis in operator.axes) * (1 + len(operator.functions()))
     steps = steps // problem.lanes if dict(binding.numbers)[INTEGER_LANES] else steps
-    return steps * problem.scalar_step_cycles / problem.machine.frequency_hz
+    return steps * problem.coefficients.scalar_step_cycles / problem.machine.frequency_hz
 
 
 LEAF = Leaf(

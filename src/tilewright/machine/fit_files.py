@@ -1,7 +1,7 @@
 """Coefficients of the price that were fitted on a CPU: those of the user's cache, else those of the package for its model.
 
-`tilewright tune --fit` writes the files; `plan.model.coefficients` has the meaning of every figure. A fit belongs to a CPU that
-was measured: a target that is known by name has none, and is planned by the fit of its family (`plan/model/family_fits`).
+`tilewright tune --fit` writes the files; `coefficients` has the meaning of every figure. A fit belongs to a CPU that
+was measured: a target that is known by name has none, and is planned by the fit of its family (`machine/family_fits`).
 """
 
 from __future__ import annotations

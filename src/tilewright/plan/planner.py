@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tilewright.coefficients import Coefficients, coefficients_for
 from tilewright.errors import InternalError
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
@@ -26,7 +27,6 @@ from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_lo
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.decisions.split_reductions import split_reduction
 from tilewright.plan.memory import forget_all, remembered
-from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.needed_work import key_blocks

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from tilewright.coefficients import coefficients_for
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term
 from tilewright.plan.decisions.scalar_loop import plan_scalar_loop
 from tilewright.plan.decisions.split_reductions import part_of
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import set_conflict

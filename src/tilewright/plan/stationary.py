@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import prod
 
+from tilewright.coefficients import coefficients_for
 from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import set_conflict

@@ -8,12 +8,12 @@ import pytest
 
 from tests.plan.cases import batch_chain, gemm_chain
 from tests.support.halo_chains import convolution_chain
+from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Blocking, works
 from tilewright.plan.search.exact_search import planning_problem, search_problem

@@ -8,8 +8,8 @@ import pytest
 
 from tests.plan.cases import batch_chain
 from tests.plan.model.operands.test_prefetch_gain import ZEN5, kernel_of, product
+from tilewright.coefficients import DEFAULT
 from tilewright.plan.decisions import split_reductions
-from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import combine_seconds
 from tilewright.plan.planner import forget_plans, plan_chain

@@ -12,6 +12,7 @@ from tests.plan.cases import contraction, gemm_chain
 from tests.plan.regions.test_guarded_regions import reading
 from tests.support.random.chains import random_graph
 from tilewright import compiler
+from tilewright.coefficients import Coefficients
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, apply
@@ -19,7 +20,6 @@ from tilewright.graph.rewrites.constants.constant_part import split
 from tilewright.graph.types import Access, Axis, Graph, Guard, Operator, Tensor
 from tilewright.machine import Machine
 from tilewright.plan.chains import make_chain
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.needed_work import needed_sizes
 from tilewright.plan.model.price_check import ROUNDING, attainable_seconds, check_price
 from tilewright.plan.planner import plan_chain

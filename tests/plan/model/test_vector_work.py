@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.plan.cases import CASCADE_LAKE
+from tilewright.coefficients import coefficients_for
 from tilewright.graph.expressions.index import axis, constant
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, Axis, Chain, Guard, Operator, Tensor
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.vector_work import strided_seconds, transposing_seconds

@@ -12,12 +12,12 @@ from tests.plan.cases import CASCADE_LAKE, batch_chain
 from tests.support.halo_chains import RELU, conv, convolution_chain, halo_chain, pad
 from tests.support.masked_chains import masked_chain, shifted
 from tests.support.table_iv import TABLE_IV
+from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan import memory
 from tilewright.plan.chains import make_chain
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.search.exact_search import least_times_above, planning_problem
 from tilewright.plan.whole_model import division

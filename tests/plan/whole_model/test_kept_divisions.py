@@ -12,10 +12,10 @@ import tilewright as tw
 from tests.support.graphs import random
 from tests.support.layers import convolutions, products
 from tilewright import compiler
+from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.counts import Counted, counting
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import forget_plans
 from tilewright.plan.types import ModelPlan
 from tilewright.plan.whole_model import known_divisions

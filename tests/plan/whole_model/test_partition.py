@@ -11,10 +11,10 @@ import tilewright as tw
 from benchmarks.studies.planning_time import mlp
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_operators, contraction, elementwise
 from tests.support.operators import graph_of, softmax
+from tilewright.coefficients import coefficients_for
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.chains import canonical_form, make_chain
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.planner import plan_chain, price_chain
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.search.exact_search import can_cost, planning_problem

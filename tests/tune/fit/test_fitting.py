@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tilewright.coefficients import TERMS, Coefficients
 from tilewright.machine.fit_files import FITTED
-from tilewright.plan.model.coefficients import TERMS, Coefficients
 from tilewright.plan.model.price_features import unit_coefficients
 from tilewright.tune.fit.fitting import (
     NAMES,

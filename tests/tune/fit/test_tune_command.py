@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from tests.tune.fit.test_fitting import synthetic
 from tilewright.cli.tune import tune
+from tilewright.coefficients import coefficients_for, parse, to_text
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine, Source, detection, fit_files, targets
 from tilewright.machine.fit_files import FITTED
-from tilewright.plan.model.coefficients import coefficients_for, parse, to_text
 from tilewright.runtime import calibration
 from tilewright.tune.fit import convolutions, session
 from tilewright.tune.fit.convolutions import Convolution

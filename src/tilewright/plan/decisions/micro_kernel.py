@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from tilewright.coefficients import Coefficients
 from tilewright.errors import InternalError
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
@@ -19,7 +20,6 @@ from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.element_types import SHORT_INTEGERS, computed_type, held_type
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.operands.packing_cost import reading_seconds, streams_ahead, transposing_seconds

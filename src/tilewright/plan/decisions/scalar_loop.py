@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from tilewright.coefficients import Coefficients
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
@@ -14,7 +15,6 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.decisions.micro_kernel import fitting
 from tilewright.plan.element_types import is_held_short
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S

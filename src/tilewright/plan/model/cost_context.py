@@ -14,13 +14,13 @@ import numpy as np
 
 from tilewright.arrays import Condition, Count, Quantity
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.coefficients import Coefficients
 from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.leaves.registry import bindings
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
 from tilewright.plan.element_types import computed_type, held_bytes, outer_bytes, product_type
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.kernel_work import flops, has_windows
 from tilewright.plan.model.threads import enough_blocks
 from tilewright.plan.regions.epilogues import Epilogue, taken

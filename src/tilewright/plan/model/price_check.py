@@ -11,12 +11,12 @@ from collections.abc import Callable
 from math import isfinite
 from pprint import pformat
 
+from tilewright.coefficients import Coefficients
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.printer import to_text
 from tilewright.graph.types import Chain, Graph
 from tilewright.machine.description import Filling
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.schedule import Schedule
 from tilewright.plan.types import Floor, Plan, Price
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
 from math import prod
 
 from tilewright.arrays import Count, Quantity, either, product
 from tilewright.block.execution import LEAST_TURNED_ROWS
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.expressions.scalar import Apply, Scalar, State, is_of_row, subexpressions
+from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.leaves.declaration import CostProblem
@@ -35,9 +34,7 @@ def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
 
 
 def _cost_problem(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
-    lanes, per_element = context.lanes(operator), partial(_seconds_per_element, context, operator)
-    step = context.coefficients.scalar_step_cycles
-    return CostProblem(operator, context.machine, context.sizes, tiles, lanes, per_element, step)
+    return CostProblem(operator, context.machine, context.coefficients, context.sizes, tiles, context.lanes(operator))
 
 
 def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
@@ -171,14 +168,5 @@ def _points(context: CostContext, operator: Operator) -> Count:
 
 def _seconds_per_element(context: CostContext, operator: Operator, roots: Iterable[Scalar], over: int) -> float:
     """The time of the distinct functions of some expressions and of some passes, in the lanes of an operator."""
-    applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
-    costs, default_cycles = dict(context.coefficients.function_cycles_per_vector), context.coefficients.other_function_cycles
-    inside = [node for node in applied if not is_of_row(node)]
-    functions = sum(default_cycles if _is_once_a_row(node) else costs.get(node.function, default_cycles) for node in inside)
-    cycles_per_vector = functions + over * context.coefficients.pass_cycles_per_vector
-    return context.vectors_per_element(operator) * cycles_per_vector / context.machine.frequency_hz
-
-
-def _is_once_a_row(node: Apply) -> bool:
-    """Whether it divides by a state: its reciprocal is taken once a row, and every point is multiplied by that."""
-    return node.function == "divide" and isinstance(node.operands[1], State)
+    cycles = context.coefficients.cycles_per_vector(roots, over)
+    return context.vectors_per_element(operator) * cycles / context.machine.frequency_hz

@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 
 from tilewright.arrays import Quantity
+from tilewright.coefficients import Coefficients
 from tilewright.graph.types import Chain
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
@@ -25,7 +26,6 @@ from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
 from tilewright.plan.decisions.non_temporal_stores import largest_gain_s
 from tilewright.plan.decisions.split_reductions import may_split
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.price_check import no_price
 from tilewright.plan.model.pricing import Candidate

@@ -13,11 +13,11 @@ from itertools import product
 from math import inf, log
 
 from tilewright import progress
+from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Graph, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, expanded
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.search.rejected import lost_algorithm
 from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime

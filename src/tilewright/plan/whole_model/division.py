@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+from tilewright.coefficients import Coefficients, coefficients_for
 from tilewright.graph import data_format
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
@@ -24,7 +25,6 @@ from tilewright.plan.binding import bound_price, bound_reason
 from tilewright.plan.chains import canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.memory import remembered
-from tilewright.plan.model.coefficients import Coefficients, coefficients_for
 from tilewright.plan.model.pricing import Candidate, separate_price
 from tilewright.plan.planner import PricedChain, chain_with_loops, price_chain
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup

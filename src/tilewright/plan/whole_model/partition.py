@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from tilewright import progress
+from tilewright.coefficients import Coefficients
 from tilewright.errors import InternalError
 from tilewright.graph.types import Chain, Graph, Tensor
 from tilewright.kernels.contract import MicroKernel
@@ -15,7 +16,6 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound_cut, bound_plan, bound_price
 from tilewright.plan.chains import make_chain, names_of
 from tilewright.plan.layout import Layout, row_major, spread_padding
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.pricing import separate_price
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Barrier, CannotFuse, Unplannable

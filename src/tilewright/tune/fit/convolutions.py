@@ -11,13 +11,13 @@ import numpy as np
 import tilewright as tw
 from tilewright import compiler
 from tilewright.backends import loading
+from tilewright.coefficients import coefficients_for
 from tilewright.errors import TilewrightError
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.definition import Problem, applicable, expanded
 from tilewright.plan.chains import canonical_form
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.price_features import features
 from tilewright.plan.planner import PricedChain, price_chain
 from tilewright.plan.types import ModelPlan, Plan

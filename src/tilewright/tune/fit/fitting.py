@@ -19,8 +19,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tilewright.coefficients import DEFAULT, Coefficients
 from tilewright.machine.fit_files import FITTED
-from tilewright.plan.model.coefficients import DEFAULT, Coefficients
 
 FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 COMPUTING = ("arithmetic", "pass_cycles_per_vector", "exp_cycles", "row_cycles")

@@ -15,10 +15,10 @@ from typing import TypeAlias
 
 import numpy as np
 
+from tilewright.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.errors import TilewrightError
 from tilewright.machine.description import Source
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.tune.fit import convolutions
 from tilewright.tune.fit.fitting import NAMES, FloatArray, Kernel, Quality, crosswise, fit, prices, quality, row_of, values_of
 from tilewright.tune.schedules.cases import CASES, Case

@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 import tilewright as tw
+from tilewright.coefficients import coefficients_for
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine

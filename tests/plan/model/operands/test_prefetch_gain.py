@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.plan.cases import chain_of, contraction
+from tilewright.coefficients import DEFAULT
 from tilewright.graph.types import Chain
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
-from tilewright.plan.model.coefficients import DEFAULT
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Defeat, OtherKernel
 from tilewright.plan.types import Plan, Rejected, TermKind

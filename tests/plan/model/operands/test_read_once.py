@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from tests.plan.cases import chain_of, contraction
+from tilewright.coefficients import coefficients_for
 from tilewright.kernels.registry import for_machine
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.micro_kernel import chain_context
-from tilewright.plan.model.coefficients import coefficients_for
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import footprints
 from tilewright.plan.model.operands.packing_cost import has_all_rows, operand_read_once, run_seconds

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from tilewright.arrays import Condition, Count, Quantity, either, maximum, minimum
+from tilewright.coefficients import Coefficients
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.machine.machine import Machine
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.coefficients import Coefficients
 from tilewright.plan.model.cost_context import CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.kernel_work import pieces
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile

@@ -8,7 +8,7 @@ nearest family. All others are constants with their source.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from importlib import resources
@@ -16,6 +16,7 @@ from math import log
 from typing import TypeAlias
 
 from tilewright.errors import TilewrightError
+from tilewright.graph.expressions.scalar import Apply, Scalar, State, is_of_row, subexpressions
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.fit_files import FITTED
 from tilewright.machine.machine import Machine
@@ -125,6 +126,14 @@ class Coefficients:
         fitted = {name: value for name, value in values.items() if name in FIELDS}
         return self._with({"function_cycles_per_vector": functions, **fitted})
 
+    def cycles_per_vector(self, roots: Iterable[Scalar], passes: int) -> float:
+        """Of the distinct functions of some expressions and of so many passes over memory, in the lanes of an operator."""
+        applied = {node for root in roots for node in subexpressions(root) if isinstance(node, Apply)}
+        costs, default = dict(self.function_cycles_per_vector), self.other_function_cycles
+        inside = [node for node in applied if not is_of_row(node)]
+        functions = sum(default if _is_once_a_row(node) else costs.get(node.function, default) for node in inside)
+        return functions + passes * self.pass_cycles_per_vector
+
     def _with(self, values: Mapping[str, Coefficient]) -> Coefficients:
         change: Callable[..., Coefficients] = replace
         return change(self, **values)
@@ -210,7 +219,7 @@ def nearest(architecture: str, vector_bits: int, among: tuple[Fit, ...]) -> Fit:
 @lru_cache(maxsize=1)
 def family_fits() -> tuple[Fit, ...]:
     """The fits of families that the package has."""
-    folder = resources.files("tilewright.plan.model").joinpath("family_fits")
+    folder = resources.files("tilewright.machine").joinpath("family_fits")
     files = (file for file in folder.iterdir() if file.name.endswith(SUFFIX))
     return tuple(parse(file.name, file.read_text(encoding="utf-8")) for file in sorted(files, key=lambda file: file.name))
 
@@ -227,15 +236,13 @@ def parse(name: str, text: str) -> Fit:
     try:
         return Fit(values=values, **document)
     except TypeError as problem:
-        raise TilewrightError(
-            "a fit does not have the fields of plan.model.coefficients.Fit", where=name, why=str(problem)
-        ) from problem
+        raise TilewrightError("a fit does not have the fields of coefficients.Fit", where=name, why=str(problem)) from problem
 
 
 def to_text(fit: Fit) -> str:
     """The content of a fit's file; `parse` is its inverse."""
     lines = [
-        "# Written by tilewright tune --fit; plan/model/coefficients.py has the meaning of every figure.",
+        "# Written by tilewright tune --fit; coefficients.py has the meaning of every figure.",
         "",
     ]
     for field in fields(fit):
@@ -249,3 +256,8 @@ def to_text(fit: Fit) -> str:
 
 def _nothing(value: Coefficient) -> Coefficient:
     return tuple((name, 0.0) for name, _ in value) if isinstance(value, tuple) else 0.0
+
+
+def _is_once_a_row(node: Apply) -> bool:
+    """Whether it divides by a state: its reciprocal is taken once a row, and every point is multiplied by that."""
+    return node.function == "divide" and isinstance(node.operands[1], State)
