@@ -102,6 +102,7 @@ def test_unknown_names_list_near_matches(name: str, hint: str) -> None:
         ("cores = 18\n", 'cores = "18"\n', "cores is '18', not of type int"),
         ("cores = 18\n", "cores = true\n", "cores is True, not of type int"),
         ("cores = 18\n", "cores = 0\n", "cores is 0, not positive"),
+        ("cores = 18\n", 'cores = 18\nfusion_level = "memory"\n', "fusion_level is 'memory', not one of L1, L2, L3"),
         ("frequency_hz = 2.6e9", "frequency_hz = -1", "frequency_hz is -1, not positive"),
         ('"x86_64"', '"vax"', "architecture is 'vax', not one of x86_64, aarch64, ppc64le"),
         ('isa = "x86-64-v4"', 'isa = "v4"', "isa is 'v4', not one of x86-64-v2, x86-64-v3, x86-64-v4"),

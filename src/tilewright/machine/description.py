@@ -113,6 +113,8 @@ class Description:
     tlb_entries: int = 64
     """Pages that the first-level data TLB holds: 64 on Intel cores from Haswell to Ice Lake (Intel Optimization Reference
     Manual). The price is fitted with this figure."""
+    fusion_level: str = ""
+    """The level in which chains keep their intermediates; "" for the second, or the only one."""
     device: str = CPU
     """What executes generated code; it decides the backend (`backends/`)."""
     fitted: tuple[tuple[str, float], ...] = ()
@@ -141,6 +143,17 @@ class Description:
         2.0
         """
         return self.peak(dtype) * isa.matrix_unit_gain(self.features, dtype)
+
+    @property
+    def fusion_position(self) -> int:
+        """Where among the levels chains keep their intermediates.
+
+        >>> from tilewright.machine import Machine
+        >>> Machine.named("cascadelake-6240").fusion_position
+        1
+        """
+        named = [position for position, level in enumerate(self.levels) if level.name == self.fusion_level]
+        return named[0] if named else min(1, len(self.levels) - 2)
 
     def level(self, name: str) -> MemoryLevel:
         """The memory level of that name (L1, L2, L3, memory); `StopIteration` where there is none.

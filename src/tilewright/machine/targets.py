@@ -83,11 +83,14 @@ def parse(name: str, text: str) -> Description:
     features = _features(isa_level, document, name) if document["device"] == CPU else frozenset(map(str, document["features"]))
     unit = isa.VectorUnit(document["vector_bits"], document["vector_registers"], document["fma_per_cycle"])
     clock_hz = float(document["frequency_hz"])
+    levels = _levels(document["levels"], clock_hz, name)
+    if document["fusion_level"] not in (bounded := ["", *(level.name for level in levels[:-1])]):
+        _refuse(name, f"fusion_level is {document['fusion_level']!r}, not one of {', '.join(bounded[1:])}")
     return Description(
         name=name,
         features=features,
         peak_flops_per_s=tuple((dtype, rate * clock_hz) for dtype, rate in isa.flops_per_cycle(features, unit)),
-        levels=_levels(document["levels"], clock_hz, name),
+        levels=levels,
         peak_source=Source.DATASHEET,
         **{field: kind(document[field]) for field, kind in FIGURES.items()},
     )

@@ -64,12 +64,12 @@ class ConvolutionSizes:
 
 @dataclass(frozen=True, slots=True)
 class SlicingMachine:
-    """What the analysis knows of a machine. Triples are of L1, L2, L3 (capacities) and of L2, L3, memory (cycles)."""
+    """What the analysis knows of a machine. Triples are of L1, L2, L3 (capacities) and of L2, L3 and what is behind (cycles)."""
 
     capacities_bytes: tuple[float, float, float]
     """Of each cache the share that tiles may take: a1 L1, a2 L2, a3 L3."""
     cycles_per_line: tuple[float, float, float]
-    """What an access costs that L2, L3 or memory serves: c2, c3, cm."""
+    """What an access costs that L2, L3 or the level behind serves: c2, c3, cm."""
     tile_windows: int
     """W, of the micro kernel."""
     tile_filters: int
@@ -84,15 +84,15 @@ class SlicingMachine:
 
         Raises `PlanningError` for machines with fewer caches.
         """
-        *caches, memory = machine.levels
-        if len(caches) < 3:
+        caches, behind = machine.levels[:3], machine.levels[1:4]
+        if len(behind) < 3:
             raise PlanningError(
-                f"convolution slicing needs three caches, and {machine.name} has {len(caches)}",
+                f"convolution slicing needs three caches, and {machine.name} has {len(machine.levels) - 1}",
                 hint="name a machine with an L3 as the target",
             )
-        sizes = [cache.usable_bytes if share is None else share * cache.size_bytes for cache in caches[:3]]
+        sizes = [cache.usable_bytes if share is None else share * cache.size_bytes for cache in caches]
         line = caches[0].line_bytes
-        cycles = [line * machine.frequency_hz / level.bandwidth_bytes_per_s for level in (caches[1], caches[2], memory)]
+        cycles = [line * machine.frequency_hz / level.bandwidth_bytes_per_s for level in behind]
         return cls((sizes[0], sizes[1], sizes[2]), (cycles[0], cycles[1], cycles[2]), tile_windows, tile_filters, line)
 
 

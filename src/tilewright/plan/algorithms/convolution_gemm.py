@@ -289,9 +289,9 @@ def _block_rows(roles: ProductRoles, sliding: SlidingProduct | None) -> int | No
     usable = [count for count in divisors if count * columns >= LEAST_BLOCK_PIXELS]
     if sliding is None or len(sliding.slides) < 2 or sliding.slides[0].tap is None or not roles.filters or not usable:
         return None
-    found, levels = _copied(roles, sliding), roles.problem.machine.levels
+    found, machine = _copied(roles, sliding), roles.problem.machine
     row_bytes = points((*roles.group, *found.depth)) * columns * element_bytes(roles.problem.result.dtype)
-    cache_bytes, more = levels[min(1, len(levels) - 1)].size_bytes, points(found.rows) - rows
+    cache_bytes, more = machine.levels[machine.fusion_position].size_bytes, points(found.rows) - rows
     fitting = [count for count in divisors if (count + more) * row_bytes <= COPY_SHARE * cache_bytes]
     if found.tap:
         return max((count for count in fitting if count in usable), default=usable[0])

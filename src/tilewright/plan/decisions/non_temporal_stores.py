@@ -66,7 +66,7 @@ def _stays(context: CostContext) -> bool:
     """Whether a cache holds the output for its readers."""
     machine, size_bytes = context.machine, _output_bytes(context)
     position = source_position(machine, size_bytes)
-    return position < len(context.cache_levels) and (position <= 1 or size_bytes <= own_bytes(machine))
+    return position < len(context.cache_levels) and size_bytes <= own_bytes(machine)
 
 
 def _output_bytes(context: CostContext) -> int:

@@ -140,6 +140,8 @@ def bytes_into(
         elif position == 0:
             nearest, inner_block = inner or (view, block)
             moved[level.name] = _into_nearest(context, around, nearest, inner_block, conflict)
+        elif position < context.fusion_position:
+            moved[level.name] = moved[context.cache_levels[0].name]  # no block is made for it: what L1 lacks comes through it
         else:
             moved[level.name] = _behind(operands, block.swept, view.running(), around.held[level.name], into_fusion_level)
     return _overflowing(context, view.operator, block, moved) if conflict > 1 else moved

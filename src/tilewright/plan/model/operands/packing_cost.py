@@ -125,7 +125,7 @@ def streams_ahead(chain: Chain, operator: Operator, roles: ContractionRoles, mac
     """Whether a right operand is a constant that comes in panels from behind the fusion level."""
     access = operator.reads[roles.right]
     size_bytes = int(distinct_elements(access, planned_sizes(chain))) * held_bytes(chain, access.tensor)
-    return access.tensor in chain.constants and size_bytes > machine.levels[min(1, len(machine.levels) - 2)].size_bytes // 2
+    return access.tensor in chain.constants and size_bytes > machine.levels[machine.fusion_position].size_bytes // 2
 
 
 def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Quantity:
