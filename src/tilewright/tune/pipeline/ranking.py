@@ -15,22 +15,22 @@ from tilewright.errors import TilewrightError, installing
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.runtime.tuning.measurements import Measurement
-from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Ranker, Variant
+from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Learner, Ranker, Variant
 
-FORMAT = 1
+FORMAT = 2
 FEATURES = "working sets by level, memory last (1)"
 """What the numbers of a variant mean."""
 PACKAGES = ("tilewright", "torch", "scikit-learn")
 
 
-def save(path: Path, ranker: Ranker, machine: str) -> None:
+def save(path: Path, ranker: Learner, machine: str) -> None:
     """Write a trained ranker; the file is replaced as a whole."""
     beside = path.with_name(path.name + ".new")
     beside.write_text(json.dumps({**_header(ranker, machine), "state": ranker.state()}) + "\n")
     beside.replace(path)
 
 
-def restore(path: Path, ranker: Ranker, machine: str) -> None:
+def restore(path: Path, ranker: Learner, machine: str) -> None:
     """Read what a ranker of this kind learned. Raises `TilewrightError` where the file was written for something else."""
     try:
         content = json.loads(path.read_text())
@@ -49,7 +49,7 @@ def restore(path: Path, ranker: Ranker, machine: str) -> None:
     ranker.restore(content["state"])
 
 
-def _header(ranker: Ranker, machine: str) -> dict[str, object]:
+def _header(ranker: Learner, machine: str) -> dict[str, object]:
     return {"format": FORMAT, "ranker": ranker.name, "machine": machine, "features": FEATURES, "versions": _versions()}
 
 
@@ -105,7 +105,7 @@ def _measured(name: str, database: TuningDatabase, machine: Machine, problems: C
     return found
 
 
-def _untrained(name: str, seed: int) -> Ranker:
+def _untrained(name: str, seed: int) -> Learner:
     try:
         if name == "network":
             from tilewright.tune.rankers.tournament import Tournament

@@ -1,14 +1,17 @@
-"""Rankers: a variant as they see it, what each can do, and those that learn nothing, by the planner's price and at random."""
+"""Rankers: a variant as they see it, what those that learn have in common, and those that do not, by price and at random."""
 
 from __future__ import annotations
 
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil
-from typing import Any, Protocol, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+
+from tilewright.errors import TilewrightError
 
 State = dict[str, Any]
 """What JSON can hold."""
@@ -28,34 +31,53 @@ class Variant:
     """NaN where it was not measured."""
 
 
-class Ranker(Protocol):
-    """Learns from measured variants of some problems, and orders those of another problem."""
+class Ranker(ABC):
+    """Orders variants of a problem; those that are expected to be fastest come first."""
 
-    @property
-    def name(self) -> str:
-        """In tables and files."""
-        ...
+    name: ClassVar[str]
+    """In tables and files."""
+    uses_features: ClassVar[bool] = False
+    """Whether variants need features: working sets take 10 ms a variant."""
 
-    @property
-    def uses_features(self) -> bool:
-        """Whether variants need features: working sets take 10 ms a variant."""
-        ...
+    @abstractmethod
+    def order(self, variants: Sequence[Variant]) -> list[int]:
+        """The positions of variants of one problem. Deterministic."""
+
+
+class Learner(Ranker):
+    """A ranker that learns from measured variants of other problems: the same variants and seed make the same ranker."""
+
+    uses_features = True
+
+    def __init__(self, seed: int = 0) -> None:
+        self._seed, self._learned = seed, list[Variant]()
 
     def train(self, variants: Sequence[Variant]) -> None:
-        """Learn from measured variants. Rankers that learn nothing ignore them."""
-        ...
+        """Learn from measured variants."""
+        self._learned = list(variants)
+        self._fit(variants)
 
     def order(self, variants: Sequence[Variant]) -> list[int]:
-        """The positions of variants of one problem, those expected to be fastest first. Deterministic."""
-        ...
+        """By what was learned. Raises `TilewrightError` where that is nothing."""
+        if not self._learned:
+            raise TilewrightError("this ranker has learned nothing", hint="call train or restore before order")
+        return self._order(variants)
 
     def state(self) -> State:
-        """What was learned."""
-        ...
+        """The seed, and the variants that were learned from."""
+        rows = [[v.problem, list(v.features), v.predicted_s, v.measured_s] for v in self._learned]
+        return {"seed": self._seed, "variants": rows}
 
     def restore(self, state: State) -> None:
-        """Take over what was learned."""
-        ...
+        """Learn from the same variants."""
+        self._seed = state["seed"]
+        self.train([Variant(name, tuple(features), *times) for name, features, *times in state["variants"]])
+
+    @abstractmethod
+    def _fit(self, variants: Sequence[Variant]) -> None: ...
+
+    @abstractmethod
+    def _order(self, variants: Sequence[Variant]) -> list[int]: ...
 
 
 def kept(order: Sequence[int], share: float = 0.1) -> list[int]:
@@ -80,41 +102,26 @@ def feature_rows(variants: Sequence[Variant]) -> Rows:
     return np.array([variant.features for variant in variants], np.float64)
 
 
-class _Stateless:
-    uses_features = False
-
-    def train(self, variants: Sequence[Variant]) -> None:
-        """Nothing to learn."""
-
-    def state(self) -> State:
-        """Nothing was learned."""
-        return {}
-
-    def restore(self, state: State) -> None:
-        """Nothing was learned."""
-
-
-@dataclass(frozen=True, slots=True)
-class ByPrice(_Stateless):
+class ByPrice(Ranker):
     """The calibrated analytical price.
 
     >>> ByPrice().order([Variant("p", (), 2.0), Variant("p", (), 1.0)])
     [1, 0]
     """
 
-    name: str = "price"
+    name = "price"
 
     def order(self, variants: Sequence[Variant]) -> list[int]:
         """Cheapest first."""
         return sorted(range(len(variants)), key=lambda at: variants[at].predicted_s)
 
 
-@dataclass(frozen=True, slots=True)
-class AtRandom(_Stateless):
+@dataclass(frozen=True)
+class AtRandom(Ranker):
     """Any order, the same for a seed."""
 
     seed: int = 0
-    name: str = "random"
+    name = "random"
 
     def order(self, variants: Sequence[Variant]) -> list[int]:
         """A permutation."""

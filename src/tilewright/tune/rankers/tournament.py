@@ -6,17 +6,16 @@ Features are scaled to between 0 and 1 over the variants that the ranker learns 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 import torch
+from sklearn.preprocessing import MinMaxScaler
 from torch import nn
 
-from tilewright.errors import TilewrightError
 from tilewright.tune.one_thread import one_thread
-from tilewright.tune.rankers.ranker import Rows, State, Variant, by_problem, feature_rows
+from tilewright.tune.rankers.ranker import Learner, Rows, Variant, by_problem, feature_rows
 
 THRESHOLD = 0.7
 """An output above it says that its variant wins; where neither is, the game is a draw."""
@@ -30,55 +29,24 @@ ALIKE = 0.01
 """Pairs whose times differ by less teach nothing."""
 
 
-@dataclass(frozen=True, slots=True)
-class Scaling:
-    """The least and the greatest of every feature."""
+class Tournament(Learner):
+    """The network with what scales its features."""
 
-    least: tuple[float, ...]
-    greatest: tuple[float, ...]
+    name = "network"
 
-    def __call__(self, variants: Sequence[Variant]) -> Rows:
-        """One row per variant. A feature that never changed is 0."""
-        least, greatest = np.asarray(self.least), np.asarray(self.greatest)
-        spans = np.where(greatest > least, greatest - least, 1.0)
-        rows: Rows = (feature_rows(variants) - least) / spans
-        return rows
-
-
-def scaling_of(variants: Sequence[Variant]) -> Scaling:
-    """Of the variants that are learned from.
-
-    >>> found = scaling_of([Variant("p", (10.0, 1.0), 0.0), Variant("p", (30.0, 1.0), 0.0)])
-    >>> found([Variant("p", (20.0, 1.0), 0.0)]).tolist()
-    [[0.5, 0.0]]
-    """
-    rows = feature_rows(variants)
-    return Scaling(tuple(map(float, rows.min(axis=0))), tuple(map(float, rows.max(axis=0))))
-
-
-@dataclass(slots=True)
-class Tournament:
-    """The network with what scales its features. The same variants and seed give the same network."""
-
-    seed: int = 0
-    name: str = "network"
-    uses_features: bool = True
-    _scaling: Scaling | None = None
-    _network: nn.Sequential | None = field(default=None, repr=False)
-
-    def train(self, variants: Sequence[Variant]) -> None:
+    def _fit(self, variants: Sequence[Variant]) -> None:
         """Learn from pairs of variants of the same problem."""
-        self._scaling = scaling_of(variants)
-        left, right = _pairs(variants, np.random.default_rng(self.seed))
-        rows = torch.from_numpy(self._scaling(variants).astype(np.float32))
+        self._scaling = MinMaxScaler().fit(feature_rows(variants))
+        left, right = _pairs(variants, np.random.default_rng(self._seed))
+        rows = self._scaled(variants)
         times = np.array([variant.measured_s for variant in variants])
         labels = torch.from_numpy((times[right] < times[left]).astype(np.int64))
         with one_thread(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
+            torch.manual_seed(self._seed)
             self._network = _network(rows.shape[1])
             _fit(self._network, torch.cat([rows[left], rows[right]], dim=1), labels)
 
-    def order(self, variants: Sequence[Variant]) -> list[int]:
+    def _order(self, variants: Sequence[Variant]) -> list[int]:
         """By wins over all others, ties as they came."""
         wins = (self.games(variants) > 0).sum(axis=1)
         return sorted(range(len(variants)), key=lambda at: -int(wins[at]))
@@ -94,9 +62,7 @@ class Tournament:
 
     def _first_wins(self, variants: Sequence[Variant]) -> Rows:
         """The network's first output for every ordered pair."""
-        if self._network is None or self._scaling is None:
-            raise TilewrightError("this ranker has learned nothing", hint="call train or restore before order")
-        rows = torch.from_numpy(self._scaling(variants).astype(np.float32))
+        rows = self._scaled(variants)
         count = len(rows)
         pairs = torch.cat([rows.repeat_interleave(count, 0), rows.repeat(count, 1)], dim=1)
         with torch.no_grad():
@@ -104,18 +70,9 @@ class Tournament:
         found: Rows = outputs.reshape(count, count).numpy().astype(np.float64)
         return found
 
-    def state(self) -> State:
-        """Scales and weights."""
-        assert self._network is not None
-        assert self._scaling is not None
-        weights = {name: values.tolist() for name, values in self._network.state_dict().items()}
-        return {"least": self._scaling.least, "greatest": self._scaling.greatest, "weights": weights}
-
-    def restore(self, state: State) -> None:
-        """A network with these weights."""
-        self._scaling = Scaling(tuple(state["least"]), tuple(state["greatest"]))
-        self._network = _network(len(state["least"]))
-        self._network.load_state_dict({name: torch.tensor(values) for name, values in state["weights"].items()})
+    def _scaled(self, variants: Sequence[Variant]) -> torch.Tensor:
+        """One row per variant, features between 0 and 1."""
+        return torch.from_numpy(self._scaling.transform(feature_rows(variants)).astype(np.float32))
 
 
 def _pairs(variants: Sequence[Variant], source: np.random.Generator) -> tuple[Any, Any]:
