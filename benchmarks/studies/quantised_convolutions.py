@@ -38,13 +38,14 @@ from tilewright.api.onnx.reports import ChainTime
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration, measurement
 from tilewright.runtime.compilation import toolchain
-from tilewright.tune.timing import TURN_S, MeasuredRates, interleaved
+from tilewright.tune.timing import TURN_S
 from tilewright_bench.benchmarks import MODELS
 from tilewright_bench.cases import conv_models
 from tilewright_bench.cases.conv_shapes import named_shapes
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender
 from tilewright_bench.measurement.provenance import provenance
+from tilewright_bench.measurement.rounds import MeasuredRates, interleaved
 from tilewright_bench.tables.means import geometric_mean
 
 NETWORK = "resnet_50"

@@ -33,12 +33,12 @@ from benchmarks.onnx_models.exporting import export
 from benchmarks.studies.models import ALIASES
 from tilewright.runtime import calibration
 from tilewright.runtime.compilation import toolchain
-from tilewright.tune.timing import interleaved
 from tilewright_bench.benchmarks import MODELS as OF_FILES
 from tilewright_bench.cases.model import ModelCase, joined
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.contender import TILEWRIGHT, Contender
 from tilewright_bench.measurement.provenance import provenance
+from tilewright_bench.measurement.rounds import interleaved
 
 FORMS = ("qdq", "qoperator", "dynamic")
 DIRECTORY = Path(tempfile.gettempdir(), "tilewright-quantised")

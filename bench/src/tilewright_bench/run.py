@@ -12,11 +12,11 @@ from typing import Generic
 from tilewright.errors import TilewrightError
 from tilewright.runtime import calibration, measurement
 from tilewright.runtime.compilation import toolchain
-from tilewright.tune.timing import MeasuredRates
 from tilewright_bench.cases.case import Case
 from tilewright_bench.measurement.contender import CaseT, Peer
 from tilewright_bench.measurement.harness import CaseResult, measure
 from tilewright_bench.measurement.provenance import provenance
+from tilewright_bench.measurement.rounds import MeasuredRates
 from tilewright_bench.progress import Progress
 from tilewright_bench.tables.combination import combined
 from tilewright_bench.tables.report import Report

@@ -16,7 +16,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from benchmarks.studies.tuned.records import Record
 from tilewright.tune.rankers.boosting import Boosting
-from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Ranker, Variant, kept
+from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Learner, Ranker, Variant, kept
 from tilewright.tune.rankers.tournament import Tournament
 
 MOST_TRIALS = 1000
@@ -183,7 +183,8 @@ def orders(every: dict[str, list[Variant]], problem: str, seed: int) -> dict[str
     result = {}
     for name, make in rankers(seed).items():
         begin, ranker = time.process_time(), make()
-        ranker.train(training)
+        if isinstance(ranker, Learner):
+            ranker.train(training)
         result[name] = (ranker.order(own), time.process_time() - begin)
     return result
 

@@ -1,42 +1,29 @@
-"""Timing: turns of one call, rounds beside the peak of one core, pairs of two contenders, and the rates of one core.
+"""Timing: turns of one call, and pairs of two contenders.
 
-A clock drifts by tens of percent within seconds. Turns of one round see nearly the same clock, so that their ratios hold; and a
-share of the peak is that of the peak measured right before and right after the turn. In a pair two contenders take their turns
-one right after the other, and only the ratio within a pair counts.
+A clock drifts by tens of percent within seconds. In a pair two contenders take their turns one right after the other, and only
+the ratio within a pair counts.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
-
-from tilewright.machine.machine import Machine
-from tilewright.runtime.calibration import working_sets
-from tilewright.runtime.measurement import Measurer
 
 TURN_S = 2e-3
 """A turn lasts at least this long, and one call."""
 LONG_CALL_S = 0.1
 """A call so long needs no warm caches, and no call before it."""
-LEAST_ROUNDS = 3
 
 Seconds = Callable[[], float]
 """Takes a turn and returns the seconds of one call."""
-Peak = Callable[[], float]
-"""Measures the flops per second that one core reaches."""
 LEAST_PAIRS = 15
 MOST_PAIRS = 101
 LEAST_GAIN = 0.98
 """Of the reference's time, what a faster candidate takes at most: nearer to it, pairs of the same code differ by chance."""
 LEAST_WINS = 0.75
 """Of pairs. Of at least `LEAST_PAIRS` pairs of the same code one of two wins so many in 2 of 100 cases."""
-PEAK_TRIPS = 20_000
-"""Some 60 us: long enough to be timed from Python."""
-PEAK_RUNS = 4
-"""The first one finds Python's own code and data out of the caches, which costs it a tenth."""
-READ_SAMPLE_S = 1e-2
 
 
 def seconds_per_call(call: Callable[[], object], turn_s: float = TURN_S) -> float:
@@ -56,44 +43,6 @@ def _elapsed_s(call: Callable[[], object]) -> float:
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Seconds of one call, and the larger of the peaks before and after the turn."""
-
-    seconds: float
-    peak_flops_per_s: float
-
-
-Round = Mapping[str, Turn]
-
-
-def interleaved(
-    contenders: Mapping[str, Seconds], count: int, peak: Peak, *, pause_s: float = 0.0, budget_s: float = float("inf")
-) -> list[Round]:
-    """Turns of all contenders, every other round in reverse order.
-
-    `pause_s` goes before each turn. At least `LEAST_ROUNDS` rounds are taken, and `count` at most; the others only while
-    `budget_s` lasts.
-    """
-    begin, found, order = time.perf_counter(), list[Round](), list(contenders)
-    while len(found) < count:
-        if len(found) >= LEAST_ROUNDS and time.perf_counter() - begin > budget_s:
-            break
-        found.append(_round(contenders, order, peak, pause_s))
-        order.reverse()
-    return found
-
-
-def _round(contenders: Mapping[str, Seconds], order: Sequence[str], peak: Peak, pause_s: float) -> Round:
-    turns, before = dict[str, Turn](), peak()
-    for name in order:
-        time.sleep(pause_s)
-        seconds, after = contenders[name](), peak()
-        turns[name] = Turn(seconds, max(before, after))
-        before = after
-    return turns
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,31 +108,3 @@ def paired_ratios(reference: Seconds, candidates: Sequence[Seconds], *, budget_s
             reference_s, candidate_s = pair(reference, candidate, number)
             found.append(candidate_s / reference_s)
     return samples
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredRates:
-    """What one core can do, by the loops of `runtime.measurement`."""
-
-    measurer: Measurer
-    machine: Machine
-    peak_loop: Callable[[int], float]
-    """Flops of so many trips of the loop of multiply-adds, which it runs."""
-
-    def peak_flops_per_s(self) -> float:
-        """Of independent float32 multiply-adds, in the widest vectors that are allowed."""
-        return max(self._peak_sample() for _ in range(PEAK_RUNS))
-
-    def level_of(self, size_bytes: int) -> str:
-        """The smallest level of the machine that holds so many bytes."""
-        return next(level.name for level in self.machine.levels if level.size_bytes >= size_bytes or level.size_bytes == 0)
-
-    def bandwidth_bytes_per_s(self, level: str) -> float:
-        """Of reading a working set that this level holds and the one before does not; from memory after a flush."""
-        size_bytes = dict(working_sets(self.machine))[level]
-        return self.measurer.bandwidth_bytes_per_s(size_bytes, level == "memory", READ_SAMPLE_S)
-
-    def _peak_sample(self) -> float:
-        start = time.perf_counter()
-        flops = self.peak_loop(PEAK_TRIPS)
-        return flops / (time.perf_counter() - start)

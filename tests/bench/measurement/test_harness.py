@@ -7,7 +7,6 @@ import pytest
 
 from tests.support.bench_cases import ATTENTIONS, TINY
 from tests.support.hand_results import PRODUCTS, case, timing
-from tilewright.tune.timing import MeasuredRates
 from tilewright_bench.cases.attention import AttentionCase
 from tilewright_bench.cases.chains import ChainCase
 from tilewright_bench.cases.int8 import Int8Case, saturated_product
@@ -15,6 +14,7 @@ from tilewright_bench.cases.int8_shapes import Int8Shape
 from tilewright_bench.cases.required import Required
 from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, Contender, Peer
 from tilewright_bench.measurement.harness import CaseResult, Timing, measure
+from tilewright_bench.measurement.rounds import MeasuredRates
 from tilewright_bench.tables import required_table
 
 

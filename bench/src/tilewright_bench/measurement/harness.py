@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
-from tilewright.tune.timing import MeasuredRates, Round, interleaved
 from tilewright_bench.cases.case import MaySaturate
 from tilewright_bench.cases.required import Required
 from tilewright_bench.measurement.contender import PLAIN_READ, TILEWRIGHT, CaseT, Contender, Peer
+from tilewright_bench.measurement.rounds import MeasuredRates, Round, interleaved
 
 PAUSE_S = 5e-3
 """Before a turn with several threads: the worker threads of whoever ran before spin for some milliseconds."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import count
 
-from tilewright.tune.timing import LEAST_ROUNDS, Turn, interleaved
+from tilewright_bench.measurement.rounds import LEAST_ROUNDS, Turn, interleaved
 
 
 def recorded(names: str, calls: list[str]) -> dict[str, Callable[[], float]]:
