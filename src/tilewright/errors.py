@@ -33,13 +33,21 @@ __all__ += ["ShapeError", "TilewrightError", "ToolchainError", "UnsupportedOpera
 _PACKAGE = str(Path(__file__).parent)
 
 
-def installing(extra: str) -> str:
-    """A hint how the packages of an extra are installed: Tilewright is on no index, but in a checkout.
+@contextmanager
+def needs_packages(what: str, extra: str, where: str = "") -> Iterator[None]:
+    """Inside, a package that is missing is told with the extra that has it: Tilewright is on no index, but in a checkout.
 
-    >>> installing("tune")
-    "in a checkout of Tilewright: pip install -e '.[tune]'"
+    >>> with needs_packages("a cluster", "tune"):
+    ...     import dusk
+    Traceback (most recent call last):
+    tilewright.errors.TilewrightError: a cluster needs the package dusk
+      hint: in a checkout of Tilewright: pip install -e '.[tune]'
     """
-    return f"in a checkout of Tilewright: pip install -e '.[{extra}]'"
+    try:
+        yield
+    except ModuleNotFoundError as problem:
+        hint = f"in a checkout of Tilewright: pip install -e '.[{extra}]'"
+        raise TilewrightError(f"{what} needs the package {problem.name}", where=where, hint=hint) from problem
 
 
 class TilewrightError(Exception):

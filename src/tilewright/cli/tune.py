@@ -14,7 +14,7 @@ from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.tuning_progress import tuning_progress
-from tilewright.errors import TilewrightError
+from tilewright.errors import TilewrightError, needs_packages
 from tilewright.tune.pipeline.executors import HERE, Executor
 from tilewright.tune.pipeline.ranking import LEARNING, PRICE
 from tilewright.tune.pipeline.ranking import NAMES as RANKERS
@@ -284,8 +284,9 @@ def _fit(minutes: float, dry_run: bool, ship: bool) -> None:
     """Measure kernels, fit the price to them, and keep the fit if choices by it lose less. Nothing is written before the end."""
     from tilewright.coefficients import to_text
     from tilewright.runtime import calibration
-    from tilewright.tune.fit import session
 
+    with needs_packages("a fit", "tune"):
+        from tilewright.tune.fit import session
     machine = _machine()
     session.check_measured(machine)
     kernels = session.measured(machine, 60 * minutes, lambda line: click.echo(line, err=True))

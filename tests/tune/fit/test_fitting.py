@@ -1,4 +1,4 @@
-"""The fit of the price's coefficients: its solver against scipy, and known coefficients found again."""
+"""The fit of the price's coefficients: its solver, and known coefficients found again."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 from filelock import FileLock, Timeout
 
 from tilewright import __version__
-from tilewright.errors import TilewrightError, installing
+from tilewright.errors import TilewrightError, needs_packages
 from tilewright.machine.machine import Machine
 from tilewright.runtime import calibration
 from tilewright.runtime.tuning.database import machine_key
@@ -111,10 +111,8 @@ class Cluster:
         """Raises `TilewrightError` without `distributed`, for what is no address, and where no scheduler answers."""
         if not ADDRESS.fullmatch(address):
             raise TilewrightError(f"{address} is no address of a scheduler", hint="it prints its own: tcp://HOST:PORT")
-        try:
+        with needs_packages("a cluster", "tune", address):
             from distributed import Client
-        except ModuleNotFoundError as problem:
-            raise TilewrightError(f"a cluster needs the package {problem.name}", where=address, hint=installing("tune")) from None
         logging.getLogger("distributed").setLevel(logging.CRITICAL)
         self._address = address
         self._known: dict[str, tuple[Machine, str]] = {}

@@ -11,7 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tilewright import __version__
-from tilewright.errors import TilewrightError, installing
+from tilewright.errors import TilewrightError, needs_packages
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
 from tilewright.runtime.tuning.measurements import Measurement
@@ -106,7 +106,7 @@ def _measured(name: str, database: TuningDatabase, machine: Machine, problems: C
 
 
 def _untrained(name: str, seed: int) -> Learner:
-    try:
+    with needs_packages(f"the {name} ranker", "tune"):
         if name == "network":
             from tilewright.tune.rankers.tournament import Tournament
 
@@ -114,8 +114,6 @@ def _untrained(name: str, seed: int) -> Learner:
         from tilewright.tune.rankers.boosting import Boosting
 
         return Boosting(seed)
-    except ModuleNotFoundError as problem:
-        raise TilewrightError(f"the {name} ranker needs the package {problem.name}", hint=installing("tune")) from problem
 
 
 def _variant(row: Measurement, levels: int) -> Variant | None:

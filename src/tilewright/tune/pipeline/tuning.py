@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 import tilewright as tw
-from tilewright.errors import TilewrightError, installing
+from tilewright.errors import needs_packages
 from tilewright.machine.machine import Machine
 from tilewright.plan.tuned import TunedChoice, choice_of, encoded, problem_key, with_choice
 from tilewright.plan.types import ModelPlan, Plan, Tuned
@@ -301,12 +301,8 @@ def _measured(
         own, *others = variants(plan, request.trials, request.seed, ranker)
         seconds = trials.measure([own, *others], progress)
         return own, [variant for variant in (own, *others) if variant.digest in seconds], seconds
-    try:
+    with needs_packages(f"the search by {request.search}", "tune"):
         from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
-    except ModuleNotFoundError as problem:
-        raise TilewrightError(
-            f"the search by {request.search} needs the package {problem.name}", hint=installing("tune")
-        ) from problem
     own = variants(plan, 0, request.seed, ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
     found = search(propose, _in_batches(trials, progress, request.trials), request.trials, request.seed)

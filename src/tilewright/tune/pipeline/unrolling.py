@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from tilewright.errors import TilewrightError, installing
+from tilewright.errors import needs_packages
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
@@ -40,10 +40,8 @@ def searcher(name: str) -> searches.Searcher:
     """The search of a name of `AGENTS`. Raises `TilewrightError` where it needs a package that is missing."""
     if name != "agent":
         return {"random": searches.at_random, "hill": searches.hill_climbing}[name]
-    try:
+    with needs_packages("the agent that unrolls", "tune"):
         from tilewright.tune.unroll.agent import agent_search
-    except ModuleNotFoundError as problem:
-        raise TilewrightError(f"the agent that unrolls needs the package {problem.name}", hint=installing("tune")) from problem
     return agent_search
 
 
