@@ -263,6 +263,14 @@ class KernelCall:
     """Of rows and columns."""
     operator: str = ""
     """The contraction that is computed."""
+    box: tuple[tuple[str, Range], ...] = ()
+    """The range of every axis of the contraction."""
+    panel_columns: int = 0
+    """Columns of a panel of B."""
+    interleave: int = 1
+    """Neighbouring steps of the depth that B holds side by side for every column."""
+    right_by_columns: bool = False
+    """Whether B is given by columns, which are contiguous."""
     software_prefetches: int = 0
     """How many of the nest's fetches every micro tile advances."""
     epilogue: TileEpilogue | None = None

@@ -22,7 +22,7 @@ from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTION
 from tilewright.graph.numpy_types import rounded_once
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Access, Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Extent, Graph, Operator, StateVariable, SymbolicExtent, Tensor
 
 Array: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 SumError: TypeAlias = Callable[[Operator, int, Array, Array], Array]
@@ -116,7 +116,7 @@ class _Evaluation:
 
 
 @dataclass(frozen=True, slots=True)
-class _Box:
+class Box:
     """A part of an operator's index space: the half-open range of every axis, in the operator's order."""
 
     ranges: dict[str, tuple[int, int]]
@@ -128,14 +128,19 @@ class _Box:
         return np.arange(*self.ranges[name]).reshape(shape)
 
     def grids(self) -> dict[str, Array]:
+        """The positions along all axes."""
         return {name: self.grid(name) for name in self.ranges}
+
+    def shape(self) -> tuple[int, ...]:
+        """The number of points along every axis."""
+        return tuple(stop - start for start, stop in self.ranges.values())
 
 
 @dataclass(frozen=True, slots=True)
-class _Environment:
+class Environment:
     """What the leaves of a scalar expression stand for."""
 
-    box: _Box
+    box: Box
     loads: Sequence[Array]
     parameters: Mapping[str, float]
     dtype: np.dtype[Any]
@@ -157,9 +162,9 @@ def _evaluate_operator(
         loads = _loads(operator, values, box)
         loads = [load if load.dtype == np.bool_ else load.astype(dtype, copy=False) for load in loads]
         if operator.is_product_sum():
-            block = _product_sum(operator, loads, box, every.sum_error)
+            block = product_sum(operator, loads, box, every.sum_error)
         else:
-            block = _evaluate_box(operator, _Environment(box, loads, every.parameters, dtype, every.sum_error))
+            block = evaluate_box(operator, Environment(box, loads, every.parameters, dtype, every.sum_error))
         _store(operator, output, box, block)
     return output
 
@@ -169,7 +174,7 @@ def accumulating_type(operator: Operator) -> np.dtype[Any]:
     return np.dtype("float32" if operator.accumulator in HALVES else operator.accumulator)
 
 
-def _loads(operator: Operator, values: Mapping[str, Array], box: _Box) -> list[Array]:
+def _loads(operator: Operator, values: Mapping[str, Array], box: Box) -> list[Array]:
     """What every read addresses; those that others look up come first."""
     loads: dict[int, Array] = {}
     for number in sorted(range(len(operator.reads)), key=lambda read: bool(operator.reads[read].lookups)):
@@ -201,7 +206,7 @@ def _formulas(graph: Graph, symbols: Mapping[str, int]) -> dict[str, int]:
     return {node.name: _size(node.extent, symbols) for node in nodes if isinstance(node, Parameter) and node.extent is not None}
 
 
-def _boxes(operator: Operator, extents: Mapping[str, int]) -> Iterator[_Box]:
+def _boxes(operator: Operator, extents: Mapping[str, int]) -> Iterator[Box]:
     """Boxes that cover the index space, cut along parallel axes until each has at most GRID_POINTS points to hold."""
     ranges = {axis.name: (0, extents[axis.name]) for axis in operator.axes}
     cuttable = [axis.name for axis in operator.axes if axis not in operator.reduction_axes()]
@@ -212,9 +217,9 @@ def _boxes(operator: Operator, extents: Mapping[str, int]) -> Iterator[_Box]:
     yield from _cut(ranges, cuttable, points)
 
 
-def _cut(ranges: dict[str, tuple[int, int]], cuttable: Sequence[str], points: int) -> Iterator[_Box]:
+def _cut(ranges: dict[str, tuple[int, int]], cuttable: Sequence[str], points: int) -> Iterator[Box]:
     if points <= GRID_POINTS or not cuttable:
-        yield _Box(ranges)
+        yield Box(ranges)
         return
     name, *rest = cuttable
     extent = ranges[name][1]
@@ -231,7 +236,7 @@ def _is_plain(access: Access) -> bool:
     return access.guard is None and not access.lookups and plain and len(set(axes)) == len(axes)
 
 
-def _gather(access: Access, array: Array, box: _Box, added: Mapping[int, Array], operator: Operator) -> Array:
+def _gather(access: Access, array: Array, box: Box, added: Mapping[int, Array], operator: Operator) -> Array:
     """The elements that an access addresses, with one dimension per axis of the box (extent 1 where it does not matter).
 
     `added` are the elements that lookups add to the indices of dimensions. Raises `PositionError` where one leads outside.
@@ -273,7 +278,7 @@ def _take(array: Array, positions: Sequence[Array], rank: int) -> Array:
     return taken if taken.ndim == rank else taken.reshape((1,) * rank)
 
 
-def _view(access: Access, array: Array, box: _Box) -> Array:
+def _view(access: Access, array: Array, box: Box) -> Array:
     names = list(box.ranges)
     where = [names.index(str(index)) for index in access.indices if index.is_axis()]
     slices = tuple(slice(*box.ranges[str(i)]) if i.is_axis() else i.constant for i in access.indices)
@@ -284,7 +289,7 @@ def _view(access: Access, array: Array, box: _Box) -> Array:
     return part.reshape(shape)
 
 
-def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box, sum_error: SumError | None) -> Array:
+def product_sum(operator: Operator, loads: Sequence[Array], box: Box, sum_error: SumError | None) -> Array:
     """The contraction of two gathered operands: what einsum does once singleton dimensions are gone."""
     extents = [stop - start for start, stop in box.ranges.values()]
     operands: list[Any] = []
@@ -293,7 +298,7 @@ def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box, sum_erro
         operands += [load.reshape([extents[d] for d in kept]), kept]
     missing = {d for d in range(len(extents)) if not any(d in labels for labels in operands[1::2])}
     if missing:
-        return _evaluate_box(operator, _Environment(box, loads, {}, loads[0].dtype, sum_error))
+        return evaluate_box(operator, Environment(box, loads, {}, loads[0].dtype, sum_error))
     kept_axes = [d for d, axis in enumerate(operator.axes) if axis not in operator.reduction_axes()]
     total = np.asarray(np.einsum(*operands, kept_axes, optimize=True))
     if sum_error is None or not np.issubdtype(total.dtype, np.floating):
@@ -304,31 +309,43 @@ def _product_sum(operator: Operator, loads: Sequence[Array], box: _Box, sum_erro
     return total + sum_error(operator, terms, total, np.sqrt(squares))
 
 
-def _evaluate_box(operator: Operator, environment: _Environment) -> Array:
+def evaluate_box(operator: Operator, environment: Environment) -> Array:
     """The finished values over the box: one dimension per axis that the write has, in the operator's order."""
-    full = tuple(stop - start for start, stop in environment.box.ranges.values())
-    point = np.broadcast_to(_value(operator.body, environment), full)
+    inner = at_points(operator, environment)
     if operator.reduction is None:
-        return point
-    reduced = tuple(d for d, axis in enumerate(operator.axes) if axis in operator.reduction_axes())
-    inner = replace(environment, point=point, states={})
+        return np.asarray(inner.point)
     for state in operator.reduction.states:
-        contribution = np.broadcast_to(_as_number(_value(state.contribution, inner), environment.dtype), full)
-        combine = COMBINATIONS[state.combine]
-        identity = _identity(state.identity, contribution.dtype)
-        is_float_sum = state.combine == "add" and np.issubdtype(contribution.dtype, np.floating)
-        if is_float_sum:
-            contribution = _side_by_side(contribution, reduced)
-        total = combine.reduce(contribution, axis=reduced, keepdims=True, initial=identity)
-        if is_float_sum and environment.sum_error is not None:
-            squares = np.square(contribution).sum(axis=reduced, keepdims=True)
-            total = total + environment.sum_error(operator, math.prod(full[d] for d in reduced), total, np.sqrt(squares))
-        inner.states[state.name] = total
-    finished = np.asarray(_value(operator.reduction.finish, inner))
+        inner.states[state.name] = total_of(operator, state, inner)
     written = operator.write.axes()
-    dropped = tuple(d for d in reduced if operator.axes[d].name not in written)
-    shape = tuple(1 if d in dropped else extent for d, extent in enumerate(full))
-    return np.broadcast_to(finished, shape).squeeze(dropped)
+    dropped = tuple(d for d in _reduced(operator) if operator.axes[d].name not in written)
+    shape = tuple(1 if d in dropped else extent for d, extent in enumerate(environment.box.shape()))
+    return np.broadcast_to(np.asarray(value_of_scalar(operator.reduction.finish, inner)), shape).squeeze(dropped)
+
+
+def at_points(operator: Operator, environment: Environment) -> Environment:
+    """The same with the body at every point of the box."""
+    point = np.broadcast_to(value_of_scalar(operator.body, environment), environment.box.shape())
+    return replace(environment, point=point, states={})
+
+
+def total_of(operator: Operator, state: StateVariable, inner: Environment) -> Array:
+    """What a state of a reduction is after all points of the box; reduced dimensions stay, with one element."""
+    full, reduced = inner.box.shape(), _reduced(operator)
+    contribution = np.broadcast_to(_as_number(value_of_scalar(state.contribution, inner), inner.dtype), full)
+    identity = _identity(state.identity, contribution.dtype)
+    is_float_sum = state.combine == "add" and np.issubdtype(contribution.dtype, np.floating)
+    if is_float_sum:
+        contribution = _side_by_side(contribution, reduced)
+    total = COMBINATIONS[state.combine].reduce(contribution, axis=reduced, keepdims=True, initial=identity)
+    if is_float_sum and inner.sum_error is not None:
+        squares = np.square(contribution).sum(axis=reduced, keepdims=True)
+        total = total + inner.sum_error(operator, math.prod(full[d] for d in reduced), total, np.sqrt(squares))
+    return np.asarray(total)
+
+
+def _reduced(operator: Operator) -> tuple[int, ...]:
+    reduced = operator.reduction_axes()
+    return tuple(d for d, axis in enumerate(operator.axes) if axis in reduced)
 
 
 def _as_number(contribution: Any, dtype: np.dtype[Any]) -> Any:
@@ -358,7 +375,8 @@ def _literal(value: float, dtype: np.dtype[Any]) -> float:
     return value
 
 
-def _value(scalar: Scalar, environment: _Environment) -> Any:
+def value_of_scalar(scalar: Scalar, environment: Environment) -> Any:
+    """The values of an expression where its leaves stand for these."""
     match scalar:
         case Literal(value):
             return _literal(value, environment.dtype)
@@ -381,18 +399,18 @@ def _value(scalar: Scalar, environment: _Environment) -> Any:
             raise InternalError(f"the previous value of {name!r} has no meaning outside a rescaling rule")
 
 
-def _operand(scalar: Scalar, is_condition: bool, environment: _Environment) -> Any:
+def _operand(scalar: Scalar, is_condition: bool, environment: Environment) -> Any:
     """The value of an operand: a truth value in the place of a number is 0 or 1, which NumPy would not add up."""
-    value = _value(scalar, environment)
+    value = value_of_scalar(scalar, environment)
     is_truth = isinstance(value, np.ndarray | np.generic) and value.dtype == np.bool_
     return value.astype(environment.dtype) if is_truth and not is_condition else value
 
 
-def _store(operator: Operator, output: Array, box: _Box, block: Array) -> None:
+def _store(operator: Operator, output: Array, box: Box, block: Array) -> None:
     written = operator.write.axes()
     block = rounded_once(block, output.dtype.name)
     kept = [axis.name for axis in operator.axes if axis not in operator.reduction_axes() or axis.name in written]
-    inner = _Box({name: box.ranges[name] for name in kept})
+    inner = Box({name: box.ranges[name] for name in kept})
     if _is_plain(operator.write):
         order = [kept.index(str(index)) for index in operator.write.indices if index.is_axis()]
         slices = tuple(slice(*inner.ranges[str(i)]) if i.is_axis() else i.constant for i in operator.write.indices)

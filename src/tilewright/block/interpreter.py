@@ -1,0 +1,349 @@
+"""NumPy interpreter of block programs: what every statement means, on flat buffers, for no device and in no language.
+
+Buffers are flat arrays, views are windows with strides into them. A leaf computes what its operator means on its box; sums are
+in NumPy's order, so that results agree within the tolerance of the accumulation length. Every bit of new scratch is 1, which is
+NaN: what is read must have been written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import ceil, floor
+from typing import Any, TypeAlias, assert_never
+
+import numpy as np
+
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, ceil_divide, evaluated
+from tilewright.block.loop_nest import (
+    BlockLoop,
+    Buffer,
+    Copy,
+    Define,
+    DefineRounded,
+    Gather,
+    If,
+    KernelCall,
+    LoopNest,
+    NestCall,
+    Node,
+    ParallelAxis,
+    Range,
+    RunningStates,
+    TileEpilogue,
+    VectorLoops,
+    View,
+)
+from tilewright.errors import InternalError
+from tilewright.graph.extents import SymbolicExtent
+from tilewright.graph.index import Index
+from tilewright.graph.interpreter import Array, Box, Environment, at_points, evaluate_box, product_sum, total_of, value_of_scalar
+from tilewright.graph.numpy_types import rounded_once
+from tilewright.graph.scalar import Previous, Scalar, State, rewrite
+from tilewright.graph.scalar_functions import COMBINATIONS
+
+Shares: TypeAlias = Callable[[int], Iterable[Iterable[int]]]
+"""Of so many blocks, those of every thread, in the order in which it takes them."""
+FARTHEST = 1 << 30
+"""Elements that are rounded to integers are at most so far from 0."""
+
+
+def on_one_thread(blocks: int) -> Iterable[Iterable[int]]:
+    """All blocks in order."""
+    return (range(blocks),)
+
+
+def run(
+    regions: Iterable[LoopNest],
+    arrays: Mapping[str, Array],
+    variables: Mapping[Variable, int],
+    shares: Shares = on_one_thread,
+) -> None:
+    """Run the regions of a chain, one after the other.
+
+    `arrays` are its arguments by the names of their buffers, contiguous: results are written into them. `variables` are run-time
+    extents and strides. Raises `InternalError` where a window leaves its buffer.
+    """
+    memory = {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()}
+    with np.errstate(all="ignore"):
+        for region in regions:
+            memory |= _scratch([shared for shared in region.shared if shared.name not in memory], variables)
+            for constant in region.constants:
+                memory |= _scratch((constant.buffer,), variables)
+                _Thread(memory, dict(variables)).body(constant.copies)
+            trips = [_trips(axis, variables) for axis in region.parallel]
+            numbers = list(product(*map(range, trips)))
+            for share in shares(len(numbers)):
+                thread = _Thread(memory | _scratch(region.buffers, variables), dict(variables))
+                thread.blocks(region, [numbers[block] for block in share], trips)
+
+
+def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[str, Array]:
+    """New buffers; those of one place lie on top of each other."""
+    sizes: dict[str, int] = {}
+    places = {buffer.name: buffer.place or buffer.name for buffer in buffers}
+    for buffer in buffers:
+        size_bytes = evaluated(buffer.elements, variables) * np.dtype(buffer.dtype).itemsize
+        sizes[places[buffer.name]] = max(sizes.get(places[buffer.name], 0), size_bytes)
+    memory = {place: np.full(size_bytes, 255, np.uint8) for place, size_bytes in sizes.items()}
+    return {name: memory[place] for name, place in places.items()}
+
+
+def _trips(axis: ParallelAxis, variables: Mapping[Variable, int]) -> int:
+    """How many blocks a parallel axis has."""
+    return evaluated(ceil_divide(axis.whole.size, axis.tile), variables) if isinstance(axis.block.start, Variable) else 1
+
+
+@dataclass(slots=True)
+class _Thread:
+    """The bytes that a thread sees, by buffer, and the values of variables where it stands."""
+
+    memory: Mapping[str, Array]
+    values: dict[Variable, int]
+
+    def blocks(self, region: LoopNest, numbers: Iterable[Sequence[int]], trips: Sequence[int]) -> None:
+        """Some blocks, by their numbers along the parallel axes."""
+        self.body(region.setup)
+        before: Sequence[int] = (-1,) * len(trips)
+        for block in numbers:
+            for position, (axis, number) in enumerate(zip(region.parallel, block, strict=True)):
+                start = (trips[position] - 1 - number if axis.descends else number) * axis.tile
+                self._enter(axis.block, start, axis.tile, self.at(axis.whole.size))
+                if block[: position + 1] != before[: position + 1]:
+                    self.body(axis.prologue)
+            self.body(region.body)
+            before = block
+
+    def _enter(self, block: Range, start: int, tile: int, stop: int) -> None:
+        if isinstance(block.start, Variable):
+            self.values[block.start] = start
+        if isinstance(block.size, Variable):
+            self.values[block.size] = min(tile, stop - start)
+
+    def body(self, nodes: Iterable[Node]) -> None:
+        """Statements in order."""
+        for node in nodes:
+            self._run(node)
+
+    def at(self, value: IntegerExpression) -> int:
+        """What an expression is here."""
+        return value if isinstance(value, int) else evaluated(value, self.values)
+
+    def _run(self, node: Node) -> None:
+        match node:
+            case BlockLoop():
+                self._loop(node)
+            case If(condition, body):
+                self.body(body if self.at(condition) else ())
+            case Define(variable, value):
+                self.values[variable] = self.at(value)
+            case DefineRounded(variable, element, rounds_up):
+                self.values[variable] = _rounded(float(self._window(element, (), ())), rounds_up=rounds_up)
+            case Copy():
+                self._copy(node)
+            case KernelCall():
+                self._multiply(node)
+            case VectorLoops():
+                self._compute(node)
+            case NestCall():
+                raise InternalError("loops that operators share are generated code's")
+            case _:
+                assert_never(node)
+
+    def _loop(self, loop: BlockLoop) -> None:
+        start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
+        for at in range(start, max(stop, start + loop.may_be_empty), loop.tile):
+            self._enter(loop.block, at, loop.tile, stop)
+            self.body(loop.body)
+
+    def _window(self, view: View, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
+        """Elements that lie `strides` apart along each dimension, from `offset` behind where a view begins."""
+        dtype, place = np.dtype(view.dtype), self.memory[view.buffer]
+        begin, apart = (self.at(view.offset) + offset) * dtype.itemsize, [stride * dtype.itemsize for stride in strides]
+        if 0 in sizes:
+            return np.empty(sizes, dtype)
+        try:
+            return np.ndarray(sizes, dtype, place, begin, apart)
+        except (ValueError, TypeError) as problem:
+            raise InternalError(f"a window leaves {view.buffer}", where=f"{sizes} in steps of {apart} bytes from {begin}") from problem
+
+    def _over(self, view: View, box: Box) -> Array:
+        """The elements of a view over a box, a dimension for each axis: of 1 where the view does not depend on it."""
+        strides = {axis: self.at(stride) for axis, stride in view.strides}
+        apart = [strides.get(axis, 0) for axis in box.ranges]
+        sizes = [size if stride else 1 for stride, size in zip(apart, box.shape(), strict=True)]
+        return self._window(view, sizes, apart)
+
+    def _elements(self, view: View | Gather, places: Array) -> Array:
+        """Elements of a buffer at these places."""
+        elements = self.memory[view.buffer].view(view.dtype)
+        if places.size and not 0 <= places.min() <= places.max() < elements.size:
+            raise InternalError(f"{view.buffer} of {elements.size} is read at {places.min()} to {places.max()}")
+        return np.asarray(elements[places])
+
+    def _gathered(self, gather: Gather, box: Box, loads: Mapping[int, Array]) -> Array:
+        """Elements at computed positions, and what the guard says where it does not hold."""
+        grids = box.grids()
+        positions = [self._position(index, grids) for index in gather.indices]
+        real = np.ones((1,) * len(grids), bool)
+        for constraint in gather.guard.constraints if gather.guard is not None else ():
+            real = real & (self._position(constraint, grids) >= 0)
+        for lookup in gather.lookups:
+            whole = loads[lookup.read].astype(np.int64)
+            positions[lookup.dimension] = positions[lookup.dimension] + np.where(whole < 0, whole + self.at(lookup.extent), whole)
+        moved = (position * self.at(stride) for position, stride in zip(positions, gather.dim_strides, strict=True))
+        places = np.asarray(sum(moved, start=real * 0) + self.at(gather.offset))
+        if gather.guard is None:
+            return self._elements(gather, places)
+        real, places = np.broadcast_arrays(real, places)
+        found = np.full(real.shape, gather.guard.otherwise, gather.dtype)
+        found[real] = self._elements(gather, places[real])
+        return found
+
+    def _position(self, index: Index, grids: Mapping[str, Array]) -> Array:
+        return np.asarray(index.with_extents(self._extent).evaluate(grids))
+
+    def _extent(self, extent: SymbolicExtent) -> int:
+        return self.values[Variable(VariableKind.EXTENT, extent.name)]
+
+    def _copy(self, copy: Copy) -> None:
+        """Packing: targets of all elements are counted out, and zeros stand where the source has none."""
+        depth, columns, interleave = self.at(copy.depth), self.at(copy.columns), copy.interleave
+        row, column = (self.at(copy.source.stride(axis)) for axis in (copy.depth_axis, copy.column_axis))
+        width = copy.panel_columns
+        p, j = np.arange(-(-depth // interleave) * interleave)[:, None], np.arange(-(-columns // max(width, 1)) * max(width, 1))
+        if width:
+            within = (p // interleave * width + j % width) * interleave + p % interleave
+            places = j // width * self.at(copy.panel_stride) + within
+        else:
+            places = p * self.at(copy.target_row) + j
+        target = self.memory[copy.target.buffer].view(copy.target.dtype)
+        for point in product(*(range(self.at(size)) for _, size, _ in copy.outer)):
+            outer = list(zip(point, copy.outer, strict=True))
+            source = sum(at * self.at(copy.source.stride(axis)) for at, (axis, _, _) in outer)
+            block = np.zeros(places.shape, copy.target.dtype)
+            block[:depth, :columns] = self._window(copy.source, (depth, columns), (row, column), source)
+            target[places + self.at(copy.target.offset) + sum(at * self.at(stride) for at, (_, _, stride) in outer)] = block
+
+    def _multiply(self, call: KernelCall) -> None:
+        """A product of matrices, summed over the loops around the depth, added to what is there, with its epilogue."""
+        rows, columns, depth = map(self.at, (call.rows, call.columns, call.depth))
+        is_short = call.epilogue is not None and call.epilogue.element_type
+        dtype = np.dtype("int32" if is_short else call.target.dtype)
+        wide = np.int64 if np.issubdtype(dtype, np.integer) else np.float64
+        total = np.zeros((rows, columns), wide)
+        for point in product(*(range(self.at(loop.steps)) for loop in call.around)):
+            ahead = list(zip(point, call.around, strict=True))
+            left = self._left(call, (rows, depth), sum(at * self.at(loop.left_step) for at, loop in ahead))
+            right = self._right(call, depth, columns, sum(at * self.at(loop.right_step) for at, loop in ahead))
+            total += left.astype(wide) @ right.astype(wide)
+        target = self._window(call.target, (rows, columns), (self.at(call.target_row), 1))
+        if self.at(call.accumulate):
+            total += target
+        result = total.astype(dtype)
+        target[...] = result if call.epilogue is None else self._ended(call.epilogue, result, call.target.dtype)
+
+    def _left(self, call: KernelCall, shape: tuple[int, int], offset: int) -> Array:
+        if call.known is not None:
+            return np.array(call.known)
+        return self._window(call.left, shape, (self.at(call.left_row), self.at(call.left_depth)), offset)
+
+    def _right(self, call: KernelCall, depth: int, columns: int, offset: int) -> Array:
+        """The right operand: columns, rows, or panels that hold groups of neighbouring steps."""
+        apart, panel, width, interleave = self.at(call.right_row), self.at(call.right_panel), call.panel_columns, call.interleave
+        if call.right_by_columns:
+            return self._window(call.right, (depth, columns), (1, apart), offset)
+        if interleave == 1 and (columns <= width or panel == width):
+            return self._window(call.right, (depth, columns), (apart, 1), offset)
+        p, j = np.arange(depth)[:, None], np.arange(columns)
+        places = p // interleave * apart + p % interleave + j // width * panel + j % width * interleave
+        return self._elements(call.right, places + (self.at(call.right.offset) + offset))
+
+    def _ended(self, epilogue: TileEpilogue, sums: Array, dtype: str) -> Array:
+        """What becomes of sums: whole numbers first, where there are any, then floats."""
+        rows, columns = sums.shape
+        loads = [
+            self._window(o.view, (rows, columns if o.has_columns else 1), (self.at(o.row), int(o.has_columns)))
+            for o in epilogue.operands
+        ]
+        if epilogue.whole is not None:
+            whole = [load.astype(np.int32) if o.is_whole else load for o, load in zip(epilogue.operands, loads, strict=True)]
+            sums = self._value(epilogue.whole, [sums, *whole], np.dtype(np.int32))
+            sums = sums.astype(np.float32) if epilogue.element_type else sums
+        ended = self._value(epilogue.body, [sums, *loads], sums.dtype)
+        return np.asarray(rounded_once(ended, dtype))
+
+    def _value(self, scalar: Scalar, loads: Sequence[Array], dtype: np.dtype[Any]) -> Array:
+        loads = [load.astype(dtype, copy=False) for load in loads]
+        return np.asarray(value_of_scalar(scalar, Environment(Box({}), loads, self._parameters(), dtype)))
+
+    def _parameters(self) -> dict[str, float]:
+        return {variable.of: value for variable, value in self.values.items() if variable.kind is VariableKind.EXTENT}
+
+    def _compute(self, loops: VectorLoops) -> None:
+        """A map or a row-wise reduction: its points, then what is written of them."""
+        operator = loops.operator
+        box = Box({axis: (self.at(span.start), self.at(span.stop)) for axis, span in loops.box})
+        if any(stop <= start for axis, (start, stop) in box.ranges.items() if operator.axis(axis) not in operator.reduction_axes()):
+            return
+        dtype = np.dtype(loops.scalar_element_type or "float32")
+        found = self._loads(loops, box)
+        loads = [load if load.dtype == np.bool_ else load.astype(dtype, copy=False) for load in found]
+        environment = Environment(box, loads, self._parameters(), dtype)
+        if loops.running is not None:
+            block = self._continued(loops, loops.running, environment)
+        elif loops.inverse is not None:
+            block = self._undivided(loops, loops.inverse, environment)
+        elif operator.is_product_sum():
+            block = product_sum(operator, loads, box, None)
+        else:
+            block = evaluate_box(operator, environment)
+        self._store(loops, box, block)
+
+    def _loads(self, loops: VectorLoops, box: Box) -> list[Array]:
+        """What every read addresses; those that others look up come first."""
+        found: dict[int, Array] = {}
+        for number, read in sorted(enumerate(loops.reads), key=lambda one: isinstance(one[1], Gather) and bool(one[1].lookups)):
+            found[number] = self._over(read, box) if isinstance(read, View) else self._gathered(read, box, found)
+        return [found[number] for number in range(len(loops.reads))]
+
+    def _continued(self, loops: VectorLoops, running: RunningStates, environment: Environment) -> Array:
+        """A block of rows: states go on from what they were, by their rescaling rules; undivided weights are written."""
+        inner, factor_now = at_points(loops.operator, environment), np.asarray(1.0)
+        for state, (name, place, factor) in zip(loops.reduction.states, running.states, strict=True):
+            kept = self._over(place, environment.box)
+            inner.states[f"previous {name}"] = before = kept.copy()
+            gained = total_of(loops.operator, state, inner)
+            if factor is not None:
+                factor_now = np.asarray(value_of_scalar(rewrite(factor, _as_state), inner))
+                before = before * factor_now
+            inner.states[name] = kept[...] = COMBINATIONS[state.combine](before, gained)
+        self._over(running.factor, environment.box)[...] = factor_now
+        return np.asarray(value_of_scalar(loops.reduction.states[-1].contribution, inner))
+
+    def _undivided(self, loops: VectorLoops, inverse: View, environment: Environment) -> Array:
+        """Whole rows whose readers divide: weights, and the reciprocal of their total."""
+        inner, last = at_points(loops.operator, environment), loops.reduction.states[-1]
+        for state in loops.reduction.states:
+            inner.states[state.name] = total_of(loops.operator, state, inner)
+        self._over(inverse, environment.box)[...] = 1 / inner.states[last.name]
+        return np.asarray(value_of_scalar(last.contribution, inner))
+
+    def _store(self, loops: VectorLoops, box: Box, block: Array) -> None:
+        operator, written = loops.operator, loops.operator.write.axes()
+        kept = [axis.name for axis in operator.axes if axis not in operator.reduction_axes() or axis.name in written]
+        strides = [self.at(loops.write.stride(axis)) for axis in kept]
+        inner = Box({axis: box.ranges[axis] for axis in kept})
+        self._window(loops.write, inner.shape(), strides)[...] = rounded_once(block, loops.write.dtype)
+
+
+def _as_state(node: Scalar) -> Scalar | None:
+    return State(f"previous {node.name}") if isinstance(node, Previous) else None
+
+
+def _rounded(value: float, *, rounds_up: bool) -> int:
+    """The nearest integer above or below; the least one for NaN."""
+    if not value > -FARTHEST:
+        return -FARTHEST
+    return FARTHEST if value >= FARTHEST else ceil(value) if rounds_up else floor(value)
