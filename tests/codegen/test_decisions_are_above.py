@@ -12,12 +12,9 @@ import tilewright.render
 PACKAGES = (tilewright.c_text, tilewright.lower, tilewright.render)
 LEFT = {
     # units of the interface between generated code, micro kernels and the runtime
-    "FLOAT_BYTES",
     "WORD_BYTES",
     "LINE_BYTES",
     "LINE_FLOATS",
-    "CACHE_LINE_FLOATS",
-    "ALIGNMENT_FLOATS",
     "LARGEST_LONG",
     # the time that a compiler and code generation take, and the length of names
     "FILE_CHARACTERS",

@@ -23,8 +23,7 @@ from itertools import accumulate
 
 from tests.oracles.traced_helpers import traced
 from tilewright.artifact import Signature
-from tilewright.block.integers import round_up
-from tilewright.block.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
+from tilewright.block.loop_nest import WORD_BYTES, LoopNest, PackedConstant
 from tilewright.c_text.names import identifier
 from tilewright.c_text.scalar_expressions import kernel_epilogue
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
@@ -35,7 +34,7 @@ from tilewright.kernels.helpers import texts
 from tilewright.plan.types import Plan
 from tilewright.render.c.c_file import DECLARATIONS, Argument, File
 from tilewright.render.c.library import chains_and_entry, helpers
-from tilewright.render.c.nest import ALIGNMENT_FLOATS, kernel_calls
+from tilewright.render.c.nest import kernel_calls
 from tilewright.render.c.program import Program, c_file
 from tilewright.render.c.tile_loops import by_kernel, tiles_functions
 
@@ -126,9 +125,9 @@ def _with_tags(file: File, program: Program, tensors: Mapping[str, int], buffers
 
 def _constant_bytes(constant: PackedConstant) -> int:
     """What it takes on cache lines of its own."""
-    size = round_up(constant.buffer.floats, ALIGNMENT_FLOATS)
+    size = constant.buffer.size_words
     assert isinstance(size, int)
-    return size * FLOAT_BYTES
+    return size * WORD_BYTES
 
 
 def _with_buffer_tags(text: str, tags: Mapping[tuple[str, str], int]) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import TypeAlias
 
 from tilewright.block.execution import PanelPrefetch, Vectors
@@ -17,19 +18,13 @@ from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Guard, Operator, Reduction, element_bytes
 
-FLOAT_BYTES = element_bytes("float32")
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 """Entries, row by row."""
-
-
-def floats_of(count: IntegerExpression, dtype: str) -> IntegerExpression:
-    """The floats that take the place of so many elements.
-
-    >>> floats_of(10, "int8"), floats_of(10, "float64")
-    (3, 20)
-    """
-    size_bytes = element_bytes(dtype)
-    return count if size_bytes == FLOAT_BYTES else ceil_divide(count * size_bytes, FLOAT_BYTES)
+WORD_BYTES = 4
+"""Of the words in which memory is allotted."""
+ALIGNMENT_WORDS = 16
+"""Of buffers: a cache line of CPUs."""
+MAIN_MEMORY = "memory"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,21 +109,38 @@ class Gather:
     lookups: tuple[Lookup, ...] = ()
 
 
+class Lifetime(StrEnum):
+    """How long a buffer holds its elements: the blocks of a thread or of a team of threads, a call, or until it is unloaded."""
+
+    THREAD = "thread"
+    TEAM = "team"
+    CALL = "call"
+    LOAD = "load"
+
+
 @dataclass(frozen=True, slots=True)
 class Buffer:
-    """Scratch of one thread: `elements` of a type, 64-byte aligned."""
+    """Memory for `elements` of a type, aligned to `ALIGNMENT_WORDS`."""
 
     name: str
     elements: IntegerExpression
-    note: str
-    place: str = ""
-    """Buffers with the same place, not "", are never alive together, and lie on top of each other."""
     dtype: str = "float32"
+    lifetime: Lifetime = Lifetime.THREAD
+    note: str = ""
+    """For readers."""
+    reuse_group: int | None = None
+    """Buffers of one group are never alive together, and share memory; None for memory of its own."""
+    space: str = MAIN_MEMORY
+    """A memory level of the machine by name; caches in front of main memory fill themselves."""
 
     @property
-    def floats(self) -> IntegerExpression:
-        """The floats that take its place."""
-        return floats_of(self.elements, self.dtype)
+    def size_words(self) -> IntegerExpression:
+        """What it takes, up to where another buffer may begin.
+
+        >>> Buffer("x", 10, "int8").size_words, Buffer("y", 10, "float64").size_words
+        (16, 32)
+        """
+        return ceil_divide(self.elements, ALIGNMENT_WORDS * WORD_BYTES // element_bytes(self.dtype)) * ALIGNMENT_WORDS
 
 
 @dataclass(frozen=True, slots=True)

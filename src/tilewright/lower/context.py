@@ -11,7 +11,7 @@ from tilewright.c_text import names
 from tilewright.graph.expressions.index import Index, with_natural_dividends
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
-from tilewright.graph.types import Access, Axis, Chain, Extent, Operator, largest_extent
+from tilewright.graph.types import Access, Axis, Chain, Extent, Operator, element_bytes, largest_extent
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.required_regions import RequiredRegions
 from tilewright.lower.storage import Stored, elements, extent_value, spread_strides, stored_part, strided, view
@@ -171,8 +171,8 @@ class Lowering:
     constants: dict[str, PackedConstant] = field(default_factory=dict)
     shared: dict[str, Buffer] = field(default_factory=dict)
     """Operands that all threads pack together."""
-    places: dict[tuple[str, ...], str] = field(default_factory=dict)
-    """Buffer reuse: the place of every group of intermediates, "" for a buffer that it shares with nobody."""
+    reuse_groups: dict[tuple[str, ...], int | None] = field(default_factory=dict)
+    """Of the buffers of intermediates, by those that share one."""
     regions: RequiredRegions | None = None
     """Inside the shared loops, if operators compute required regions of their consumers there."""
 
@@ -185,18 +185,20 @@ class Lowering:
         """The ranges of all axes without loops."""
         return {axis: whole_range(extent_value(extent), largest_extent(extent)) for axis, extent in self.chain.extents.items()}
 
-    def scratch(self, name: str, size: IntegerExpression, note: str, place: str = "", dtype: str = "float32") -> str:
+    def scratch(
+        self, name: str, elements: IntegerExpression, note: str, dtype: str = "float32", reuse_group: int | None = None
+    ) -> str:
         """A scratch buffer; asking for the same name again gives the same buffer."""
-        self.buffers.setdefault(name, Buffer(name, size, note, place, dtype))
+        self.buffers.setdefault(name, Buffer(name, elements, dtype, note=note, reuse_group=reuse_group))
         return name
 
-    def _place(self, group: tuple[str, ...]) -> str:
-        """What the buffer of a group shares with others that it is never alive with."""
-        if not self.places:
+    def _reuse_group(self, group: tuple[str, ...]) -> int | None:
+        """The number of the buffers that are never alive with that of a group of intermediates."""
+        if not self.reuse_groups:
             view = view_schedule(self.chain, self.plan.schedule)
             for number, groups in enumerate(shared_buffers(view)):
-                self.places |= {group: "" if is_lasting(view, group) else f" {number}" for group in groups}
-        return self.places[group]
+                self.reuse_groups |= {group: None if is_lasting(view, group) else number for group in groups}
+        return self.reuse_groups[group]
 
     def stored(self, tensor: str, scope: Scope) -> Stored:
         """Where a tensor lies, seen from a scope. What the parts of a split make of the output has a place of its own."""
@@ -212,12 +214,12 @@ class Lowering:
         dimensions = zip(write.indices, self.chain.tensor(tensor).shape, strict=True)
         held = [self._region(group, index) or self._held(index, extent, blocks, scope) for index, extent in dimensions]
         sizes = tuple(size for _, size in held)
-        strides = spread_strides(sizes, self.plan.execution.set_period_bytes, self.lanes)
+        dtype = held_type(self.chain, tensor)
+        strides = spread_strides(sizes, element_bytes(dtype), self.plan.execution.set_period_bytes, self.lanes)
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
         kinds = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
         note = " x ".join(f"{axis} {part}" for axis, part in kinds.items())
-        dtype = held_type(self.chain, tensor)
-        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, self._place(group), dtype)
+        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, dtype, self._reuse_group(group))
         return Stored(buffer, strides, tuple(start for start, _ in held), dtype=dtype)
 
     def _region(self, group: tuple[str, ...], index: Index) -> tuple[IntegerExpression, IntegerExpression] | None:

@@ -14,6 +14,7 @@ from tilewright.block.loop_nest import (
     Copy,
     If,
     KernelCall,
+    Lifetime,
     LoopNest,
     Node,
     PackedConstant,
@@ -52,7 +53,7 @@ def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ..
     """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
     tensor = _access(state, pack).tensor
     packed, elements = _layout(state, pack, scope)
-    state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}", dtype=packed.dtype)
+    state.scratch(packed.buffer, elements, f"{tensor} packed for {pack.operator}", packed.dtype)
     return _copies(state, pack, packed, scope, lambda inside: state.stored(tensor, inside))
 
 
@@ -63,7 +64,7 @@ def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
     sizes = tuple(map(extent_value, tensor.shape))
     source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
     copies = _copies(state, pack, packed, scope, lambda _: source)
-    buffer = Buffer(packed.buffer, elements, f"{tensor.name} packed ahead", dtype=packed.dtype)
+    buffer = Buffer(packed.buffer, elements, packed.dtype, Lifetime.LOAD, f"{tensor.name} packed ahead")
     state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies, tensor.dtype)
 
 
@@ -72,7 +73,7 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
     access = _access(state, pack)
     packed, elements = _layout(state, pack, scope)
     note = f"{access.tensor} packed for {pack.operator}, for all threads"
-    buffer = Buffer(packed.buffer, elements, note, dtype=packed.dtype)
+    buffer = Buffer(packed.buffer, elements, packed.dtype, Lifetime.CALL, note)
     state.shared[packed.buffer] = buffer
     major, minor, _ = _packed_axes(state, pack)
     rows = packed.cut or tree.Loop(major or "", state.plan.execution.packed_rows, ())

@@ -11,18 +11,15 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, ceil_divide, quotient, round_up
-from tilewright.block.loop_nest import FLOAT_BYTES, Gather, Range, View
+from tilewright.block.loop_nest import Buffer, Gather, Lifetime, Range, View
 from tilewright.c_text import names
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Extent, Operator, SymbolicExtent
-from tilewright.plan.layout import LINE_BYTES, Layout, spread_padding
+from tilewright.plan.layout import Layout, spread_padding
 from tilewright.plan.regions.online_reductions import SoftmaxWeights, row_axes, softmax_weights, weights_read
 from tilewright.plan.schedule import Loop
 from tilewright.plan.types import Plan
-
-CACHE_LINE_FLOATS = LINE_BYTES // FLOAT_BYTES
-"""Buffers begin with a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +52,19 @@ def dense_strides(sizes: tuple[IntegerExpression, ...], padding: int = 0, multip
     return tuple(reversed(strides))
 
 
-def spread_strides(sizes: tuple[IntegerExpression, ...], period_bytes: int, multiple: int = 1) -> tuple[IntegerExpression, ...]:
+def spread_strides(
+    sizes: tuple[IntegerExpression, ...], element_bytes: int, period_bytes: int, multiple: int = 1
+) -> tuple[IntegerExpression, ...]:
     """Row-major strides of a tensor whose blocks of rows spread over the sets of a cache: `Execution.set_period_bytes`.
 
     Rows that fill cache lines are padded as `spread_lines` says, those of run-time length by a line. One row, and rows that are
     no whole lines, are left alone.
 
-    >>> [spread_strides(sizes, 4096) for sizes in ((4, 64), (4, 80), (4, 8), (64,))]
+    >>> [spread_strides(sizes, 4, 4096) for sizes in ((4, 64), (4, 80), (4, 8), (64,))]
     [(80, 1), (80, 1), (8, 1), (1,)]
     """
     row = round_up(sizes[-1], multiple) if len(sizes) > 1 else 1
-    return dense_strides(sizes, spread_padding(row if isinstance(row, int) else None, FLOAT_BYTES, period_bytes), multiple)
+    return dense_strides(sizes, spread_padding(row if isinstance(row, int) else None, element_bytes, period_bytes), multiple)
 
 
 def strides_of(layout: Layout, sizes: tuple[IntegerExpression, ...]) -> tuple[IntegerExpression, ...]:
@@ -178,14 +177,15 @@ def row_shape(plan: Plan, rows: Operator) -> tuple[Extent, ...]:
     return tuple(plan.chain.extents[axis] for axis in row_axes(rows))
 
 
-def partial_buffers(plan: Plan) -> Iterator[tuple[str, IntegerExpression]]:
-    """(name, elements) of every buffer between the parts and their combination; none without a split."""
+def partial_buffers(plan: Plan) -> Iterator[Buffer]:
+    """The buffers between the parts and their combination; none without a split."""
     if not plan.schedule.split:
         return
     count, output = part_count(plan), plan.chain.tensor(plan.chain.output)
-    yield names.partial(output.name), count * prod(map(extent_value, output.shape))
+    yield Buffer(names.partial(output.name), count * prod(map(extent_value, output.shape)), lifetime=Lifetime.CALL)
     if not sums_weights(plan):
         return
     rows, weights = split_rows(plan)
     for name, _ in weights.factors:
-        yield names.partial(rows.write.tensor, name), count * prod(map(extent_value, row_shape(plan, rows)))
+        elements = count * prod(map(extent_value, row_shape(plan, rows)))
+        yield Buffer(names.partial(rows.write.tensor, name), elements, lifetime=Lifetime.CALL)

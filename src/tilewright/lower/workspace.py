@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum, round_up
-from tilewright.block.loop_nest import FLOAT_BYTES, Buffer, LoopNest, floats_of
+from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum
+from tilewright.block.loop_nest import WORD_BYTES, Buffer, Lifetime, LoopNest
 from tilewright.graph.types import Tensor
 from tilewright.lower.arguments import hints
-from tilewright.lower.storage import CACHE_LINE_FLOATS, elements_of, extent_value, partial_buffers
+from tilewright.lower.storage import elements_of, extent_value, partial_buffers
 from tilewright.plan.layout import Layout
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.plan.whole_model.arena import Interval, most_alive, overwritable, placed, slots
@@ -18,32 +18,32 @@ from tilewright.plan.whole_model.arena import Interval, most_alive, overwritable
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """Something in the workspace: the floats that it takes, and the first and the last chain that need it.
+    """A buffer in the workspace, and the first and the last chain that need it.
 
     It has several names where chains write over what they read.
     """
 
     names: tuple[str, ...]
-    elements: IntegerExpression
+    size_words: IntegerExpression
     first: int
     last: int
 
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """(name, offset in floats) of everything, the floats that all take, and the most that one chain needs of them.
+    """(name, offset in words) of everything, the words that all take, and the most that one chain needs of them.
 
     The latter bounds what any arrangement takes. With symbolic extents it holds for the values that are planned with.
     """
 
     places: tuple[tuple[str, IntegerExpression], ...]
-    elements: IntegerExpression
-    live_elements: int
+    size_words: IntegerExpression
+    live_words: int
 
 
 def arranged(allocations: Sequence[Allocation], hints: Mapping[Variable, int]) -> Workspace:
     """The places of all allocations, each on cache lines of its own. `hints` are the planned values of run-time extents."""
-    sizes = [round_up(allocation.elements, CACHE_LINE_FLOATS) for allocation in allocations]
+    sizes = [allocation.size_words for allocation in allocations]
     intervals = [
         Interval(evaluated(size, hints), allocation.first, allocation.last)
         for size, allocation in zip(sizes, allocations, strict=True)
@@ -75,17 +75,17 @@ def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
     """
     known = hints(model_plan.graph)
     arena = arranged(tuple(allocations(model_plan)), known)
-    return evaluated(arena.elements, known) * FLOAT_BYTES, arena.live_elements * FLOAT_BYTES
+    return evaluated(arena.size_words, known) * WORD_BYTES, arena.live_words * WORD_BYTES
 
 
 def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Allocation]:
     """All that lives in the workspace; operands that are packed for all threads are known of lowered chains only."""
     yield from _between_chains(model_plan)
     for number, plan in enumerate(model_plan.plans):
-        yield from (Allocation((name,), size, number, number) for name, size in partial_buffers(plan))
+        yield from (Allocation((part.name,), part.size_words, number, number) for part in partial_buffers(plan))
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
     shared = {
-        shared_name(numbers[id(plan)], shared): (numbers[id(plan)], shared.floats)
+        shared_name(numbers[id(plan)], shared): (numbers[id(plan)], shared.size_words)
         for nest, plan in nests
         for shared in nest.shared
     }
@@ -108,14 +108,14 @@ def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
         over = next((home[t] for t in able if found[home[t]].last == number), None)
         home[output] = len(found) if over is None else over
         if over is None:
-            found.append(Allocation((output,), _floats(layouts[output], tensors[output]), number, end))
+            found.append(Allocation((output,), _buffer(layouts[output], tensors[output]).size_words, number, end))
         else:
             found[over] = replace(found[over], names=(*found[over].names, output), last=end)
     return found
 
 
-def _floats(layout: Layout, tensor: Tensor) -> IntegerExpression:
-    return floats_of(elements_of(layout, tuple(map(extent_value, tensor.shape))), tensor.dtype)
+def _buffer(layout: Layout, tensor: Tensor) -> Buffer:
+    return Buffer(tensor.name, elements_of(layout, tuple(map(extent_value, tensor.shape))), tensor.dtype, Lifetime.CALL)
 
 
 def shared_name(chain: int, buffer: Buffer) -> str:

@@ -46,7 +46,7 @@ def test_code_generation_lays_tensors_out_as_the_plan_says() -> None:
     model_plan = planned(two_products())
     wider = replace(model_plan, layouts=tuple((tensor, row_major(2, row_padding=32)) for tensor, _ in model_plan.layouts))
     assert arena_bytes(wider)[0] == 4 * 48 * 96
-    assert lower_program(wider).workspace.elements == 48 * 96
+    assert lower_program(wider).workspace.size_words == 48 * 96
 
 
 @pytest.mark.parametrize("layout", [row_major(3), row_major(3, 16), Layout((0, 2, 1)), Layout((2, 0, 1))])

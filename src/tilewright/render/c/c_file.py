@@ -103,7 +103,7 @@ class File:
     definitions: tuple[tuple[str, str], ...]
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
     nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
-    workspace_elements: IntegerExpression
+    workspace_words: IntegerExpression
     ends: tuple[int | None, ...] = ()
     """For every nest the number of the chain that it finishes, None if others follow."""
     prepared: tuple[Prepared, ...] = ()

@@ -12,9 +12,10 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.block.loop_nest import FLOAT_BYTES, NestCall, OperatorNest, PackedConstant, walk
+from tilewright.block.loop_nest import WORD_BYTES, NestCall, OperatorNest, PackedConstant, walk
 from tilewright.c_text.integer_expressions import to_c
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
+from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
@@ -70,7 +71,7 @@ def preparation_helpers(file: File) -> frozenset[Helper]:
 
 def packed_bytes(constant: PackedConstant) -> int:
     """The size of what is packed."""
-    size = constant.buffer.floats * FLOAT_BYTES
+    size = constant.buffer.elements * element_bytes(constant.buffer.dtype)
     assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
     return size
 
@@ -227,7 +228,7 @@ def _weights(file: File, routine: Routine) -> dict[str, int]:
 
 def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:
     """The driver: every chain in order, with its own pointers and sizes."""
-    workspace = [f"return {to_c(file.workspace_elements * FLOAT_BYTES)};"]
+    workspace = [f"return {to_c(file.workspace_words * WORD_BYTES)};"]
     lines: list[str] = []
     for routine, called, last in zip(routines, chosen, file.ends, strict=True):
         lines.append(_statement(routine, called))

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import accumulate
 from math import prod
 
-from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, maximum, quotient, remainder, round_up, unequal
+from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, maximum, quotient, remainder, unequal
 from tilewright.block.loop_nest import (
-    FLOAT_BYTES,
+    WORD_BYTES,
     BlockLoop,
     Buffer,
     Copy,
@@ -64,7 +64,6 @@ TW_INLINE long tw_whole_above(float x) { /* the least integer that is not below 
 BLOCK, NEXT_BLOCK = map(local, ("block", "next"))
 CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
-ALIGNMENT_FLOATS = 16
 
 
 def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Routine:
@@ -152,7 +151,7 @@ def _run_lines(nest: LoopNest) -> list[str]:
         return [call, "(void)context;", f"{nest.name}_task(&call, 0, 0);"]
     _, size = _offsets(nest.buffers)
     count = _block_count(nest)
-    rest = ", ".join(map(to_c, (count, size * FLOAT_BYTES, count * nest.block_ns)))
+    rest = ", ".join(map(to_c, (count, size * WORD_BYTES, count * nest.block_ns)))
     return [call, f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"]
 
 
@@ -166,20 +165,20 @@ def _buffers(nest: LoopNest) -> list[str]:
     lines: list[str] = []
     offsets, _ = _offsets(nest.buffers)
     for buffer, offset in zip(nest.buffers, offsets, strict=True):
-        place, c_type = to_c(offset * FLOAT_BYTES), C_TYPES[buffer.dtype]
+        place, c_type = to_c(offset * WORD_BYTES), C_TYPES[buffer.dtype]
         lines.append(f"{c_type} *const {buffer.name} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
     return lines
 
 
 def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[IntegerExpression], IntegerExpression]:
-    """Where every scratch buffer begins, and how many floats all take: as many as the largest one in every place."""
-    sizes: dict[str, IntegerExpression] = {}
-    for buffer in buffers:
-        size, place = round_up(buffer.floats, ALIGNMENT_FLOATS), buffer.place or buffer.name
-        sizes[place] = maximum(sizes[place], size) if place in sizes else size
+    """Where every scratch buffer begins, and the words that all take: of a reuse group as many as the largest one."""
+    sizes: dict[str | int, IntegerExpression] = {}
+    groups = [buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in buffers]
+    for buffer, group in zip(buffers, groups, strict=True):
+        sizes[group] = maximum(sizes[group], buffer.size_words) if group in sizes else buffer.size_words
     ends = list(accumulate(sizes.values(), initial=0))
     starts = dict(zip(sizes, ends, strict=False))
-    return [starts[buffer.place or buffer.name] for buffer in buffers], ends[-1]
+    return [starts[group] for group in groups], ends[-1]
 
 
 def _block(nest: LoopNest) -> list[str]:

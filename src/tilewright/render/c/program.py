@@ -19,7 +19,7 @@ from pprint import pformat
 from tilewright.artifact import Artifact, PackedSlot, Signature
 from tilewright.block.execution import Nests
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import FLOAT_BYTES, LoopNest, PackedConstant
+from tilewright.block.loop_nest import WORD_BYTES, LoopNest, PackedConstant
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
@@ -165,7 +165,7 @@ def c_file(program: Program) -> File:
     name = program.model_plan.graph.name
     pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(argument_names(program.model_plan))}
     for tensor, offset in program.workspace.places:
-        pointers[tensor] = f"workspace + {to_c(offset * FLOAT_BYTES)}"
+        pointers[tensor] = f"workspace + {to_c(offset * WORD_BYTES)}"
     constants = {constant: f"(void *)context->constants[{number}]" for number, constant in enumerate(program.constants)}
     chains = zip(program.nests, program.plans, strict=True)
     nests = tuple(
@@ -182,7 +182,7 @@ def c_file(program: Program) -> File:
         kernels=program.kernels,
         definitions=tuple(_definitions(program)),
         nests=nests,
-        workspace_elements=program.workspace.elements,
+        workspace_words=program.workspace.size_words,
         ends=tuple(_ends(program)),
         prepared=tuple(replace(_prepared(c), calls=shared(c.copies, Nests())) for c in program.constants),
         bounds={names.extent(name): bounds for name, bounds in _bounds(program)},
@@ -238,8 +238,8 @@ def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argume
         yield Argument(names.identifier(tensor), pointers[tensor], is_written=False, dtype=dtype)
     output = plan.chain.tensor(plan.chain.output)
     yield Argument(names.identifier(output.name), pointers[output.name], is_written=True, dtype=output.dtype)
-    for name, _ in partial_buffers(plan):
-        yield Argument(name, pointers[name], is_written=True)
+    for part in partial_buffers(plan):
+        yield Argument(part.name, pointers[part.name], is_written=True, dtype=part.dtype)
 
 
 def _bounds(program: Program) -> Iterator[tuple[str, tuple[int, int]]]:

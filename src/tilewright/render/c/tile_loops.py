@@ -20,10 +20,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.loop_nest import FLOAT_BYTES, KernelCall, Range, View
+from tilewright.block.loop_nest import KernelCall, Range, View
 from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.scalar_expressions import kernel_epilogue, kernel_name
 from tilewright.c_text.statements import function, indent
+from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
@@ -317,7 +318,7 @@ def _slices(call: KernelCall) -> int:
     assert isinstance(call.depth, int)
     assert isinstance(call.right_row, int)
     assert call.panels is not None
-    return -(-call.depth * call.right_row * FLOAT_BYTES // call.panels.slice_bytes)
+    return -(-call.depth * call.right_row * element_bytes(call.right.dtype) // call.panels.slice_bytes)
 
 
 def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int, steps: int = 0) -> Iterator[str]:
