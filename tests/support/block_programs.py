@@ -12,9 +12,9 @@ import numpy as np
 
 from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.block.interpreter import Shares, on_one_thread, run
-from tilewright.block.loop_nest import FLOAT_BYTES
+from tilewright.block.loop_nest import WORD_BYTES
 from tilewright.c_text.names import identifier
-from tilewright.graph.extents import value_of
+from tilewright.graph.expressions.extents import value_of
 from tilewright.graph.interpreter import bind_symbols, evaluate
 from tilewright.graph.types import Graph
 from tilewright.lower.arguments import extents_in
@@ -62,8 +62,8 @@ def _declared(model_plan: ModelPlan) -> Graph:
 def _arena(program: Program, variables: Mapping[Variable, int]) -> Iterator[tuple[str, Array]]:
     """The places of tensors between chains, and of the parts of splits: in one array, as in a call."""
     model_plan = program.model_plan
-    memory = np.full(evaluated(program.workspace.elements, variables) * FLOAT_BYTES, 255, np.uint8)
-    starts = {name: evaluated(offset, variables) * FLOAT_BYTES for name, offset in program.workspace.places}
+    memory = np.full(evaluated(program.workspace.size_words, variables) * WORD_BYTES, 255, np.uint8)
+    starts = {name: evaluated(offset, variables) * WORD_BYTES for name, offset in program.workspace.places}
     for name, layout in model_plan.layouts:
         if name in starts:
             tensor = model_plan.graph.tensor(name)
@@ -71,5 +71,6 @@ def _arena(program: Program, variables: Mapping[Variable, int]) -> Iterator[tupl
             size_bytes = count * np.dtype(tensor.dtype).itemsize
             yield identifier(name), memory[starts[name] : starts[name] + size_bytes]
     for plan in model_plan.plans:
-        for name, size in partial_buffers(plan):
-            yield name, memory[starts[name] : starts[name] + evaluated(size, variables) * FLOAT_BYTES]
+        for buffer in partial_buffers(plan):
+            size_bytes = evaluated(buffer.elements, variables) * np.dtype(buffer.dtype).itemsize
+            yield buffer.name, memory[starts[buffer.name] : starts[buffer.name] + size_bytes]

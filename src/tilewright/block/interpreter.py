@@ -36,12 +36,12 @@ from tilewright.block.loop_nest import (
     View,
 )
 from tilewright.errors import InternalError
-from tilewright.graph.extents import SymbolicExtent
-from tilewright.graph.index import Index
+from tilewright.graph.expressions.extents import SymbolicExtent
+from tilewright.graph.expressions.index import Index
 from tilewright.graph.interpreter import Array, Box, Environment, at_points, evaluate_box, product_sum, total_of, value_of_scalar
 from tilewright.graph.numpy_types import rounded_once
-from tilewright.graph.scalar import Previous, Scalar, State, rewrite
-from tilewright.graph.scalar_functions import COMBINATIONS
+from tilewright.graph.expressions.scalar import Previous, Scalar, State, rewrite
+from tilewright.graph.expressions.scalar_functions import COMBINATIONS
 
 Shares: TypeAlias = Callable[[int], Iterable[Iterable[int]]]
 """Of so many blocks, those of every thread, in the order in which it takes them."""
@@ -80,9 +80,9 @@ def run(
 
 
 def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[str, Array]:
-    """New buffers; those of one place lie on top of each other."""
-    sizes: dict[str, int] = {}
-    places = {buffer.name: buffer.place or buffer.name for buffer in buffers}
+    """New buffers; those of one reuse group lie on top of each other."""
+    places = {buffer.name: buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in buffers}
+    sizes: dict[str | int, int] = {}
     for buffer in buffers:
         size_bytes = evaluated(buffer.elements, variables) * np.dtype(buffer.dtype).itemsize
         sizes[places[buffer.name]] = max(sizes.get(places[buffer.name], 0), size_bytes)
