@@ -153,7 +153,7 @@ def _instance(graph: Graph) -> tuple[dict[str, Array], list[Expected]] | None:
     for kind in ("normal", "positive", "zero"):
         inputs = _inputs(graph, kind)
         try:
-            expected = _expected(graph, inputs)
+            expected = expected_results(graph, inputs)
         except (TilewrightError, IndexError):
             continue
         undefined = sum(int((~np.isfinite(output.exact.astype(np.float64))).sum()) for output in expected)
@@ -164,7 +164,8 @@ def _instance(graph: Graph) -> tuple[dict[str, Array], list[Expected]] | None:
     return best
 
 
-def _expected(graph: Graph, inputs: Mapping[str, Array]) -> list[Expected]:
+def expected_results(graph: Graph, inputs: Mapping[str, Array]) -> list[Expected]:
+    """What every output may be, given these inputs."""
     relative = SHORT_ROUNDING if any(is_short_float(tensor.dtype) for tensor in graph.tensors) else ROUNDING
     exact, rounded = _outputs(graph, inputs, "float64"), _outputs(graph, inputs, None)
     disturbed = _outputs(graph, inputs, "float64", _sum_errors())

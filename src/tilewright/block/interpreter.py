@@ -38,10 +38,10 @@ from tilewright.block.loop_nest import (
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.interpreter import Array, Box, Environment, at_points, evaluate_box, product_sum, total_of, value_of_scalar
-from tilewright.graph.numpy_types import rounded_once
 from tilewright.graph.expressions.scalar import Previous, Scalar, State, rewrite
 from tilewright.graph.expressions.scalar_functions import COMBINATIONS
+from tilewright.graph.interpreter import Array, Box, Environment, at_points, evaluate_box, product_sum, total_of, value_of_scalar
+from tilewright.graph.numpy_types import rounded_once
 
 Shares: TypeAlias = Callable[[int], Iterable[Iterable[int]]]
 """Of so many blocks, those of every thread, in the order in which it takes them."""
@@ -166,7 +166,7 @@ class _Thread:
         try:
             return np.ndarray(sizes, dtype, place, begin, apart)
         except (ValueError, TypeError) as problem:
-            raise InternalError(f"a window leaves {view.buffer}", where=f"{sizes} in steps of {apart} bytes from {begin}") from problem
+            raise InternalError(f"a window leaves {view.buffer}: {sizes} in steps of {apart} bytes from {begin}") from problem
 
     def _over(self, view: View, box: Box) -> Array:
         """The elements of a view over a box, a dimension for each axis: of 1 where the view does not depend on it."""
@@ -231,16 +231,16 @@ class _Thread:
         rows, columns, depth = map(self.at, (call.rows, call.columns, call.depth))
         is_short = call.epilogue is not None and call.epilogue.element_type
         dtype = np.dtype("int32" if is_short else call.target.dtype)
-        wide = np.int64 if np.issubdtype(dtype, np.integer) else np.float64
-        total = np.zeros((rows, columns), wide)
+        wide = np.dtype(np.int64 if np.issubdtype(dtype, np.integer) else np.float64)
+        total: Array = np.zeros((rows, columns), wide)
         for point in product(*(range(self.at(loop.steps)) for loop in call.around)):
             ahead = list(zip(point, call.around, strict=True))
             left = self._left(call, (rows, depth), sum(at * self.at(loop.left_step) for at, loop in ahead))
             right = self._right(call, depth, columns, sum(at * self.at(loop.right_step) for at, loop in ahead))
-            total += left.astype(wide) @ right.astype(wide)
+            total = total + left.astype(wide) @ right.astype(wide)
         target = self._window(call.target, (rows, columns), (self.at(call.target_row), 1))
         if self.at(call.accumulate):
-            total += target
+            total = total + target
         result = total.astype(dtype)
         target[...] = result if call.epilogue is None else self._ended(call.epilogue, result, call.target.dtype)
 
@@ -285,7 +285,9 @@ class _Thread:
         """A map or a row-wise reduction: its points, then what is written of them."""
         operator = loops.operator
         box = Box({axis: (self.at(span.start), self.at(span.stop)) for axis, span in loops.box})
-        if any(stop <= start for axis, (start, stop) in box.ranges.items() if operator.axis(axis) not in operator.reduction_axes()):
+        if any(
+            stop <= start for axis, (start, stop) in box.ranges.items() if operator.axis(axis) not in operator.reduction_axes()
+        ):
             return
         dtype = np.dtype(loops.scalar_element_type or "float32")
         found = self._loads(loops, box)

@@ -1,0 +1,72 @@
+"""The NumPy interpreter of block programs: random programs against the graph's meaning, and damaged ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.oracles.programs import fused, program
+from tests.support.random.planned import outcome
+from tests.support.sweeps import EQUAL
+from tilewright.block.integers import Variable, VariableKind
+from tilewright.block.interpreter import run
+from tilewright.block.loop_nest import KernelCall, LoopNest, Node
+from tilewright.errors import InternalError
+
+EXTENTS, TILES = {"m": 20, "n": 70, "k": 9, "l": 33}, {"m": 8, "n": 64, "k": 4, "l": 16}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs_mean_what_their_graphs_mean(seed: int) -> None:
+    """Two of every kind."""
+    assert outcome(seed).kind == EQUAL, outcome(seed).reason
+
+
+def regions() -> tuple[LoopNest, ...]:
+    return program(*fused(EXTENTS, TILES)).nests
+
+
+def computed(nests: tuple[LoopNest, ...], d_elements: int = 33 * 70) -> tuple[np.ndarray, np.ndarray]:
+    """E of the program, and as it should be; D may be too short."""
+    random = np.random.default_rng(0)
+    a, b, d = (random.standard_normal(shape).astype(np.float32) for shape in ((20, 9), (9, 33), (33, 70)))
+    e = np.zeros((20, 70), np.float32)
+    arrays = {"A": a, "B": b, "D": d.reshape(-1)[:d_elements], "E": e}
+    strides = {"A": (9, 1), "B": (33, 1), "D": (70, 1), "E": (70, 1)}
+    variables = {
+        Variable(VariableKind.STRIDE, name, d): stride for name, pair in strides.items() for d, stride in enumerate(pair)
+    }
+    run(nests, arrays, variables)
+    return e, a @ b @ d
+
+
+def test_a_fused_chain() -> None:
+    found, wanted = computed(regions())
+    np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_windows_that_leave_their_buffer_are_refused() -> None:
+    with pytest.raises(InternalError, match="a window leaves D"):
+        computed(regions(), 33 * 70 - 1)
+
+
+def test_what_was_never_written_is_nan() -> None:
+    """The first product is left out: what the second reads of it is scratch."""
+
+    def without_scores(node: Node) -> Iterator[Node]:
+        if not isinstance(node, KernelCall) or node.operator != "scores":
+            yield node
+
+    found, _ = computed(tuple(nest.mapped(without_scores) for nest in regions()))
+    assert np.isnan(found).all()
+
+
+def test_sums_that_are_not_added_up_are_wrong() -> None:
+    def anew(node: Node) -> tuple[Node, ...]:
+        return (replace(node, accumulate=0) if isinstance(node, KernelCall) else node,)
+
+    found, wanted = computed(tuple(nest.mapped(anew) for nest in regions()))
+    assert not np.allclose(found, wanted, rtol=1e-2)
