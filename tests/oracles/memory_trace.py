@@ -17,21 +17,20 @@ entered). Stack slots of gathers are left out.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tests.oracles.traced_helpers import traced
 from tilewright.artifact import Signature
 from tilewright.block.loop_nest import WORD_BYTES, LoopNest, PackedConstant
-from tilewright.c_text.names import identifier
+from tilewright.c_text.names import buffer_name
 from tilewright.c_text.scalar_expressions import kernel_epilogue
 from tilewright.kernels.contract import Along, Epilogue, MicroKernel, matrix_abi
 from tilewright.kernels.dialects.vocabulary import lanes_text, row_unroll_text
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import texts
-from tilewright.plan.types import Plan
 from tilewright.render.c.c_file import DECLARATIONS, Argument, File
 from tilewright.render.c.library import chains_and_entry, helpers
 from tilewright.render.c.nest import kernel_calls
@@ -79,14 +78,14 @@ def tag(number: int) -> int:
 def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = False) -> Trace:
     """The trace of a lowered program; with `every_step` rows of A are touched at every step of K."""
     slots = (*program.signature.inputs, *program.signature.outputs)
-    between = [tensor for tensor, _ in program.workspace.places]
-    scratch = [(nest.name, buffer.name) for nest in program.nests for buffer in nest.buffers]
-    packed = [(nest.name, constant.buffer.name) for nest in program.nests for constant in nest.constants]
+    between = [buffer_name(buffer) for buffer, _ in program.workspace.places]
+    scratch = [(nest.name, buffer_name(buffer.name)) for nest in program.nests for buffer in nest.buffers]
+    packed = [(nest.name, buffer_name(constant.buffer.name)) for nest in program.nests for constant in nest.constants]
     first = len(slots) + 1
     tensor_tags = {tensor: tag(first + i) for i, tensor in enumerate(between)}
     buffer_tags = {place: tag(first + len(between) + i) for i, place in enumerate((*scratch, *packed))}
     apart = replace(program, nests=tuple(replace(nest, structure=None) for nest in program.nests))  # each has buffers of its own
-    file = _with_tags(c_file(apart), program, tensor_tags, buffer_tags)
+    file = _with_tags(c_file(apart), program.constants, tensor_tags, buffer_tags)
     text = "\n".join(
         [
             _vocabulary(program.dialect.lanes, line_bytes),
@@ -102,24 +101,23 @@ def emit_trace(program: Program, *, line_bytes: int = 64, every_step: bool = Fal
     return Trace(text, program.signature, buffers, line_bytes, sum(map(_constant_bytes, program.constants)))
 
 
-def _with_tags(file: File, program: Program, tensors: Mapping[str, int], buffers: Mapping[tuple[str, str], int]) -> File:
+def _with_tags(
+    file: File, packed: Sequence[PackedConstant], tensors: Mapping[str, int], buffers: Mapping[tuple[str, str], int]
+) -> File:
     """The file whose arguments are tagged: tensors between chains, and packed constants, which lie one after the other."""
-    ends = accumulate(map(_constant_bytes, program.constants), initial=0)
-    constants = dict(zip((constant.buffer.name for constant in program.constants), ends, strict=False))
-    chains = {id(plan): number for number, plan in enumerate(program.model_plan.plans)}
+    ends = accumulate(map(_constant_bytes, packed), initial=0)
+    constants = dict(zip((buffer_name(constant.buffer.name) for constant in packed), ends, strict=False))
 
-    def tagged(nest: LoopNest, plan: Plan, argument: Argument) -> Argument:
+    def tagged(nest: LoopNest, argument: Argument) -> Argument:
         pointer = argument.pointer
         if pointer.startswith("workspace"):
-            own = (name for name in tensors if argument.name in (name, identifier(name), *name.split(f"{chains[id(plan)]}:")[1:]))
-            pointer = f"{pointer} + {tensors[next(own)]}"
+            pointer = f"{pointer} + {tensors[argument.name]}"
         elif "constants" in pointer:
             place = constants[argument.name] + buffers[nest.name, argument.name]
             pointer = f"(char *)context->constants + {place}"
         return replace(argument, pointer=pointer)
 
-    pairs = zip(file.nests, program.plans, strict=True)
-    nests = ((nest, tuple(tagged(nest, plan, argument) for argument in arguments)) for (nest, arguments), plan in pairs)
+    nests = ((nest, tuple(tagged(nest, argument) for argument in arguments)) for nest, arguments in file.nests)
     return replace(file, nests=tuple(nests))
 
 

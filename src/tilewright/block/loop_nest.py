@@ -67,11 +67,35 @@ class Range:
         return self.size if isinstance(self.size, Variable) else None
 
 
+class Content(StrEnum):
+    """What a buffer holds of a tensor.
+
+    Its elements; an operand packed for an operator; the result of an operator before it is stored; a state of its rows between
+    blocks; what the parts of a split make of it, or of a state of its rows.
+    """
+
+    ELEMENTS = "elements"
+    PACKED = "packed"
+    STAGED = "staged"
+    RUNNING = "running"
+    PARTIAL = "partial"
+
+
+@dataclass(frozen=True, slots=True)
+class BufferName:
+    """A buffer by what it holds, `of` which operator or state; `read` is the operand where an operator packs several."""
+
+    tensor: str
+    content: Content = Content.ELEMENTS
+    of: str = ""
+    read: int | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """Elements of a box in memory: `buffer[offset + sum(strides[axis] * local position)]`, positions from the box's start."""
 
-    buffer: str
+    buffer: BufferName
     offset: IntegerExpression
     strides: tuple[tuple[str, IntegerExpression], ...]
     dtype: str = "float32"
@@ -99,7 +123,7 @@ class Gather:
     Nothing negative is divided in them, nor in the constraints: C rounds toward zero.
     """
 
-    buffer: str
+    buffer: BufferName
     offset: IntegerExpression
     """Of the element that all indices being 0 would address."""
     indices: tuple[Index, ...]
@@ -122,7 +146,7 @@ class Lifetime(StrEnum):
 class Buffer:
     """Memory for `elements` of a type, aligned to `ALIGNMENT_WORDS`."""
 
-    name: str
+    name: BufferName
     elements: IntegerExpression
     dtype: str = "float32"
     lifetime: Lifetime = Lifetime.THREAD
@@ -137,7 +161,7 @@ class Buffer:
     def size_words(self) -> IntegerExpression:
         """What it takes, up to where another buffer may begin.
 
-        >>> Buffer("x", 10, "int8").size_words, Buffer("y", 10, "float64").size_words
+        >>> Buffer(BufferName("x"), 10, "int8").size_words, Buffer(BufferName("x"), 10, "float64").size_words
         (16, 32)
         """
         return ceil_divide(self.elements, ALIGNMENT_WORDS * WORD_BYTES // element_bytes(self.dtype)) * ALIGNMENT_WORDS
@@ -253,7 +277,8 @@ class KernelCall:
     """C[rows, columns] (+)= A[rows, depth] * B[depth, columns] by a micro kernel, panel by panel and rows inside."""
 
     kernel: str
-    symbol: str
+    symbol: str | None
+    """Of its function where that is fixed."""
     rows: IntegerExpression
     columns: IntegerExpression
     depth: IntegerExpression
@@ -388,7 +413,7 @@ class VectorLoops:
 class PointerParameter:
     """Where a nest finds the elements of a buffer."""
 
-    name: str
+    name: BufferName
     dtype: str
     is_written: bool
 
@@ -413,7 +438,7 @@ class NestCall:
     nest: OperatorNest
     note: str
     """The operator, for readers."""
-    places: tuple[tuple[str, IntegerExpression], ...]
+    places: tuple[tuple[BufferName, IntegerExpression], ...]
     """Buffer and offset in elements of every pointer."""
     numbers: tuple[IntegerExpression, ...]
 

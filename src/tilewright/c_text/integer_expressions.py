@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.block.integers import Function, IntegerExpression, Operation, Variable, VariableKind, nodes
-from tilewright.c_text.names import variable_name
+from tilewright.block.loop_nest import BufferName
+from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.kernels.helpers import Helper
 
 FLOOR_DIVIDE = Helper("tw_floor_divide", "TW_INLINE long tw_floor_divide(long a, long b) { return a / b - (a % b < 0); }\n")
@@ -54,13 +55,13 @@ def to_c(value: IntegerExpression) -> str:
     return f" {SIGNS[function]} ".join(_parenthesised(operand, function) for operand in operands)
 
 
-def pointer(buffer: str, offset: IntegerExpression) -> str:
+def pointer(buffer: BufferName, offset: IntegerExpression) -> str:
     """The C text of a place in a buffer.
 
-    >>> pointer("scores", 0), pointer("scores", 64)
+    >>> pointer(BufferName("scores"), 0), pointer(BufferName("scores"), 64)
     ('scores', 'scores + 64')
     """
-    return buffer if offset == 0 else f"{buffer} + {to_c(offset)}"
+    return buffer_name(buffer) if offset == 0 else f"{buffer_name(buffer)} + {to_c(offset)}"
 
 
 def value_helpers(value: IntegerExpression) -> Iterator[Helper]:

@@ -35,7 +35,7 @@ def gather_lines(read: int, operand: Gather, lanes: str, position: Position, pla
     """
     if place is None:
         place = place_of(operand, position, {})
-    element = f"tw_read{suffix(operand.dtype)}({operand.buffer} + {to_c(place)})"
+    element = f"tw_read{suffix(operand.dtype)}({names.buffer_name(operand.buffer)} + {to_c(place)})"
     if operand.guard is not None:
         inside = " && ".join(f"({index_text(constraint, position)}) >= 0" for constraint in operand.guard.constraints)
         element = f"{inside} ? {element} : {literal_text(operand.guard.otherwise)}"
@@ -132,10 +132,10 @@ def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: P
     texts = {}
     for lookup in operand.lookups:
         by = reads[lookup.read]
-        place = pointer(by) if isinstance(by, View) else f"{by.buffer} + {place_text(by, position)}"
+        place = pointer(by) if isinstance(by, View) else f"{names.buffer_name(by.buffer)} + {place_text(by, position)}"
         index = index_text(operand.indices[lookup.dimension], position)
         number = to_c(local("lookups_before") + lookup.number)
-        arguments = ", ".join((place, by.buffer, index, to_c(lookup.extent), "caller", number))
+        arguments = ", ".join((place, names.buffer_name(by.buffer), index, to_c(lookup.extent), "caller", number))
         texts[lookup.dimension] = f"tw_place_{by.dtype}({arguments})"
     return texts
 
@@ -228,7 +228,7 @@ def kept_row(operand: Gather, position: Position) -> str:
     looked_up = {lookup.dimension for lookup in operand.lookups}
     dims = enumerate(zip(operand.indices, operand.dim_strides, strict=True))
     parts = (local(f"({index_text(index, position)})") * stride for d, (index, stride) in dims if d not in looked_up)
-    return f"{operand.buffer} + {to_c(operand.offset + sum(parts))}"
+    return f"{names.buffer_name(operand.buffer)} + {to_c(operand.offset + sum(parts))}"
 
 
 def lane_place(
@@ -256,4 +256,4 @@ def place_name(read: int, dimension: int) -> str:
 def row_place(operand: Gather, read: int, vector: str | None, position: Position) -> tuple[str, IntegerExpression]:
     """The C text of the address of the first lane, and the stride between lanes, where `is_of_rows`."""
     places = {lookup.dimension: place_name(read, lookup.dimension) for lookup in operand.lookups}
-    return f"{operand.buffer} + {to_c(place_of(operand, position, places))}", lane_stride(operand, vector)
+    return f"{names.buffer_name(operand.buffer)} + {to_c(place_of(operand, position, places))}", lane_stride(operand, vector)

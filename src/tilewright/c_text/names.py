@@ -16,6 +16,7 @@ import re
 from functools import lru_cache
 
 from tilewright.block.integers import Variable, VariableKind
+from tilewright.block.loop_nest import BufferName, Content
 
 KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
@@ -96,14 +97,23 @@ def axis_offset(axis: str) -> str:
     return variable_name(Variable(VariableKind.POINT, axis))
 
 
-def running(tensor: str, state: str) -> str:
-    """The buffer that keeps a state of the rows of a tensor from block to block."""
-    return "running_" + _word(f"{tensor}_{state}")
+@lru_cache(MOST_REMEMBERED)
+def buffer_name(buffer: BufferName) -> str:
+    """The pointer to a buffer.
 
-
-def partial(tensor: str, state: str = "") -> str:
-    """The buffer of what the parts of a split make of a tensor, or of a state of its rows."""
-    return "partial_" + _word(f"{tensor}_{state}" if state else tensor)
+    >>> [buffer_name(BufferName("x", content, "y")) for content in Content]
+    ['x', 'packed_x_for_y', 'staged_y', 'running_x_y', 'partial_x_y']
+    """
+    match buffer.content:
+        case Content.ELEMENTS:
+            return identifier(buffer.tensor)
+        case Content.PACKED:
+            words = [identifier(buffer.tensor), *([f"for_{identifier(buffer.of)}"] if buffer.of else [])]
+            return "_".join(["packed", *words, *([str(buffer.read)] if buffer.read is not None else [])])
+        case Content.STAGED:
+            return f"staged_{identifier(buffer.of)}"
+        case Content.RUNNING | Content.PARTIAL:
+            return _word("_".join([buffer.content, buffer.tensor, *([buffer.of] if buffer.of else [])]))
 
 
 def extent(symbol: str) -> str:

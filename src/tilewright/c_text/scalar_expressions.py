@@ -22,6 +22,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.block.loop_nest import KernelCall, TileEpilogue
+from tilewright.c_text import names
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Scalar, apply, subexpressions
 from tilewright.graph.types import StateVariable
@@ -217,7 +218,8 @@ def kernel_name(call: KernelCall) -> str:
     may be called in the same file.
     """
     known = [f"_of_{_digits(repr(call.known))}"] if call.known is not None else []
-    symbol = "".join([call.symbol, *known, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])])
+    kinds = [*known, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])]
+    symbol = "".join([call.symbol or names.identifier(call.kernel), *kinds])
     if call.epilogue is None:
         return symbol
     bodies = (call.epilogue.whole or Load(0), call.epilogue.body)

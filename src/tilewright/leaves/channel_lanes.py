@@ -178,13 +178,13 @@ class _Emitter(VectorStatements):
         """Where the first window of the row begins, were all of it inside of the image."""
         moving = {slide.tap for slide in self.form.windows} | {self.form.columns.output}
         start = first_window(self.loops) + self.shift(strides_of(self.loops).items(), moving)
-        return f"{self.loops.reads[0].buffer} + {to_c(start)}"
+        return f"{names.buffer_name(self.loops.reads[0].buffer)} + {to_c(start)}"
 
     def weights(self) -> str:
         """Where the weights of the window's first tap lie."""
         view = self.loops.view(1)
         taps = {slide.tap for slide in self.form.windows}
-        return f"{view.buffer} + {to_c(view.offset + self.shift(view.strides, taps))}"
+        return f"{names.buffer_name(view.buffer)} + {to_c(view.offset + self.shift(view.strides, taps))}"
 
     def inside(self, wide: int) -> str:
         """The C text that says whether so many windows from a column on look at columns of the image alone; "" if all do."""

@@ -143,7 +143,7 @@ class _Emitter(VectorStatements):
     def place(self, read: int, further: IntegerExpression) -> str:
         """Where the first element of a read is, from a block on."""
         view, fixed = self.loops.view(read), {self.form.column, *self.reduced}
-        return f"{view.buffer} + {to_c(view.offset + self.shift(view.strides, fixed) + further)}"
+        return f"{names.buffer_name(view.buffer)} + {to_c(view.offset + self.shift(view.strides, fixed) + further)}"
 
 
 LEAF = Leaf(NAME, order=3, match=match, seconds=seconds, lower=lower, constraints=constraints)

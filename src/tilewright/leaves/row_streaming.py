@@ -161,7 +161,8 @@ class _Emitter(WeightsOfWindows):
 
     def image(self) -> str:
         """Where the first window of the block begins, were all of it inside of the image."""
-        return f"{self.loops.reads[0].buffer} + {to_c(first_window(self.loops) + self.shift(self.around_strides().items()))}"
+        offset = first_window(self.loops) + self.shift(self.around_strides().items())
+        return f"{names.buffer_name(self.loops.reads[0].buffer)} + {to_c(offset)}"
 
     def blocks(self) -> Lines:
         """All blocks of columns: few known ones in a row, others in a loop."""

@@ -225,7 +225,7 @@ class _Emitter(PointStatements):
         place = place_of(
             operand, self.first_position, position_texts(operand, self.loops.reads, self.address, self.first_position)
         )
-        element = self.converted(f"tw_get_{operand.dtype}({operand.buffer} + {to_c(place)})", operand.dtype)
+        element = self.converted(f"tw_get_{operand.dtype}({names.buffer_name(operand.buffer)} + {to_c(place)})", operand.dtype)
         return self.guarded(operand, element)
 
     def guarded(self, operand: Gather, element: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.loop_nest import VectorLoops, View
+from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.statements import Lines
 from tilewright.c_text.vectors.statements import VectorStatements
@@ -80,7 +81,7 @@ class WeightsOfWindows(VectorStatements):
         """Where the weights of a window lie, so far ahead."""
         view = self.loops.view(1)
         around = self.shift((axis, view.stride(axis)) for axis in self.around_strides())
-        return f"{view.buffer} + {to_c(view.offset + around + sum(steps))}"
+        return f"{names.buffer_name(view.buffer)} + {to_c(view.offset + around + sum(steps))}"
 
     @property
     def points_at_weights(self) -> bool:

@@ -16,7 +16,6 @@ from itertools import takewhile
 from tilewright.block.execution import Execution, Sums
 from tilewright.block.integers import IntegerExpression, all_of, ceil_divide, equal, less
 from tilewright.block.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
-from tilewright.c_text import names
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
@@ -63,7 +62,7 @@ def lower(
     setup_nodes = () if together else tuple(lowered for node in setup for lowered in lower_pack(state, node, scope))
     parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
     nest = LoopNest(
-        names.identifier(plan.chain.name),
+        plan.chain.name,
         header,
         setup_nodes,
         parallel,

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, minimum, round_up
-from tilewright.block.loop_nest import Buffer, Gather, Lookup, PackedConstant, Range, View
-from tilewright.c_text import names
+from tilewright.block.loop_nest import Buffer, BufferName, Gather, Lookup, PackedConstant, Range, View
 from tilewright.graph.expressions.index import Index, with_natural_dividends
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
@@ -105,7 +104,7 @@ class Packed:
     hold rows in groups of `interleave`, filled up to whole ones; blocks of rows begin where groups do.
     """
 
-    buffer: str
+    buffer: BufferName
     starts: Mapping[str, IntegerExpression]
     """Where the copied box begins along every axis."""
     steps: Mapping[str, IntegerExpression]
@@ -166,10 +165,10 @@ class Lowering:
     kernels: Mapping[str, MicroKernel]
     lanes: int
     arguments: Mapping[str, Stored]
-    buffers: dict[str, Buffer] = field(default_factory=dict)
+    buffers: dict[BufferName, Buffer] = field(default_factory=dict)
     packed: dict[tuple[str, int], Packed] = field(default_factory=dict)
-    constants: dict[str, PackedConstant] = field(default_factory=dict)
-    shared: dict[str, Buffer] = field(default_factory=dict)
+    constants: dict[BufferName, PackedConstant] = field(default_factory=dict)
+    shared: dict[BufferName, Buffer] = field(default_factory=dict)
     """Operands that all threads pack together."""
     reuse_groups: dict[tuple[str, ...], int | None] = field(default_factory=dict)
     """Of the buffers of intermediates, by those that share one."""
@@ -186,8 +185,8 @@ class Lowering:
         return {axis: whole_range(extent_value(extent), largest_extent(extent)) for axis, extent in self.chain.extents.items()}
 
     def scratch(
-        self, name: str, elements: IntegerExpression, note: str, dtype: str = "float32", reuse_group: int | None = None
-    ) -> str:
+        self, name: BufferName, elements: IntegerExpression, note: str, dtype: str = "float32", reuse_group: int | None = None
+    ) -> BufferName:
         """A scratch buffer; asking for the same name again gives the same buffer."""
         self.buffers.setdefault(name, Buffer(name, elements, dtype, note=note, reuse_group=reuse_group))
         return name
@@ -219,7 +218,7 @@ class Lowering:
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
         kinds = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
         note = " x ".join(f"{axis} {part}" for axis, part in kinds.items())
-        buffer = self.scratch(names.identifier(group[0]), elements(sizes, strides), note, dtype, self._reuse_group(group))
+        buffer = self.scratch(BufferName(group[0]), elements(sizes, strides), note, dtype, self._reuse_group(group))
         return Stored(buffer, strides, tuple(start for start, _ in held), dtype=dtype)
 
     def _region(self, group: tuple[str, ...], index: Index) -> tuple[IntegerExpression, IntegerExpression] | None:

@@ -11,6 +11,8 @@ from tilewright.block.integers import IntegerExpression, any_of, equal, round_up
 from tilewright.block.loop_nest import (
     BlockLoop,
     Buffer,
+    BufferName,
+    Content,
     Copy,
     If,
     KernelCall,
@@ -24,7 +26,6 @@ from tilewright.block.loop_nest import (
     VectorLoops,
     View,
 )
-from tilewright.c_text import names
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
@@ -62,7 +63,7 @@ def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
     tensor = state.chain.tensor(_access(state, pack).tensor)
     packed, elements = _layout(state, pack, scope)
     sizes = tuple(map(extent_value, tensor.shape))
-    source = Stored(names.identifier(tensor.name), dense_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
+    source = Stored(BufferName(tensor.name), dense_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
     copies = _copies(state, pack, packed, scope, lambda _: source)
     buffer = Buffer(packed.buffer, elements, packed.dtype, Lifetime.LOAD, f"{tensor.name} packed ahead")
     state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies, tensor.dtype)
@@ -85,7 +86,7 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
             parallel.append(ParallelAxis(loop.axis, whole, piece, loop.tile))
             inside = inside.enter(loop, piece)
     copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
-    name = names.identifier(f"{state.chain.name}_pack_{pack.operator}")
+    name = f"{state.chain.name}_pack_{pack.operator}"
     title = f"packs {access.tensor} for {pack.operator}"
     return LoopNest(name, (title,), (), tuple(parallel), (), (copy,), shared=(buffer,))
 
@@ -142,7 +143,7 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Int
     cut = _innermost_cut(state, pack, major, scope) if width and major in access.axes() else None
     steps |= {major: row if cut is None else all_columns} if major in access.axes() else {}
     steps |= {minor: 1} if minor in access.axes() else {}
-    buffer = _packed_name(state, pack.operator, access)
+    buffer = _packed_name(state, pack)
     starts = {present.name: scope.ranges[present.name].start for present in operator.axes if present.name in access.axes()}
     column = minor if minor in steps else None
     end = rows.stop if scope.domain is None else None
@@ -211,10 +212,13 @@ def _outer_steps(
     return steps, block
 
 
-def _packed_name(state: Lowering, operator: str, access: Access) -> str:
-    name = f"packed_{names.identifier(access.tensor)}"
-    is_free = not any(name in taken for taken in (state.buffers, state.constants, state.shared))
-    return name if is_free else f"{name}_for_{names.identifier(operator)}"
+def _packed_name(state: Lowering, pack: tree.Pack) -> BufferName:
+    """The least that tells a packed operand from others; the workspace of a call has those of all chains."""
+    whole = BufferName(_access(state, pack).tensor, Content.PACKED, pack.operator, pack.read)
+    is_shared = state.plan.execution.packs_together and pack in state.plan.schedule.body
+    names = (replace(whole, of="", read=None), replace(whole, read=None), whole)
+    taken = {*state.buffers, *state.constants, *state.shared}
+    return next(name for name in names[1 if is_shared else 0 :] if name not in taken)
 
 
 def _outer_loops(
@@ -301,7 +305,7 @@ def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, s
     known = known_left(state, operator, roles, scope, kernel, columns)
     call = KernelCall(
         kernel=kernel.name,
-        symbol=kernel.symbol or names.identifier(kernel.name),
+        symbol=kernel.symbol,
         rows=rows.size,
         columns=columns.size,
         depth=0 if empty else depth.size,
@@ -377,7 +381,9 @@ def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope:
     box = [name for name in (roles.row, roles.column) if name is not None]
     width = round_up(scope.ranges[roles.column].capacity, state.lanes)
     height = scope.ranges[roles.row].capacity if roles.row else 1
-    name = state.scratch(f"staged_{names.identifier(operator.name)}", width * height, "one tile, before it is transposed")
+    name = state.scratch(
+        BufferName(operator.write.tensor, Content.STAGED, operator.name), width * height, "one tile, before it is transposed"
+    )
     steps = {roles.row: width, roles.column: 1}
     tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
     staged = replace(call, target=tile, target_row=width, accumulate=0)

@@ -28,6 +28,8 @@ from math import prod
 
 from tilewright.block.integers import IntegerExpression, all_of, any_of, equal, unequal
 from tilewright.block.loop_nest import (
+    BufferName,
+    Content,
     If,
     LoopNest,
     Node,
@@ -38,7 +40,6 @@ from tilewright.block.loop_nest import (
     VectorLoops,
     View,
 )
-from tilewright.c_text import names
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
@@ -168,7 +169,7 @@ def _row_buffer(state: Lowering, rows: Operator, name: str, scope: Scope) -> Sto
         starts.append(0 if block is None else block.start)
         sizes.append(extent_value(state.chain.extents[axis]) if block is None else block.capacity)
     strides = dense_strides(tuple(sizes))
-    buffer = names.running(rows.write.tensor, name)
+    buffer = BufferName(rows.write.tensor, Content.RUNNING, name)
     state.scratch(buffer, elements(tuple(sizes), strides), f"{name} of the rows of {rows.name}")
     return Stored(buffer, strides, tuple(starts))
 
@@ -236,8 +237,7 @@ def lower_combination(state: Lowering) -> LoopNest:
 
 
 def _merge(state: Lowering, title: str, parallel: Sequence[ParallelAxis], body: tuple[Node, ...]) -> LoopNest:
-    name = f"{names.identifier(state.chain.name)}_merge"
-    return LoopNest(name, (title,), (), tuple(parallel), tuple(state.buffers.values()), body)
+    return LoopNest(f"{state.chain.name}_merge", (title,), (), tuple(parallel), tuple(state.buffers.values()), body)
 
 
 def _scope_of_parts(state: Lowering) -> Scope:
@@ -337,6 +337,6 @@ class _Combination:
         """Scratch for the current rows, with more dimensions behind theirs."""
         sizes = (*(self.scope.ranges[axis.name].capacity for axis in self.row_axes), *more)
         strides = dense_strides(sizes)
-        buffer = names.running(self.rows.write.tensor, name)
+        buffer = BufferName(self.rows.write.tensor, Content.RUNNING, name)
         self.state.scratch(buffer, prod(sizes), f"{name} of a block of rows")
         return View(buffer, 0, (*zip((axis.name for axis in self.row_axes), strides, strict=False), *steps.items()))

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, ceil_divide, quotient, round_up
-from tilewright.block.loop_nest import Buffer, Gather, Lifetime, Range, View
-from tilewright.c_text import names
+from tilewright.block.loop_nest import Buffer, BufferName, Content, Gather, Lifetime, Range, View
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Extent, Operator, SymbolicExtent
@@ -29,7 +28,7 @@ class Stored:
     `offset` is where in the buffer that position lies.
     """
 
-    buffer: str
+    buffer: BufferName
     strides: tuple[IntegerExpression, ...]
     origins: tuple[IntegerExpression, ...]
     offset: IntegerExpression = 0
@@ -161,7 +160,7 @@ def stored_part(plan: Plan, tensor: str, shape: tuple[Extent, ...], start: Integ
     sizes = tuple(extent_value(extent) for extent in shape)
     number = quotient(start, part_tile(plan))
     strides = dense_strides(sizes)
-    return Stored(names.partial(tensor, state), strides, (0,) * len(sizes), number * prod(sizes))
+    return Stored(BufferName(tensor, Content.PARTIAL, state), strides, (0,) * len(sizes), number * prod(sizes))
 
 
 def part_axis(plan: Plan) -> str:
@@ -182,10 +181,10 @@ def partial_buffers(plan: Plan) -> Iterator[Buffer]:
     if not plan.schedule.split:
         return
     count, output = part_count(plan), plan.chain.tensor(plan.chain.output)
-    yield Buffer(names.partial(output.name), count * prod(map(extent_value, output.shape)), lifetime=Lifetime.CALL)
+    yield Buffer(BufferName(output.name, Content.PARTIAL), count * prod(map(extent_value, output.shape)), lifetime=Lifetime.CALL)
     if not sums_weights(plan):
         return
     rows, weights = split_rows(plan)
     for name, _ in weights.factors:
         elements = count * prod(map(extent_value, row_shape(plan, rows)))
-        yield Buffer(names.partial(rows.write.tensor, name), elements, lifetime=Lifetime.CALL)
+        yield Buffer(BufferName(rows.write.tensor, Content.PARTIAL, name), elements, lifetime=Lifetime.CALL)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum
-from tilewright.block.loop_nest import WORD_BYTES, Buffer, Lifetime, LoopNest
+from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, Lifetime, LoopNest
 from tilewright.graph.types import Tensor
 from tilewright.lower.arguments import hints
 from tilewright.lower.storage import elements_of, extent_value, partial_buffers
@@ -23,7 +23,7 @@ class Allocation:
     It has several names where chains write over what they read.
     """
 
-    names: tuple[str, ...]
+    names: tuple[BufferName, ...]
     size_words: IntegerExpression
     first: int
     last: int
@@ -36,7 +36,7 @@ class Workspace:
     The latter bounds what any arrangement takes. With symbolic extents it holds for the values that are planned with.
     """
 
-    places: tuple[tuple[str, IntegerExpression], ...]
+    places: tuple[tuple[BufferName, IntegerExpression], ...]
     size_words: IntegerExpression
     live_words: int
 
@@ -84,12 +84,8 @@ def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = 
     for number, plan in enumerate(model_plan.plans):
         yield from (Allocation((part.name,), part.size_words, number, number) for part in partial_buffers(plan))
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
-    shared = {
-        shared_name(numbers[id(plan)], shared): (numbers[id(plan)], shared.size_words)
-        for nest, plan in nests
-        for shared in nest.shared
-    }
-    yield from (Allocation((name,), size, number, number) for name, (number, size) in shared.items())
+    shared = {buffer.name: (buffer, numbers[id(plan)]) for nest, plan in nests for buffer in nest.shared}
+    yield from (Allocation((name,), buffer.size_words, number, number) for name, (buffer, number) in shared.items())
 
 
 def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
@@ -108,16 +104,13 @@ def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
         over = next((home[t] for t in able if found[home[t]].last == number), None)
         home[output] = len(found) if over is None else over
         if over is None:
-            found.append(Allocation((output,), _buffer(layouts[output], tensors[output]).size_words, number, end))
+            buffer = _buffer(layouts[output], tensors[output])
+            found.append(Allocation((buffer.name,), buffer.size_words, number, end))
         else:
-            found[over] = replace(found[over], names=(*found[over].names, output), last=end)
+            found[over] = replace(found[over], names=(*found[over].names, BufferName(output)), last=end)
     return found
 
 
 def _buffer(layout: Layout, tensor: Tensor) -> Buffer:
-    return Buffer(tensor.name, elements_of(layout, tuple(map(extent_value, tensor.shape))), tensor.dtype, Lifetime.CALL)
-
-
-def shared_name(chain: int, buffer: Buffer) -> str:
-    """The name in the workspace of what is packed for all threads of a chain."""
-    return f"{chain}:{buffer.name}"
+    elements = elements_of(layout, tuple(map(extent_value, tensor.shape)))
+    return Buffer(BufferName(tensor.name), elements, tensor.dtype, Lifetime.CALL)

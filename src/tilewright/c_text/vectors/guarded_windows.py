@@ -193,7 +193,7 @@ def _assigned(
 ) -> str:
     """The assignment of a vector of whose lanes those of a span are real."""
     first, last = span or (f"first_{read}", f"last_{read}")
-    step, pointer = lane_stride(operand, vector), f"{operand.buffer} + {place_text(operand, position)}"
+    step, pointer = lane_stride(operand, vector), f"{names.buffer_name(operand.buffer)} + {place_text(operand, position)}"
     of = suffix(operand.dtype)
     if step == 1 and span is not None:
         return f"load_{read} = tw_load{of}({pointer});"

@@ -15,7 +15,7 @@ from functools import lru_cache
 from tilewright.artifact import CONTEXT_DECLARATION
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.loop_nest import Copy, KernelCall, LoopNest, Node, OperatorNest, PackedConstant, Structure, VectorLoops
-from tilewright.c_text.names import variable_name
+from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
 from tilewright.c_text.vectors.loops import emit_vector_loops, vector_loop_helpers
 from tilewright.errors import InternalError
@@ -200,7 +200,7 @@ def _text(nest: OperatorNest, name: str) -> str:
 
 
 def _signature(nest: OperatorNest, name: str) -> str:
-    pointers = (f"{'' if p.is_written else 'const '}{C_TYPES[p.dtype]} *const {p.name}" for p in nest.pointers)
+    pointers = (f"{'' if p.is_written else 'const '}{C_TYPES[p.dtype]} *const {buffer_name(p.name)}" for p in nest.pointers)
     return f"void {name}({', '.join([*pointers, *(f'const long {variable_name(number)}' for number in nest.numbers)])})"
 
 

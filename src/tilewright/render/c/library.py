@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.block.loop_nest import WORD_BYTES, NestCall, OperatorNest, PackedConstant, walk
 from tilewright.c_text.integer_expressions import to_c
+from tilewright.c_text.names import buffer_name
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import KernelSource, SourceKind
@@ -86,7 +87,7 @@ def _way(name: str, prepared: Prepared) -> str:
     source, packed = C_TYPES[prepared.constant.dtype], C_TYPES[buffer.dtype]
     pointers = [
         f"const {source} *const {prepared.source} = source;",
-        f"{packed} *const {buffer.name} = ({packed} *)packed; /* {buffer.note} */",
+        f"{packed} *const {buffer_name(buffer.name)} = ({packed} *)packed; /* {buffer.note} */",
     ]
     return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(prepared.constant.copies)])
 

@@ -11,6 +11,7 @@ from tilewright.block.loop_nest import (
     WORD_BYTES,
     BlockLoop,
     Buffer,
+    BufferName,
     Copy,
     Define,
     DefineRounded,
@@ -166,13 +167,13 @@ def _buffers(nest: LoopNest) -> list[str]:
     offsets, _ = _offsets(nest.buffers)
     for buffer, offset in zip(nest.buffers, offsets, strict=True):
         place, c_type = to_c(offset * WORD_BYTES), C_TYPES[buffer.dtype]
-        lines.append(f"{c_type} *const {buffer.name} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
+        lines.append(f"{c_type} *const {names.buffer_name(buffer.name)} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
     return lines
 
 
 def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[IntegerExpression], IntegerExpression]:
     """Where every scratch buffer begins, and the words that all take: of a reuse group as many as the largest one."""
-    sizes: dict[str | int, IntegerExpression] = {}
+    sizes: dict[BufferName | int, IntegerExpression] = {}
     groups = [buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in buffers]
     for buffer, group in zip(buffers, groups, strict=True):
         sizes[group] = maximum(sizes[group], buffer.size_words) if group in sizes else buffer.size_words

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from tilewright.block.execution import Nests
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.loop_nest import (
+    BufferName,
     Copy,
     Gather,
     LoopNest,
@@ -83,10 +84,10 @@ class _Parameters:
     """The parameters of a nest in the order in which they are met, each with what its call passes."""
 
     nests: Nests
-    offsets: dict[str, set[IntegerExpression]]
+    offsets: dict[BufferName, set[IntegerExpression]]
     """Of the views of every buffer: a pointer to a buffer of one offset begins there."""
-    written: frozenset[str]
-    pointers: dict[str, tuple[PointerParameter, IntegerExpression]] = field(default_factory=dict)
+    written: frozenset[BufferName]
+    pointers: dict[BufferName, tuple[PointerParameter, IntegerExpression]] = field(default_factory=dict)
     numbers: dict[tuple[Variable | VariableKind, IntegerExpression], Variable] = field(default_factory=dict)
 
     def number(self, role: Variable | VariableKind, value: IntegerExpression, *, along_lanes: bool = False) -> IntegerExpression:
@@ -96,11 +97,11 @@ class _Parameters:
         count = sum(key == role for key, _ in self.numbers)
         return self.numbers.setdefault((role, value), role if isinstance(role, Variable) else Variable(role, number=count))
 
-    def place(self, buffer: str, offset: IntegerExpression, dtype: str) -> tuple[str, IntegerExpression]:
+    def place(self, buffer: BufferName, offset: IntegerExpression, dtype: str) -> tuple[BufferName, IntegerExpression]:
         """The name of a buffer, and the offset that is left."""
         only = len(self.offsets[buffer]) == 1
         if buffer not in self.pointers:
-            parameter = PointerParameter(f"tensor_{len(self.pointers)}", dtype, buffer in self.written)
+            parameter = PointerParameter(BufferName(f"tensor_{len(self.pointers)}"), dtype, buffer in self.written)
             self.pointers[buffer] = parameter, offset if only else 0
         return self.pointers[buffer][0].name, 0 if only else self.number(VariableKind.OFFSET, offset)
 
@@ -112,7 +113,7 @@ class _Parameters:
 
 
 def _parameters(nests: Nests, views: Iterable[View], written: Iterable[View]) -> _Parameters:
-    offsets: dict[str, set[IntegerExpression]] = {}
+    offsets: dict[BufferName, set[IntegerExpression]] = {}
     for view in views:
         offsets.setdefault(view.buffer, set()).add(view.offset)
     return _Parameters(nests, offsets, frozenset(view.buffer for view in written))

@@ -19,7 +19,7 @@ from pprint import pformat
 from tilewright.artifact import Artifact, PackedSlot, Signature
 from tilewright.block.execution import Nests
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import WORD_BYTES, LoopNest, PackedConstant
+from tilewright.block.loop_nest import WORD_BYTES, BufferName, LoopNest, PackedConstant
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
@@ -40,7 +40,7 @@ from tilewright.lower.arguments import (
 from tilewright.lower.chain import lower
 from tilewright.lower.plan_comment import header
 from tilewright.lower.storage import Stored, extent_value, partial_buffers, strides_of
-from tilewright.lower.workspace import Workspace, allocations, arranged, shared_name
+from tilewright.lower.workspace import Workspace, allocations, arranged
 from tilewright.plan.binding import numbered_plan
 from tilewright.plan.chains import names_of
 from tilewright.plan.layout import Layout
@@ -163,15 +163,15 @@ def c_file(program: Program) -> File:
     """What the C files of a program are made of."""
     machine = program.model_plan.machine
     name = program.model_plan.graph.name
-    pointers = {tensor: f"tensors[{i}]" for i, tensor in enumerate(argument_names(program.model_plan))}
-    for tensor, offset in program.workspace.places:
-        pointers[tensor] = f"workspace + {to_c(offset * WORD_BYTES)}"
+    pointers = {BufferName(tensor): f"tensors[{i}]" for i, tensor in enumerate(argument_names(program.model_plan))}
+    for buffer, offset in program.workspace.places:
+        pointers[buffer] = f"workspace + {to_c(offset * WORD_BYTES)}"
     constants = {constant: f"(void *)context->constants[{number}]" for number, constant in enumerate(program.constants)}
     chains = zip(program.nests, program.plans, strict=True)
     nests = tuple(
         (
             with_shared_nests(nest, plan.execution.nests),
-            tuple(_arguments(program, nest, plan, pointers, constants)),
+            tuple(_arguments(nest, plan, pointers, constants)),
         )
         for nest, plan in chains
     )
@@ -213,7 +213,7 @@ def _prepared(constant: PackedConstant) -> Prepared:
 
 def _between(tensor: Tensor, layout: Layout) -> Stored:
     sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(names.identifier(tensor.name), strides_of(layout, sizes), (0,) * len(sizes), dtype=tensor.dtype)
+    return Stored(BufferName(tensor.name), strides_of(layout, sizes), (0,) * len(sizes), dtype=tensor.dtype)
 
 
 def _of_chain(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
@@ -221,25 +221,27 @@ def _of_chain(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
 
 
 def _arguments(
-    program: Program, nest: LoopNest, plan: Plan, pointers: Mapping[str, str], constants: Mapping[PackedConstant, str]
+    nest: LoopNest, plan: Plan, pointers: Mapping[BufferName, str], constants: Mapping[PackedConstant, str]
 ) -> Iterator[Argument]:
     """All that a nest reads or writes outside its scratch."""
     yield from _chain_arguments(plan, pointers)
-    number = _numbers(program.model_plan)[id(plan)] if nest.shared else 0
     for buffer in nest.shared:
-        yield Argument(buffer.name, pointers[shared_name(number, buffer)], is_written=True, dtype=buffer.dtype)
+        yield Argument(names.buffer_name(buffer.name), pointers[buffer.name], is_written=True, dtype=buffer.dtype)
     for constant in nest.constants:
-        yield Argument(constant.buffer.name, constants[constant], is_written=False, dtype=constant.buffer.dtype)
+        name = names.buffer_name(constant.buffer.name)
+        yield Argument(name, constants[constant], is_written=False, dtype=constant.buffer.dtype)
 
 
-def _chain_arguments(plan: Plan, pointers: Mapping[str, str]) -> Iterator[Argument]:
-    for tensor in (tensor for tensor in plan.chain.inputs if tensor in pointers):
-        dtype = plan.chain.tensor(tensor).dtype
-        yield Argument(names.identifier(tensor), pointers[tensor], is_written=False, dtype=dtype)
+def _chain_arguments(plan: Plan, pointers: Mapping[BufferName, str]) -> Iterator[Argument]:
+    for tensor in (BufferName(tensor) for tensor in plan.chain.inputs):
+        if tensor in pointers:
+            dtype = plan.chain.tensor(tensor.tensor).dtype
+            yield Argument(names.buffer_name(tensor), pointers[tensor], is_written=False, dtype=dtype)
     output = plan.chain.tensor(plan.chain.output)
-    yield Argument(names.identifier(output.name), pointers[output.name], is_written=True, dtype=output.dtype)
+    place = BufferName(output.name)
+    yield Argument(names.buffer_name(place), pointers[place], is_written=True, dtype=output.dtype)
     for part in partial_buffers(plan):
-        yield Argument(part.name, pointers[part.name], is_written=True, dtype=part.dtype)
+        yield Argument(names.buffer_name(part.name), pointers[part.name], is_written=True, dtype=part.dtype)
 
 
 def _bounds(program: Program) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -267,8 +269,9 @@ def _with_unique_names(nests: tuple[LoopNest, ...]) -> tuple[LoopNest, ...]:
     seen: dict[str, int] = {}
     unique = []
     for nest in nests:
-        seen[nest.name] = seen.get(nest.name, 0) + 1
-        unique.append(replace(nest, name=f"{nest.name}_{seen[nest.name]}") if seen[nest.name] > 1 else nest)
+        name = names.identifier(nest.name)
+        seen[name] = seen.get(name, 0) + 1
+        unique.append(replace(nest, name=f"{name}_{seen[name]}" if seen[name] > 1 else name))
     return tuple(unique)
 
 
