@@ -21,7 +21,7 @@ from tilewright.backends import loading
 from tilewright.block.execution import Nests
 from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.loop_nest import NestCall, OperatorNest, VectorLoops
-from tilewright.c_text.names import variable_name
+from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.types import Graph
@@ -220,7 +220,7 @@ def test_every_pointer_and_number_is_used() -> None:
     for nest in dict.fromkeys(nests_of(program)):
         assert text.count(f"static void {nest_name(nest)}(") == 1
         head, _, body = nest_text(nest).partition(") {")
-        for name in (*(pointer.name for pointer in nest.pointers), *map(variable_name, nest.numbers)):
+        for name in (*(buffer_name(pointer.name) for pointer in nest.pointers), *map(variable_name, nest.numbers)):
             assert name in head
             assert name in body
 
