@@ -13,7 +13,7 @@ from tests.support.random.planned import outcome
 from tests.support.sweeps import EQUAL
 from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.interpreter import run
-from tilewright.block.loop_nest import KernelCall, LoopNest, Node
+from tilewright.block.loop_nest import BufferName, KernelCall, LoopNest, Node
 from tilewright.errors import InternalError
 
 EXTENTS, TILES = {"m": 20, "n": 70, "k": 9, "l": 33}, {"m": 8, "n": 64, "k": 4, "l": 16}
@@ -34,7 +34,8 @@ def computed(nests: tuple[LoopNest, ...], d_elements: int = 33 * 70) -> tuple[np
     random = np.random.default_rng(0)
     a, b, d = (random.standard_normal(shape).astype(np.float32) for shape in ((20, 9), (9, 33), (33, 70)))
     e = np.zeros((20, 70), np.float32)
-    arrays = {"A": a, "B": b, "D": d.reshape(-1)[:d_elements], "E": e}
+    given = {"A": a, "B": b, "D": d.reshape(-1)[:d_elements], "E": e}
+    arrays = {BufferName(tensor): array for tensor, array in given.items()}
     strides = {"A": (9, 1), "B": (33, 1), "D": (70, 1), "E": (70, 1)}
     variables = {
         Variable(VariableKind.STRIDE, name, d): stride for name, pair in strides.items() for d, stride in enumerate(pair)

@@ -12,8 +12,7 @@ import numpy as np
 
 from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.block.interpreter import Shares, on_one_thread, run
-from tilewright.block.loop_nest import WORD_BYTES
-from tilewright.c_text.names import identifier
+from tilewright.block.loop_nest import WORD_BYTES, BufferName
 from tilewright.graph.expressions.extents import value_of
 from tilewright.graph.interpreter import bind_symbols, evaluate
 from tilewright.graph.types import Graph
@@ -37,7 +36,7 @@ def interpreted(model_plan: ModelPlan, inputs: Mapping[str, Array], shares: Shar
     for name in (*given, *outputs):
         shape = sizes[name]
         variables |= {Variable(VariableKind.STRIDE, name, d): prod(shape[d + 1 :]) for d in range(len(shape))}
-    arrays = {identifier(name): array for name, array in (given | outputs).items()} | dict(_arena(program, variables))
+    arrays = {BufferName(name): array for name, array in (given | outputs).items()} | dict(_arena(program, variables))
     for _, regions in groupby(zip(program.nests, program.plans, strict=True), key=lambda pair: id(pair[1])):
         run([nest for nest, _ in regions], arrays, variables, shares)
     return outputs
@@ -59,17 +58,17 @@ def _declared(model_plan: ModelPlan) -> Graph:
     return replace(graph, tensors=tuple(merged.get(tensor.name, tensor) for tensor in graph.tensors))
 
 
-def _arena(program: Program, variables: Mapping[Variable, int]) -> Iterator[tuple[str, Array]]:
+def _arena(program: Program, variables: Mapping[Variable, int]) -> Iterator[tuple[BufferName, Array]]:
     """The places of tensors between chains, and of the parts of splits: in one array, as in a call."""
     model_plan = program.model_plan
     memory = np.full(evaluated(program.workspace.size_words, variables) * WORD_BYTES, 255, np.uint8)
     starts = {name: evaluated(offset, variables) * WORD_BYTES for name, offset in program.workspace.places}
-    for name, layout in model_plan.layouts:
+    for name, layout in ((BufferName(tensor), layout) for tensor, layout in model_plan.layouts):
         if name in starts:
-            tensor = model_plan.graph.tensor(name)
+            tensor = model_plan.graph.tensor(name.tensor)
             count = evaluated(elements_of(layout, tuple(map(extent_value, tensor.shape))), variables)
             size_bytes = count * np.dtype(tensor.dtype).itemsize
-            yield identifier(name), memory[starts[name] : starts[name] + size_bytes]
+            yield name, memory[starts[name] : starts[name] + size_bytes]
     for plan in model_plan.plans:
         for buffer in partial_buffers(plan):
             size_bytes = evaluated(buffer.elements, variables) * np.dtype(buffer.dtype).itemsize

@@ -19,6 +19,7 @@ from tilewright.block.integers import IntegerExpression, Variable, VariableKind,
 from tilewright.block.loop_nest import (
     BlockLoop,
     Buffer,
+    BufferName,
     Copy,
     Define,
     DefineRounded,
@@ -56,7 +57,7 @@ def on_one_thread(blocks: int) -> Iterable[Iterable[int]]:
 
 def run(
     regions: Iterable[LoopNest],
-    arrays: Mapping[str, Array],
+    arrays: Mapping[BufferName, Array],
     variables: Mapping[Variable, int],
     shares: Shares = on_one_thread,
 ) -> None:
@@ -79,10 +80,10 @@ def run(
                 thread.blocks(region, [numbers[block] for block in share], trips)
 
 
-def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[str, Array]:
+def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[BufferName, Array]:
     """New buffers; those of one reuse group lie on top of each other."""
     places = {buffer.name: buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in buffers}
-    sizes: dict[str | int, int] = {}
+    sizes: dict[BufferName | int, int] = {}
     for buffer in buffers:
         size_bytes = evaluated(buffer.elements, variables) * np.dtype(buffer.dtype).itemsize
         sizes[places[buffer.name]] = max(sizes.get(places[buffer.name], 0), size_bytes)
@@ -99,7 +100,7 @@ def _trips(axis: ParallelAxis, variables: Mapping[Variable, int]) -> int:
 class _Thread:
     """The bytes that a thread sees, by buffer, and the values of variables where it stands."""
 
-    memory: Mapping[str, Array]
+    memory: Mapping[BufferName, Array]
     values: dict[Variable, int]
 
     def blocks(self, region: LoopNest, numbers: Iterable[Sequence[int]], trips: Sequence[int]) -> None:

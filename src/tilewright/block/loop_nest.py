@@ -90,6 +90,15 @@ class BufferName:
     of: str = ""
     read: int | None = None
 
+    def __str__(self) -> str:
+        """For readers.
+
+        >>> print(BufferName("x"), BufferName("x", Content.PACKED, "matmul"), sep=", ")
+        x, x packed matmul
+        """
+        words = (self.tensor, "" if self.content is Content.ELEMENTS else self.content, self.of, self.read)
+        return " ".join(str(word) for word in words if word not in ("", None))
+
 
 @dataclass(frozen=True, slots=True)
 class View:
