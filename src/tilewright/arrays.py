@@ -1,6 +1,7 @@
 """Numbers of one schedule, or of a family of schedules: a plain value, or an array with a value for each schedule.
 
-Arrays broadcast against each other: each choice that a family leaves open has a dimension. Helpers keep plain values plain.
+Arrays broadcast against each other: each choice that a family leaves open has a dimension. Helpers keep plain values plain, and
+take the symbols of `formulas`.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ Condition: TypeAlias = bool | npt.NDArray[np.bool_]
 Value = TypeVar("Value", Count, Quantity, Condition)
 
 _TRUTHS = (bool, np.bool_)
+_PLAIN = (int, float)
 
 
 def either(condition: Condition, this: Value, that: Value) -> Value:
@@ -36,9 +38,10 @@ def minimum(this: Value, that: Value) -> Value:
     >>> minimum(3, 5), minimum(np.array([3, 7]), 5).tolist()
     (3, [3, 5])
     """
-    if isinstance(this, np.ndarray) or isinstance(that, np.ndarray):
-        return np.minimum(this, that)
-    return this if this <= that or this != this else that
+    if isinstance(this, _PLAIN) and isinstance(that, _PLAIN):
+        return this if this <= that or this != this else that
+    found: Value = np.minimum(this, that)
+    return found
 
 
 def maximum(this: Value, that: Value) -> Value:
@@ -47,25 +50,62 @@ def maximum(this: Value, that: Value) -> Value:
     >>> maximum(3, 5), maximum(np.array([3, 7]), 5).tolist()
     (5, [5, 7])
     """
-    if isinstance(this, np.ndarray) or isinstance(that, np.ndarray):
-        return np.maximum(this, that)
-    return this if this >= that or this != this else that
+    if isinstance(this, _PLAIN) and isinstance(that, _PLAIN):
+        return this if this >= that or this != this else that
+    found: Value = np.maximum(this, that)
+    return found
 
 
 def as_integer(value: Count) -> Count:
     """A Python integer in place of a NumPy scalar; arrays stay as they are."""
     if isinstance(value, int):
         return value
-    return value if isinstance(value, np.ndarray) and value.ndim else int(value)
+    return int(value) if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
 
 
 def is_zero(count: Count) -> bool:
-    """Whether a number, or every number of an array, is zero.
+    """Whether a number, or every number of an array, is known to be zero: terms may be left out that then add nothing.
 
     >>> is_zero(0), is_zero(np.array([0, 2]))
     (True, False)
     """
-    return not count if isinstance(count, int) else not count.any()
+    return not count.any() if isinstance(count, np.ndarray) else isinstance(count, int) and not count
+
+
+def surely(condition: Condition) -> bool:
+    """Whether a condition is known to hold, for every number of an array: a formula may then leave out what comes to the same.
+
+    >>> surely(True), surely(np.array([True, False]))
+    (True, False)
+    """
+    if isinstance(condition, bool):
+        return condition
+    return isinstance(condition, np.ndarray | np.bool_) and bool(condition.all())
+
+
+def surely_not(condition: Condition) -> bool:
+    """Whether a condition is known not to hold, for any number of an array.
+
+    >>> surely_not(False), surely_not(np.array([True, False]))
+    (True, False)
+    """
+    if isinstance(condition, bool):
+        return not condition
+    return isinstance(condition, np.ndarray | np.bool_) and not condition.any()
+
+
+def largest(count: Count) -> Any:
+    """The largest number of an array; a plain value is itself.
+
+    >>> largest(3), largest(np.array([3, 7]))
+    (3, 7)
+    """
+    return count if isinstance(count, int) else as_integer(count.max())
+
+
+def smallest(count: Count) -> Any:
+    """The smallest number of an array; a plain value is itself."""
+    return count if isinstance(count, int) else as_integer(count.min())
 
 
 def product(counts: Iterable[Count]) -> Count:

@@ -15,10 +15,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from math import prod
 
-import numpy as np
-
-from tilewright.arrays import Count, Quantity, as_integer, is_zero, maximum, minimum
+from tilewright.arrays import Count, Quantity, as_integer, is_zero, largest, maximum, minimum
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
@@ -175,7 +174,7 @@ def has_windows(access: Access, column: str | None, sizes: Mapping[str, Count]) 
     """Whether overlapping windows move over the columns of a right operand: another axis moves by less than they reach."""
     moves = (index for index in access.indices if column is not None and column in index.axes())
     steps = [abs(step) for index in moves for atom, step in index.terms if atom != column]
-    return column is not None and any(np.any(np.less(step, sizes[column])) for step in steps)
+    return column is not None and any(step < largest(sizes[column]) for step in steps)
 
 
 def _rows_for(kernel: MicroKernel, vectors: Count) -> Count:
@@ -242,7 +241,7 @@ def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) 
     for index in reversed(access.indices):
         if index.coefficient(axis):
             return index.coefficient(axis) == 1
-        if any(np.any(np.not_equal(sizes[name], 1)) for name in index.axes()):
+        if any(largest(sizes[name]) != 1 for name in index.axes()):
             return False
     return False
 
@@ -254,7 +253,7 @@ def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, mach
 
 def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
     """A multiplication and an addition for every point of a contraction."""
-    return 2 * int(np.prod([sizes[axis.name] for axis in operator.axes], dtype=np.int64))
+    return 2 * prod(sizes[axis.name] for axis in operator.axes)
 
 
 def _step_cycles(machine: Machine, rows: Count, vectors: Count, chain_cycles: int, crossing: float = 0.0) -> Quantity:

@@ -7,20 +7,16 @@ counted exactly here. Tile sizes may be integers or NumPy arrays that broadcast 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product as combinations_of
-from math import gcd, prod
+from math import gcd
 
-import numpy as np
-
-from tilewright.arrays import Count, as_integer, maximum, minimum, product
+from tilewright.arrays import Count, as_integer, largest, maximum, minimum, product
+from tilewright.formulas import apply
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access
-
-MOST_BITS = 1 << 16
-"""Longest interval in which the values of three or more terms are counted one by one: a planner asks for thousands of tiles."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +84,14 @@ def footprint_of(indices: tuple[Index, ...]) -> Footprint:
 def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     """The number of distinct elements that an access touches in a tile, guards left aside.
 
-    Exact for affine accesses whose dimensions have axes of their own; a diagonal counts its axis once. Divisions and
-    remainders are bounded from above by the range of values that they can take.
+        Exact for affine accesses whose dimensions have axes of their own; a diagonal counts its axis once. Divisions and
+        remainders are bounded from above by the range of values that they can take.
 
-    >>> from tilewright.graph.expressions.index import axis
-    >>> row = Access("x", (axis("w") * 4 + axis("kw"),))
-    >>> distinct_elements(row, {"w": 8, "kw": 3})
-    24
+        >>> from tilewright.formulas import apply
+    from tilewright.graph.expressions.index import axis
+        >>> row = Access("x", (axis("w") * 4 + axis("kw"),))
+        >>> distinct_elements(row, {"w": 8, "kw": 3})
+        24
     """
     return footprint_of(access.indices).elements(tiles)
 
@@ -122,13 +119,13 @@ def _pieces(size: Count, tile: Count) -> tuple[tuple[Count, Count], ...]:
 
 def _span(index: Index, tiles: Mapping[str, Count]) -> Count:
     """The length of the interval of values that an index takes in the largest tile."""
-    low, high = index.bounds({name: int(np.max(tiles[name])) for name in index.axes()})
+    low, high = index.bounds({name: largest(tiles[name]) for name in index.axes()})
     return high - low + 1
 
 
 def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
     """The number of distinct values that an index takes in a tile: exact where it is affine (three or more terms that reach over
-    each other: up to MOST_BITS), else a bound from above."""
+    each other: see `distinct_sums`), else a bound from above."""
     if not index.is_affine():
         points = product(tiles[name] for name in sorted(index.axes()))
         return minimum(points, _span(index, tiles))
@@ -137,51 +134,13 @@ def distinct_values(index: Index, tiles: Mapping[str, Count]) -> Count:
         return _two_progressions(*terms[0], *terms[1])
     if len(terms) < 2:
         return terms[0][1] if terms else 1
-    factors = tuple(factor for factor, _ in terms)
-    counted = np.frompyfunc(lambda *counts: _sumset_size(factors, tuple(map(int, counts))), len(terms), 1)
-    return np.asarray(counted(*(count for _, count in terms))).astype(np.int64)
+    found: Count = apply("distinct_sums", *(figure for term in terms for figure in term))
+    return found
 
 
 def _two_progressions(first: int, first_count: Count, second: int, second_count: Count) -> Count:
     """The distinct values of first*i + second*j. With coprime steps p, q the points (i, j) and (i + q, j - p) coincide."""
-    common = np.gcd(first, second)
+    common = gcd(first, second)
     p, q = first // common, second // common
     coinciding: Count = maximum(first_count - q, 0) * maximum(second_count - p, 0)
     return first_count * second_count - coinciding
-
-
-@lru_cache(maxsize=1 << 14)
-def _sumset_size(factors: tuple[int, ...], counts: tuple[int, ...]) -> int:
-    """The distinct values of sum(factor * i), i < count, for positive factors.
-
-    Larger terms whose values are farther apart (at least by the greatest common divisor of their factors) than smaller terms
-    reach are independent of these: the numbers of values multiply.
-    """
-    together: list[tuple[int, int]] = []
-    size, reach = 1, 0
-    terms = sorted((factor, count) for factor, count in zip(factors, counts, strict=True) if count > 1)
-    for at, (factor, count) in enumerate(terms):
-        if together and gcd(*(larger for larger, _ in terms[at:])) > reach:
-            size, together, reach = size * _overlapping_size(together), [], 0
-        together.append((factor, count))
-        reach += factor * (count - 1)
-    return size * _overlapping_size(together)
-
-
-def _overlapping_size(terms: Sequence[tuple[int, int]]) -> int:
-    """The distinct values of terms (factor, count) that reach over each other.
-
-    Values are the bits of one integer, shifted and united; beyond MOST_BITS the number is a bound from above.
-    """
-    common = gcd(*(factor for factor, _ in terms)) if terms else 1
-    span = sum(factor // common * (count - 1) for factor, count in terms) + 1
-    if len(terms) < 2 or span > MOST_BITS:
-        return min(prod(count for _, count in terms), span)
-    values = 1
-    for factor, count in terms:
-        reached = 1
-        while reached < count:
-            step = min(reached, count - reached)
-            values |= values << (factor // common * step)
-            reached += step
-    return values.bit_count()

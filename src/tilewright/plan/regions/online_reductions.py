@@ -13,9 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
-import numpy as np
-
-from tilewright.arrays import Count
+from tilewright.arrays import Condition, Count, either
 from tilewright.graph.expressions.scalar import Previous, Scalar, State, apply, subexpressions
 from tilewright.graph.types import AxisKind, Chain, Operator, Reduction
 from tilewright.plan.chains import derived_once, equal_axes
@@ -220,13 +218,13 @@ def _state_elements(view: ChainView, member: OperatorView) -> Count:
     assert weights is not None
     reduced = {axis.name for axis in member.operator.reduction_axes()}
     held: dict[str, Count] = {axis: view.sizes[axis] for axis in row_axes(member.operator)}
-    is_cut: Count = False
+    is_cut: Condition = False
     for loop in member.loops:
         if loop.axis in reduced:
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in held:
-            held[loop.axis] = np.where(is_cut, held[loop.axis], member.tiles[loop.axis])
-    return np.where(is_cut, prod(held.values()) * (len(weights.factors) + 1), 0)
+            held[loop.axis] = either(is_cut, held[loop.axis], member.tiles[loop.axis])
+    return either(is_cut, prod(held.values()) * (len(weights.factors) + 1), 0)
 
 
 def blocks_of_rows(operator: Operator, loops: tuple[LoopView, ...]) -> Count:

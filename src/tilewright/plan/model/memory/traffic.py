@@ -26,9 +26,7 @@ from functools import reduce
 from itertools import pairwise
 from math import gcd
 
-import numpy as np
-
-from tilewright.arrays import Condition, Count, either, maximum, minimum
+from tilewright.arrays import Condition, Count, either, maximum, minimum, surely, surely_not
 from tilewright.graph.types import Operator
 from tilewright.machine.description import MemoryLevel
 from tilewright.plan.model.cost_context import CostContext, Operand
@@ -224,9 +222,9 @@ def _behind(
     into_fusion_level: tuple[Count, ...],
 ) -> tuple[Count, ...]:
     """What moves into a cache behind the fusion level."""
-    if not np.any(held[-1]):  # nothing is held inside any loop: `held` grows with the loops
+    if surely_not(held[-1]):  # nothing is held inside any loop: `held` grows with the loops
         return into_fusion_level
-    return _outer(operands, swept, () if np.all(held[0]) else _outside(loops, held))
+    return _outer(operands, swept, () if surely(held[0]) else _outside(loops, held))
 
 
 def _moved(operand: Operand, swept: Count, times: Visits) -> Count:

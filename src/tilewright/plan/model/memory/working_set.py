@@ -9,9 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import reduce
 
-import numpy as np
-
-from tilewright.arrays import Condition, Count, as_integer, either, maximum, minimum, product
+from tilewright.arrays import Condition, Count, as_integer, either, maximum, minimum, product, surely_not
 from tilewright.graph.types import Access
 from tilewright.plan.chains import axis_names, equal_axes, tensor_axes
 from tilewright.plan.element_types import held_bytes
@@ -138,7 +136,7 @@ def resident_elements(view: ChainView, running: OperatorView, owner: OperatorVie
             reuse_ended = reuse_ended | (loop.trips > 1)
         elif is_between:
             reused = either(reuse_ended, reused, reused | (loop.trips > 1))
-    return either(reused, _tile_elements(view, owner, access), 0) if np.any(reused) else 0
+    return 0 if surely_not(reused) else either(reused, _tile_elements(view, owner, access), 0)
 
 
 def _tile_elements(view: ChainView, owner: OperatorView, access: Access) -> Count:

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-import numpy as np
-
-from tilewright.arrays import Condition, Count, Quantity, either, maximum, minimum
+from tilewright.arrays import Condition, Count, Quantity, either, largest, maximum, minimum, surely
 from tilewright.coefficients import Coefficients
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
@@ -136,7 +134,7 @@ def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorVi
     for copied, packed_bytes in _places(context, around, view, block):
         fits = packed_bytes <= context.pack_limit_bytes
         places.append((copied, fits))
-        if np.all(fits):
+        if surely(fits):
             break
     elements = places[-1][0]
     for copied, fits in reversed(places[:-1]):
@@ -218,7 +216,7 @@ def _pages_beside(context: CostContext, operator: Operator) -> float:
 def _no_cache_holds_right(context: CostContext, operator: Operator) -> bool:
     """Whether no cache holds the whole right operand from panel to panel."""
     right = _right(context, operator)
-    size_bytes = context.contractions[operator.name].right_bytes * int(np.max(right.footprint.elements(context.sizes)))
+    size_bytes = context.contractions[operator.name].right_bytes * largest(right.footprint.elements(context.sizes))
     return source_position(context.machine, size_bytes) == len(context.cache_levels)
 
 
@@ -236,10 +234,10 @@ def operand_read_once(context: CostContext, operator: Operator) -> Access | None
     if kernel is None or roles is None or roles.column is None:
         return None
     access = operator.reads[roles.right]
-    rows = int(np.max(context.sizes[roles.row])) if roles.row is not None else 1
+    rows = largest(context.sizes[roles.row]) if roles.row is not None else 1
     if rows > SLICED_ROWS or access.tensor not in context.chain.inputs:
         return None
-    once = all(np.all(np.equal(context.sizes[axis], 1)) for axis in roles.outer if axis not in access.axes())
+    once = all(largest(context.sizes[axis]) == 1 for axis in roles.outer if axis not in access.axes())
     return access if once and (_fits_tile(context, operator, access, rows) or _is_sliced(context, operator, rows)) else None
 
 
@@ -254,7 +252,7 @@ def _fits_tile(context: CostContext, operator: Operator, access: Access, rows: i
 def _is_sliced(context: CostContext, operator: Operator, rows: int) -> bool:
     """Whether panels are packed ahead and read in slices, while the cache holds all rows of the left operand."""
     depth = context.roles[operator.name].depth
-    steps = int(np.max(context.sizes[depth])) if depth is not None else 1
+    steps = largest(context.sizes[depth]) if depth is not None else 1
     fits = rows * steps * context.contractions[operator.name].left_bytes <= context.capacity_bytes
     return fits and may_pack_ahead(context, operator) and prefetches_panels(context.kernels[operator.name])
 
@@ -270,7 +268,7 @@ def operands_read_once(context: CostContext, view: ChainView) -> frozenset[tuple
     reads = ((member, operand_read_once(context, member.operator)) for member in view.operators)
     found = ((member, access) for member, access in reads if access is not None)
     return frozenset(
-        (member.operator.name, access) for member, access in found if np.all(has_all_rows(context, member.operator, member.tiles))
+        (member.operator.name, access) for member, access in found if surely(has_all_rows(context, member.operator, member.tiles))
     )
 
 

@@ -13,9 +13,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from math import prod
 
-import numpy as np
-
-from tilewright.arrays import Count, Quantity
+from tilewright.arrays import Count, Quantity, largest, smallest
 from tilewright.graph.types import Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.model.cost_context import CostContext
@@ -81,8 +79,8 @@ def _is_followed(context: CostContext, view: OperatorView, kernel: MicroKernel) 
     roles = context.roles[view.operator.name]
     if kernel.rows > FEW_ROWS or kernel.right_by_columns or roles.column is None:
         return False
-    is_one_row = roles.row is None or bool(np.max(context.sizes[roles.row]) == 1)
-    is_long = bool(np.min(context.sizes[roles.column]) > FEW_PANELS * kernel.columns)
+    is_one_row = roles.row is None or largest(context.sizes[roles.row]) == 1
+    is_long = smallest(context.sizes[roles.column]) > FEW_PANELS * kernel.columns
     return packs_ahead(context, view) or (is_one_row and is_long)
 
 
@@ -127,7 +125,7 @@ def _near(context: CostContext, operator: Operator, operand: OperandRole) -> flo
     if operand is OperandRole.TARGET:
         apart = facts.target_bytes * facts.target_row_stride
     elif operand is OperandRole.RIGHT and context.kernels[operator.name].right_by_columns:
-        apart = facts.right_bytes * (int(np.max(context.sizes[roles.depth])) if roles.depth is not None else 1)
+        apart = facts.right_bytes * (largest(context.sizes[roles.depth]) if roles.depth is not None else 1)
     return max(0.0, 1.0 - apart / context.machine.page_bytes)
 
 
