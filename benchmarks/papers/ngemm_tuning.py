@@ -103,8 +103,7 @@ def processor_s() -> float:
 
 def schedule_of(trial: Trial) -> str:
     """Tiles and loops, outermost first, and the micro kernel."""
-    assert trial.origin is not None
-    return text_of(trial.origin.point)
+    return text_of(trial.schedule.point)
 
 
 def table(cases: Sequence[Document]) -> list[str]:

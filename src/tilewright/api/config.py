@@ -21,10 +21,10 @@ def show_config() -> None:
 def config_lines() -> list[tuple[str, str]]:
     """The lines of `show_config`: a label and a text each. What cannot be found out is said to be so."""
     return [
-        ("tilewright", _version("tilewright")),
+        ("tilewright", version_of("tilewright")),
         ("python", f"{platform.python_version()} on {platform.platform()}"),
         ("numpy", np.__version__),
-        ("torch", _version("torch")),
+        ("torch", version_of("torch")),
         ("machine", _attempt(_machine)),
         ("compiler", _attempt(_compiler)),
         ("cache", str(settings.current().cache_dir)),
@@ -32,7 +32,8 @@ def config_lines() -> list[tuple[str, str]]:
     ]
 
 
-def _version(package: str) -> str:
+def version_of(package: str) -> str:
+    """Of an installed package."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:

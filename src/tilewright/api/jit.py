@@ -21,7 +21,7 @@ from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
-from tilewright.api.tracebacks import shorten
+from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
@@ -204,11 +204,8 @@ class Jitted:
         >>> len(double.kernels), double(np.ones((7, 4), np.float32)).shape, len(double.kernels)
         (1, (7, 4), 1)
         """
-        try:
+        with Shortened():
             self._prepare(args, options)
-        except Exception as problem:
-            shorten(problem)
-            raise
 
     def _prepare(self, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         call = self._binder.flatten(args, options)
@@ -231,13 +228,10 @@ class Jitted:
     @opaque
     def lower(self, *args: Any, **options: Any) -> Lowered:
         """Plan for these arguments (arrays, or `tw.spec`s for symbolic extents); no compiler is run."""
-        try:
+        with Shortened():
             lowered = self._lowered(self._trace(self._binder.flatten(args, options)))
             _ = lowered.model_plan  # what cannot be planned is told here
             return lowered
-        except Exception as problem:
-            shorten(problem)
-            raise
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

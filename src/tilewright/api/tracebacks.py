@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from types import TracebackType
 
@@ -12,6 +14,18 @@ from tilewright import settings
 from tilewright.errors import InternalError, is_bug
 
 _PACKAGE = f"{Path(__file__).parents[1]}/"
+
+
+class Shortened(AbstractContextManager[None]):
+    """Errors leave the `with` statement with short tracebacks, once they were `told`: of the ways that are not of every call."""
+
+    def __init__(self, told: Callable[[Exception], object] = lambda problem: None) -> None:
+        self._told = told
+
+    def __exit__(self, kind: object, problem: BaseException | None, trace: object) -> None:
+        if isinstance(problem, Exception):
+            self._told(problem)
+            shorten(problem)
 
 
 def shorten(problem: BaseException) -> None:

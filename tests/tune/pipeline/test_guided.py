@@ -37,9 +37,9 @@ def test_searches_keep_to_their_budget_and_the_space(proposer):
 
     found = search(proposer(plan(), 0), measure, 20, 0, BATCH)
     assert batches == [BATCH, BATCH, 4]
-    assert len(found.schedules) == len(found.seconds) == 20
+    assert len(found.trials) == len(found.seconds) == 20
     chain = plan().chain
-    assert all(not why_not_executable(chain, one.point.outer) for one in found.schedules.values())
+    assert all(not why_not_executable(chain, one.schedule.point.outer) for one in found.trials.values())
 
 
 @pytest.mark.parametrize("proposer", [evolutionary, by_draws])
@@ -60,6 +60,6 @@ def test_wrong_results_are_remembered_and_never_the_best():
         return dict(list(by_price(batch).items())[::2])
 
     found = search(evolutionary(plan(), 0), half, 16, 0, BATCH)
-    assert len(found.schedules) == 16
+    assert len(found.trials) == 16
     assert len(found.seconds) == 8
     assert all(one.plan.predicted_seconds in found.seconds.values() for one in found.best(8))

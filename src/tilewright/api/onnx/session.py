@@ -22,7 +22,7 @@ from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
 from tilewright.api.onnx.trace import traced
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.onnx.weights import held_model
-from tilewright.api.tracebacks import shorten
+from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
 from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
@@ -91,7 +91,7 @@ class InferenceSession:
         model's files. With `mapped` they stay there and take no memory: calls that need another library raise `InvalidModel`
         once a file was written to, and who truncates one while a library is made may end the process.
         """
-        try:
+        with Shortened(of_loading):
             check_keywords(options)
             check_providers(providers)
             freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
@@ -107,10 +107,6 @@ class InferenceSession:
             self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
             if not (prepare and self._prepare()) and not mapped:
                 self._model, self._subgraphs = held_model(self._model), {}
-        except Exception as problem:
-            of_loading(problem)
-            shorten(problem)
-            raise
 
     def _declare(self) -> None:
         """Inputs and outputs, by the model and what the options override."""
@@ -152,12 +148,8 @@ class InferenceSession:
 
         A target is an array or None; who wants outputs there copies those that are elsewhere.
         """
-        try:
+        with Shortened(of_run):
             return self._run(list(targets), input_feed, run_options, targets)
-        except Exception as problem:
-            of_run(problem)
-            shorten(problem)
-            raise
 
     def _run(
         self,

@@ -91,8 +91,6 @@ LOOK_S = 1.0
 """Between looks at which workers are there."""
 PATIENCE_S = 60.0
 """For a worker, where none is left."""
-ATTEMPTS = 3
-"""Of a task that kills its workers; Dask itself gives it to several each time."""
 
 
 def described() -> tuple[Machine, str]:
@@ -216,7 +214,6 @@ class _Running:
         self._given: dict[Any, tuple[int, Task, list[str]]] = {}
         """By future: the number, the task, and the workers that may do it."""
         self._again: list[tuple[int, Task]] = []
-        self._attempts: dict[int, int] = {}
         self._seen_s = time.monotonic()
         """When there was a worker."""
 
@@ -225,16 +222,14 @@ class _Running:
         self._give()
         while self._given or self._again:
             for future in self._done():
-                number, task, _ = self._given.pop(future)
-                answer = self._answer(future, number, task)
-                if answer is not None:
-                    yield number, answer[0]
+                number, *_ = self._given.pop(future)
+                yield number, self._answer(future)
             self._give()
 
     def give_up(self) -> None:
         """Cancel what workers still have."""
-        for future in self._given:
-            if self._cluster.is_there:
+        if self._cluster.is_there:
+            for future in self._given:
                 future.cancel()
         self._given.clear()
 
@@ -259,7 +254,6 @@ class _Running:
             if following is None:
                 return
             number, task = following
-            self._attempts[number] = self._attempts.get(number, 0) + 1
             self._given[self._cluster.submit(self._function, task, workers)] = number, task, workers
 
     def _done(self) -> list[Any]:
@@ -274,18 +268,14 @@ class _Running:
         except (CancelledError, OSError) as problem:
             raise self._cluster.lost(str(problem) or type(problem).__name__) from None
 
-    def _answer(self, future: Any, number: int, task: Task) -> tuple[Any] | None:
-        """The answer; None where its workers died: then others get the task."""
+    def _answer(self, future: Any) -> Any:
+        """The answer. Raises `TilewrightError` where workers died with the task: Dask gives it to several."""
         from distributed import KilledWorker
 
         try:
-            return (future.result(timeout=CONNECT_S),)
+            return future.result(timeout=CONNECT_S)
         except KilledWorker as problem:
-            if self._attempts[number] >= ATTEMPTS:
-                raise TilewrightError(
-                    "a task kills the workers that it is given to", why=str(problem), hint="run without --scheduler to see why"
-                ) from None
-            self._again.append((number, task))
-            return None
+            hint = "run without --scheduler to see why"
+            raise TilewrightError("a task kills the workers that it is given to", why=str(problem), hint=hint) from None
         except (CancelledError, TimeoutError) as problem:
             raise self._cluster.lost(str(problem) or type(problem).__name__) from None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.types import Plan
-from tilewright.tune.pipeline.trials import BATCH, Trial, decisions_digest
+from tilewright.tune.pipeline.trials import BATCH, Trial, trial_of
 from tilewright.tune.rankers.boosting import Boosting
 from tilewright.tune.rankers.ranker import Variant
 from tilewright.tune.schedules.cases import choice, kernels_for
@@ -34,14 +34,14 @@ Measure = Callable[[Sequence[Trial]], dict[str, float]]
 class Found:
     """What a search has measured."""
 
-    schedules: dict[str, Sampled] = field(default_factory=dict)
+    trials: dict[str, Trial] = field(default_factory=dict)
     """All of them, by digest."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Of those whose results were right."""
 
     def best(self, count: int) -> list[Sampled]:
         """The fastest schedules."""
-        return [self.schedules[digest] for digest in sorted(self.seconds, key=self.seconds.__getitem__)[:count]]
+        return [self.trials[digest].schedule for digest in sorted(self.seconds, key=self.seconds.__getitem__)[:count]]
 
 
 Propose = Callable[[Found, int], Iterator[Sampled]]
@@ -79,32 +79,33 @@ def _children(
 def search(propose: Propose, measure: Measure, trials: int, seed: int, batch_size: int = BATCH) -> Found:
     """Measure up to `trials` schedules in batches, each chosen by a model of all before; fewer where no more are found."""
     found, source = Found(), random.Random(seed)
-    while len(found.schedules) < trials:
-        wanted = min(batch_size, trials - len(found.schedules))
-        fresh = {digest: one for one in propose(found, wanted) if (digest := decisions_digest(one.plan)) not in found.schedules}
+    while len(found.trials) < trials:
+        wanted = min(batch_size, trials - len(found.trials))
+        proposed = {one.digest: one for one in (trial_of(one, "search") for one in propose(found, wanted))}
+        fresh = {digest: one for digest, one in proposed.items() if digest not in found.trials}
         if not fresh:
             return found
-        batch = _chosen(found, fresh, wanted, source)
-        seconds = measure([Trial(fresh[digest].plan, "search", digest) for digest in batch])
-        found.schedules |= {digest: fresh[digest] for digest in batch}
-        found.seconds |= seconds
+        batch = {digest: fresh[digest] for digest in _chosen(found, fresh, wanted, source)}
+        found.trials |= batch
+        found.seconds |= measure([*batch.values()])
     return found
 
 
-def _chosen(found: Found, fresh: dict[str, Sampled], wanted: int, source: random.Random) -> list[str]:
+def _chosen(found: Found, fresh: dict[str, Trial], wanted: int, source: random.Random) -> list[str]:
     """Those that the model expects to be fastest, and some at random; all at random before anything is known."""
     digests = list(fresh)
     at_random = source.sample(digests, len(digests))
     if not found.seconds:
         return at_random[:wanted]
     model = Boosting()
-    model.train([_ranked(found.schedules[digest], seconds) for digest, seconds in found.seconds.items()])
+    model.train([_ranked(found.trials[digest], seconds) for digest, seconds in found.seconds.items()])
     order = [digests[at] for at in model.order([_ranked(one, float("nan")) for one in fresh.values()])]
     by_model = order[: wanted - int(FRESH_SHARE * wanted)]
     return [*by_model, *(digest for digest in at_random if digest not in by_model)][:wanted]
 
 
-def _ranked(one: Sampled, seconds: float) -> Variant:
+def _ranked(one: Trial, seconds: float) -> Variant:
     """Working sets and the price's terms together."""
-    features = (*map(float, plan_features(one.plan)), 1e9 * one.predicted_s)
-    return Variant(one.plan.chain.name, features, one.predicted_s, seconds)
+    predicted_s = one.schedule.predicted_s
+    features = (*map(float, plan_features(one.plan)), 1e9 * predicted_s)
+    return Variant(one.plan.chain.name, features, predicted_s, seconds)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from tilewright import __version__
+from tilewright.api.config import version_of
 from tilewright.errors import TilewrightError, needs_packages
 from tilewright.machine.machine import Machine
 from tilewright.runtime.tuning.database import TuningDatabase, machine_key
@@ -50,17 +50,8 @@ def restore(path: Path, ranker: Learner, machine: str) -> None:
 
 
 def _header(ranker: Learner, machine: str) -> dict[str, object]:
-    return {"format": FORMAT, "ranker": ranker.name, "machine": machine, "features": FEATURES, "versions": _versions()}
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for package in PACKAGES:
-        try:
-            found[package] = version(package)
-        except PackageNotFoundError:
-            found[package] = "none"
-    return found
+    versions = {package: version_of(package) for package in PACKAGES}
+    return {"format": FORMAT, "ranker": ranker.name, "machine": machine, "features": FEATURES, "versions": versions}
 
 
 PRICE, RANDOM = "price", "random"
@@ -92,8 +83,9 @@ def trained(
 
 def _measured(name: str, database: TuningDatabase, machine: Machine, problems: Collection[str]) -> list[Variant]:
     """What a ranker learns from: what this release measured of other problems on this kind of machine."""
-    rows = [row for row in database.measurements(machine_key(machine)) if row.problem not in problems]
-    variants = [_variant(row, len(machine.levels)) for row in rows if _is_of_this_release(row)]
+    rows = database.measurements(machine_key(machine))
+    usable = (row for row in rows if row.problem not in problems and row.release.split(" ")[0] == __version__)
+    variants = [_variant(row, len(machine.levels)) for row in usable]
     found = [variant for variant in variants if variant is not None]
     if len(found) < LEAST_MEASUREMENTS:
         raise TilewrightError(
@@ -122,8 +114,3 @@ def _variant(row: Measurement, levels: int) -> Variant | None:
     if row.seconds is None or row.predicted_s is None or len(features) != levels:
         return None
     return Variant(row.problem, tuple(map(float, features)), row.predicted_s, row.seconds)
-
-
-def _is_of_this_release(row: Measurement) -> bool:
-    """Whether features and prices mean what they mean here."""
-    return row.release.split(" ")[0] == __version__

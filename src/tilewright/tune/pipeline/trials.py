@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilewright.machine.machine import Machine
@@ -35,14 +35,17 @@ NOBODY = Tuned(0.0, 0.0, 0)
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A plan of a chain, and where it comes from."""
+    """A schedule of a chain, and where it comes from."""
 
-    plan: Plan
+    schedule: Sampled
     source: str
     digest: str
     """Of its decisions: equal for equal plans."""
-    origin: Sampled | None = None
-    """The schedule that the plan is of, where others are made of it."""
+
+    @property
+    def plan(self) -> Plan:
+        """Of the schedule."""
+        return self.schedule.plan
 
     @property
     def features(self) -> str:
@@ -59,28 +62,20 @@ def variants(plan: Plan, trials: int, seed: int, ranker: Ranker) -> list[Trial]:
     sampler = Sampler(own, kernels_for(plan.machine), seed)
     if not trials:
         return [trial_of(own, "choice")]
-    found = [(searched(plan), "whole sum")] if plan.schedule.split else []
+    found = [(own, "choice"), *([(searched(plan), "whole sum")] if plan.schedule.split else [])]
     found += [(one, "neighbour") for _, one in sampler.neighbours()]
     found += [(one, source) for source, one in sampler.drawn(DRAWN_PER_TRIAL * trials)]
-    unlike = list(_distinct([(own, "choice"), *found]))
-    order = ranker.order([_ranked(one, ranker) for one, _, _ in unlike[1:]])
-    ordered = (unlike[1 + at] for at in order[:trials])
-    return [Trial(one.plan, source, digest, one) for one, source, digest in (unlike[0], *ordered)]
+    unlike: dict[str, Trial] = {}
+    for trial in (trial_of(one, source) for one, source in found):
+        unlike.setdefault(trial.digest, trial)
+    first, *others = unlike.values()
+    order = ranker.order([_ranked(one.schedule, ranker) for one in others])
+    return [first, *(others[at] for at in order[:trials])]
 
 
 def trial_of(one: Sampled, source: str) -> Trial:
     """A schedule as something to measure."""
-    return Trial(one.plan, source, decisions_digest(one.plan), one)
-
-
-def _distinct(found: Iterable[tuple[Sampled, str]]) -> Iterable[tuple[Sampled, str, str]]:
-    """Those whose decisions differ from all before them."""
-    seen = set()
-    for one, source in found:
-        digest = decisions_digest(one.plan)
-        if digest not in seen:
-            seen.add(digest)
-            yield one, source, digest
+    return Trial(one, source, decisions_digest(one.plan))
 
 
 def decisions_digest(plan: Plan) -> str:

@@ -306,8 +306,7 @@ def _measured(
     own = variants(plan, 0, request.seed, ranker)[0]
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
     found = search(propose, _in_batches(trials, progress, request.trials), request.trials, request.seed)
-    drawn = [Trial(found.schedules[digest].plan, request.search, digest, found.schedules[digest]) for digest in found.seconds]
-    return own, drawn, dict(found.seconds)
+    return own, [found.trials[digest] for digest in found.seconds], dict(found.seconds)
 
 
 def _in_batches(trials: Trials, progress: Progress, total: int) -> Callable[[Sequence[Trial]], dict[str, float]]:

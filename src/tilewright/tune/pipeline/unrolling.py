@@ -103,8 +103,8 @@ def unrolled(
 
     `best` are variants, fastest first, `known` their seconds by digest.
     """
-    tenth = [best[at].origin for at in kept(range(len(best)))]
-    top = [unrolling for one in tenth if one is not None and (unrolling := Unrolling(one)).kernels]
+    tenth = (Unrolling(best[at].schedule) for at in kept(range(len(best))))
+    top = [unrolling for unrolling in tenth if unrolling.kernels]
     search, found = searcher(agent), dict[str, tuple[Trial, float]]()
     for number, unrolling in enumerate(top):
         share = ceil((budget - len(found)) / (len(top) - number))

@@ -7,11 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeAlias
 
-import numpy as np
-
 import tilewright as tw
 from tilewright.coefficients import coefficients_for
-from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
@@ -21,15 +18,15 @@ from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.tune.chain_functions import attention, gemm_chain
+from tilewright.tune.schedules.chain_case import Problem
 from tilewright.tune.schedules.space import Sampled, point_of, priced
 from tilewright.tune.shapes import TABLE_IV
 
 Shape: TypeAlias = tuple[int, ...]
-FloatArray: TypeAlias = np.ndarray[Any, np.dtype[np.float32]]
 
 
 @dataclass(frozen=True)
-class Case:
+class Case(Problem):
     """One chain: what it computes, as a user would write it, and the shapes of its inputs."""
 
     name: str
@@ -39,31 +36,13 @@ class Case:
     """That it is of, if it is of any."""
 
     @cached_property
-    def inputs(self) -> tuple[FloatArray, ...]:
-        """Standard normal data over the square root of the last dimension; the same in every run."""
-        generator = np.random.default_rng(20240229)
-        return tuple(generator.standard_normal(s, np.float32) / np.float32(np.sqrt(s[-1])) for s in self.shapes)
-
-    @cached_property
     def graph(self) -> Graph:
         """What is planned: the chain after all rewrites."""
         return self.model_plan().graph
 
-    @cached_property
-    def reference(self) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """The result in float64, by the meaning of the graph in NumPy."""
-        graph = self.graph
-        return evaluate(graph, dict(zip(graph.inputs, self.inputs, strict=True)), dtype="float64")[graph.outputs[0]]
-
     def model_plan(self, *, fuse: bool | None = True) -> ModelPlan:
         """The planner's decisions for this machine."""
         return tw.jit(self.function, fuse=fuse).lower(*map(tw.spec, self.shapes)).model_plan
-
-    def error(self, result: np.ndarray[Any, Any]) -> float:
-        """The largest difference to the reference, relative to its largest magnitude; infinite for NaN."""
-        if not np.isfinite(result).all():
-            return float("inf")
-        return float(np.abs(result - self.reference).max() / np.abs(self.reference).max())
 
 
 class NoSchedules(Exception):

@@ -5,6 +5,7 @@ Weights are those of the model; what other chains make, and arguments, are drawn
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -63,28 +64,13 @@ class NotTunable(TilewrightError):
         self.why = why
 
 
-@dataclass(frozen=True, eq=False)
-class ChainCase:
-    """A plan of one chain, and what it is run on."""
-
-    model: ModelPlan
-    """Of this chain alone."""
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """As it is sent elsewhere: weights are drawn there, for nothing that is measured depends on them."""
-        kept = tuple((name, constant.without_values()) for name, constant in self.graph.constants)
-        known = tuple((name, constant) for name, constant in kept if constant.has_values)
-        return _received, (replace(self.model, graph=replace(self.graph, constants=known), given=()),)
+class Problem(ABC):
+    """A graph with its constants, inputs that are drawn for it, and what must come out."""
 
     @property
+    @abstractmethod
     def graph(self) -> Graph:
-        """The chain, with its constants."""
-        return self.model.graph
-
-    @property
-    def name(self) -> str:
-        """Of the chain."""
-        return self.model.plans[0].chain.name
+        """What is planned."""
 
     @cached_property
     def inputs(self) -> tuple[Array, ...]:
@@ -106,6 +92,30 @@ class ChainCase:
             return float("inf")
         largest = float(np.abs(self.reference).max(initial=0.0))
         return float(np.abs(result - self.reference).max(initial=0.0)) / (largest or 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class ChainCase(Problem):
+    """A plan of one chain, and what it is run on."""
+
+    model: ModelPlan
+    """Of this chain alone."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is sent elsewhere: weights are drawn there, for nothing that is measured depends on them."""
+        kept = tuple((name, constant.without_values()) for name, constant in self.graph.constants)
+        known = tuple((name, constant) for name, constant in kept if constant.has_values)
+        return _received, (replace(self.model, graph=replace(self.graph, constants=known), given=()),)
+
+    @property
+    def graph(self) -> Graph:
+        """The chain, with its constants."""
+        return self.model.graph
+
+    @property
+    def name(self) -> str:
+        """Of the chain."""
+        return self.model.plans[0].chain.name
 
 
 def chain_case(model: ModelPlan, at: int) -> ChainCase:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from tilewright.runtime.compilation import toolchain
 from tilewright.runtime.executable import Executable, load_from
 from tilewright.runtime.measurement import Measurer
 from tilewright.runtime.memory import new_result
-from tilewright.tune.schedules.cases import Case
-from tilewright.tune.schedules.chain_case import ChainCase
+from tilewright.tune.schedules.chain_case import Problem
 from tilewright.tune.timing import seconds_per_call
 
 PLANS_PER_LIBRARY = 12
@@ -36,10 +35,6 @@ TURN_S = 1e-3
 """A turn lasts at least this long, and one call."""
 PEAK_SAMPLE_S = 5e-3
 SETTLE_S = 2e-2
-
-
-Problem: TypeAlias = Case | ChainCase
-"""What is computed: what it is given, and what must come out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +69,7 @@ class Runnable:
         return seconds_per_call(self, turn_s)
 
 
-def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnable]:
+def compiled(case: Problem, plans: Sequence[Plan], directory: Path) -> list[Runnable]:
     """Plans of the whole case, loaded, for one thread; they share inputs and output. Libraries lie in `directory`."""
     return compiled_models(case, [ModelPlan(case.graph, (plan,), ()) for plan in plans], directory)
 
@@ -82,11 +77,12 @@ def compiled(case: Case, plans: Sequence[Plan], directory: Path) -> list[Runnabl
 def compiled_models(case: Problem, plans: Sequence[ModelPlan], directory: Path) -> list[Runnable]:
     """As `compiled`, of plans that may have several chains each."""
     groups = [plans[i : i + PLANS_PER_LIBRARY] for i in range(0, len(plans), PLANS_PER_LIBRARY)]
+    paths = [directory / f"{number}.so" for number in range(len(groups))]
     result = result_of(plans[0], case)
     with ThreadPoolExecutor(COMPILERS) as pool:
-        libraries = pool.map(lambda pair: _library(pair[1], directory / f"{pair[0]}.so"), enumerate(groups))
-        loaded = [one for library in libraries for one in library]
-    return [Runnable(one, (*case.inputs, *read_by(one, model)), result) for one, model in zip(loaded, plans, strict=True)]
+        libraries = zip(pool.map(library, groups, paths), groups, paths, strict=True)
+        executables = [one for made in libraries for one in loaded(*made)]
+    return [Runnable(one, (*case.inputs, *read_by(one, model)), result) for one, model in zip(executables, plans, strict=True)]
 
 
 def read_by(executable: backend.Runnable, model: ModelPlan) -> tuple[np.ndarray[Any, Any], ...]:
@@ -174,10 +170,6 @@ def _numbered(program: Program, number: int) -> Program:
 def _features(program: Program, model: ModelPlan) -> frozenset[str]:
     used = [program.kernels[one.micro_kernel].features for plan in model.plans for one in plan.operators if one.micro_kernel]
     return frozenset().union(*used)
-
-
-def _library(plans: Sequence[ModelPlan], path: Path) -> list[Executable]:
-    return loaded(library(plans, path), plans, path)
 
 
 def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:

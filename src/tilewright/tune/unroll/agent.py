@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
 from typing import Any
 
 import gymnasium
@@ -93,23 +93,16 @@ def q_network() -> nn.Sequential:
     return nn.Sequential(*blocks, nn.Linear(WIDTH, ACTIONS))
 
 
-@dataclass(slots=True)
 class Agent:
     """Explores at first, and follows its network later; it learns from remembered moves after each move."""
 
-    seed: int
-    network: nn.Sequential = field(init=False)
-    optimiser: torch.optim.Optimizer = field(init=False)
-    source: random.Random = field(init=False)
-    memory: deque[Move] = field(default_factory=lambda: deque(maxlen=MEMORY))
-    exploration: float = 1.0
-
-    def __post_init__(self) -> None:
+    def __init__(self, seed: int) -> None:
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self.seed)
+            torch.manual_seed(seed)
             self.network = q_network()
         self.optimiser = torch.optim.Adam(self.network.parameters(), STEP)
-        self.source = random.Random(self.seed)
+        self.source, self.exploration = random.Random(seed), 1.0
+        self.memory: deque[Move] = deque(maxlen=MEMORY)
 
     def action(self, observation: np.ndarray) -> int:
         """A random one while exploring, else that of the greatest expected reward."""
@@ -153,24 +146,17 @@ def agent_search(trace: Trace, registers: Registers, seed: int, moves: Sequence[
     """Short episodes until the budget is spent or nothing new is found: from random factors while the agent explores, else from
     the fastest known ones. The first begins where the trace says. With `moves`, made elsewhere, it learns before it
     begins."""
-    with one_thread():
-        _search(trace, registers, seed, moves)
-
-
-def _search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move]) -> None:
-    agent, environment = Agent(seed), UnrollEnvironment(trace, registers)
     every, start, idle = list(registers.all_factors()), trace.start, 0
-    if moves:
-        agent.take_over(moves)
-    try:
+    with one_thread(), suppress(BudgetSpent):
+        agent, environment = Agent(seed), UnrollEnvironment(trace, registers)
+        if moves:
+            agent.take_over(moves)
         while idle < MOST_IDLE_EPISODES and len(trace.found) < trace.budget:
             known = len(trace.found)
             begin = start or _beginning(agent, trace, every)
             trace(begin)
             _episode(agent, environment, begin)
             start, idle = None, 0 if len(trace.found) > known else idle + 1
-    except BudgetSpent:
-        return
 
 
 def _beginning(agent: Agent, trace: Trace, every: Sequence[Factors]) -> Factors:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import islice, product
+from itertools import product
 from typing import NamedTuple
 
 MOST_STEPS = 8
@@ -90,10 +91,6 @@ class Trace:
         seen = list(self.found)[:evaluations]
         return max(seen, key=self.found.__getitem__)
 
-    def is_spent(self) -> bool:
-        """Whether the next new measurement is refused."""
-        return len(self.found) >= self.budget
-
 
 Searcher = Callable[[Trace, Registers, int], None]
 """Fills a trace, from a seed, until the budget is spent or nothing is left to try."""
@@ -102,16 +99,11 @@ Searcher = Callable[[Trace, Registers, int], None]
 def at_random(trace: Trace, registers: Registers, seed: int) -> None:
     """All factors, in an order drawn at random."""
     every = list(registers.all_factors())
-    _try_all(trace, iter(random.Random(seed).sample(every, len(every))))
-
-
-def _try_all(trace: Trace, factors: Iterator[Factors]) -> None:
-    wanted = list(islice(factors, trace.budget))
+    wanted = random.Random(seed).sample(every, len(every))[: trace.budget]
     trace.ahead(wanted)
-    for one in wanted:
-        if trace.is_spent():
-            return
-        trace(one)
+    with suppress(BudgetSpent):
+        for one in wanted:
+            trace(one)
 
 
 def hill_climbing(trace: Trace, registers: Registers, seed: int) -> None:
@@ -119,13 +111,11 @@ def hill_climbing(trace: Trace, registers: Registers, seed: int) -> None:
     source = random.Random(seed)
     every = list(registers.all_factors())
     here = trace.start or registers.first
-    try:
+    with suppress(BudgetSpent):
         while len(trace.found) < len(every):
             speeds = {one: trace(one) for one in (here, *neighbours(here, registers))}
             fastest = max(speeds, key=speeds.__getitem__)
             here = fastest if speeds[fastest] > speeds[here] else source.choice(every)
-    except BudgetSpent:
-        return
 
 
 def neighbours(factors: Factors, registers: Registers) -> Iterator[Factors]:
