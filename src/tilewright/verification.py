@@ -15,6 +15,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright import compiler
+from tilewright.artifact import Artifact
 from tilewright.backends import loading
 from tilewright.errors import InternalError, TilewrightError
 from tilewright.graph.expressions.extents import dimensions_of, value_of
@@ -133,13 +134,11 @@ def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_e
 
 def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threads: int | None) -> Sequence[Array]:
     artifact, machine = compiler.generate(model_plan), model_plan.machine
-    executable, constants = loading.load(
-        artifact,
-        graph,
-        machine,
-        threads=threads,
-        strict=lambda: compiler.generate(compiler.plan(graph, machine, precision=Precision.STRICT)),
-    )
+
+    def strict() -> Artifact:
+        return compiler.generate(compiler.plan(graph, machine, precision=Precision.STRICT))
+
+    executable, constants = loading.load(artifact, graph, machine, threads=threads, strict=strict)
     arguments = [*(inputs[name] for name in graph.inputs), *constants]
     outputs = executable.new_outputs(arguments)
     executable.run(arguments, outputs)

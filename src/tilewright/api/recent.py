@@ -48,31 +48,26 @@ class Recent(Generic[KeyT, ValueT]):
 
     def put(self, key: KeyT, value: ValueT) -> None:
         """Add an entry, or replace its value."""
-        with self._lock:
-            has_forgotten, released = self._add(key, value)
-        del released  # without the lock
-        if has_forgotten:
-            self._when_forgetting()
+        self._put(key, value, replaces=True)
 
     def setdefault(self, key: KeyT, value: ValueT) -> ValueT:
         """The value of a key; this one, for all who ask for it, where there was none."""
+        return self._put(key, value, replaces=False)
+
+    def _put(self, key: KeyT, value: ValueT, *, replaces: bool) -> ValueT:
         with self._lock:
-            known = self._young.get(key, self._old.get(key))
+            known = None if replaces else self._young.get(key, self._old.get(key))
             found = value if known is None else known
-            has_forgotten, released = self._add(key, found)
-        del released
-        if has_forgotten:
+            is_full = len(self._young) >= self._most_young and key not in self._young
+            if is_full:
+                self._forgotten += self._old.values()
+                self._old, self._young = self._young, {}
+            self._young[key] = found
+            released = [self._forgotten.pop() for _ in self._forgotten[:RELEASED_AT_ONCE]]
+        del released  # without the lock
+        if is_full:
             self._when_forgetting()
         return found
-
-    def _add(self, key: KeyT, value: ValueT) -> tuple[bool, list[ValueT]]:
-        """Whether others were forgotten for it, and what to let go."""
-        is_full = len(self._young) >= self._most_young and key not in self._young
-        if is_full:
-            self._forgotten += self._old.values()
-            self._old, self._young = self._young, {}
-        self._young[key] = value
-        return is_full, [self._forgotten.pop() for _ in self._forgotten[:RELEASED_AT_ONCE]]
 
     def values(self) -> list[ValueT]:
         """All values, the longest unused first."""

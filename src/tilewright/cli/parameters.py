@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import Iterable
+from typing import TypeAlias
 
 import click
 
 from tilewright.machine import targets
 from tilewright.precision import Precision
 
-FunctionT = TypeVar("FunctionT", bound=Callable[..., Any])
 Spec: TypeAlias = tuple[tuple[int | str, ...], str]
 ELEMENT_TYPE = re.compile(r"(f|i|u|bf|float|bfloat|int|uint)\d+")
-
-
-FUSE = {"prices": None, "always": True, "never": False}
 
 
 def choice(given: str, known: Iterable[str]) -> str:
@@ -37,42 +33,6 @@ def choice(given: str, known: Iterable[str]) -> str:
 def target(context: click.Context, parameter: click.Parameter, name: str | None) -> str | None:
     """A machine that is known by name."""
     return None if name is None else choice(name, targets.names())
-
-
-def precision(function: FunctionT) -> FunctionT:
-    """The option --precision of a command."""
-    return click.option(
-        "--precision",
-        type=click.Choice(tuple(map(str, Precision))),
-        default=str(Precision.FLOAT32),
-        show_default=True,
-        help="How far results may be from those of the operators as they are written.",
-    )(function)
-
-
-def fuse(function: FunctionT) -> FunctionT:
-    """The option --fuse of a command: what `fuse=` is in Python."""
-    return click.option(
-        "--fuse",
-        type=click.Choice(sorted(FUSE)),
-        default="prices",
-        show_default=True,
-        callback=lambda context, parameter, choice: FUSE[choice],
-        help="What decides on fusion.",
-    )(function)
-
-
-def shapes(function: FunctionT) -> FunctionT:
-    """The option --shape of a command that plans or runs a model; --dim is another spelling of it."""
-    return click.option(
-        "--shape",
-        "--dim",
-        "shapes",
-        multiple=True,
-        metavar="NAME=1x128",
-        callback=named_shapes,
-        help="Of a model: the shape of an input, or the extent of a dimension: batch=8 (x[0]=8 without a name). Can be repeated.",
-    )(function)
 
 
 def specs(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> tuple[Spec, ...]:
@@ -100,6 +60,33 @@ def parse_spec(text: str) -> Spec:
 def named_shapes(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Shapes by name, from texts like `input_ids=1x128`; those of one number are also extents of dimensions: `batch=8`."""
     return dict(map(_named, texts))
+
+
+shapes = click.option(
+    *("--shape", "--dim", "shapes"),
+    multiple=True,
+    metavar="NAME=1x128",
+    callback=named_shapes,
+    help="Of a model: the shape of an input, or the extent of a dimension: batch=8 (x[0]=8 without a name). Can be repeated.",
+)
+"""Of a command that plans or runs a model; --dim is another spelling."""
+precision = click.option(
+    "--precision",
+    type=click.Choice(tuple(map(str, Precision))),
+    default=str(Precision.FLOAT32),
+    show_default=True,
+    help="How far results may be from those of the operators as they are written.",
+)
+FUSE = {"prices": None, "always": True, "never": False}
+fuse = click.option(
+    "--fuse",
+    type=click.Choice(sorted(FUSE)),
+    default="prices",
+    show_default=True,
+    callback=lambda context, parameter, choice: FUSE[choice],
+    help="What decides on fusion.",
+)
+"""What `fuse=` is in Python."""
 
 
 def _named(text: str) -> tuple[str, tuple[int, ...]]:

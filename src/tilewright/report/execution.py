@@ -11,7 +11,7 @@ import numpy as np
 from tilewright.block.execution import KernelCalls, Vectors
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Point
-from tilewright.graph.types import SUM, Access, Operator, largest_extent, planned_extent
+from tilewright.graph.types import SUM, Guard, Operator, largest_extent, planned_extent
 from tilewright.kernels.registry import registered
 from tilewright.plan.decisions.micro_kernel import operand_bounds
 from tilewright.plan.regions.online_reductions import weights_read
@@ -142,9 +142,7 @@ def _is_long_sum(plan: Plan, operator: Operator) -> bool:
     if operator.reduction is None or operator.is_contraction():
         return False
     lanes = plan.machine.vector_bits // 32 if _has_lanes_along_reduction(operator) else 1
-    points = 1
-    for axis in operator.reduction_axes():
-        points *= planned_extent(axis.extent)
+    points = prod(planned_extent(axis.extent) for axis in operator.reduction_axes())
     adds = any(state.combine == "add" for state in operator.reduction.states)
     return adds and points > lanes * plan.execution.sums.long_steps
 
@@ -169,12 +167,8 @@ def _vectors(plan: Plan) -> Iterator[Detail]:
 
 def _nests(plan: Plan) -> Iterator[Detail]:
     """Which numbers of vector loops are literals: the others are arguments of functions that equal operators share."""
-    loops = [operator for operator in plan.chain.operators if not plan.operator_plan(operator.name).epilogue_of]
-    alike = tuple(
-        operator.name
-        for operator in loops
-        if not operator.is_contraction() and all(access.is_affine() for access in operator.reads)
-    )
+    loops = (one for one in plan.chain.operators if not plan.operator_plan(one.name).epilogue_of and not one.is_contraction())
+    alike = tuple(operator.name for operator in loops if all(access.is_affine() for access in operator.reads))
     if alike:
         nests = plan.execution.nests
         literals = f"numbers up to {nests.most_literal}, and {nests.most_literal_lanes} along lanes, are literals in them"
@@ -237,21 +231,17 @@ def borders(plan: Plan) -> Iterator[Border]:
     lanes = plan.machine.vector_bits // 32
     for operator in plan.chain.operators:
         for access in operator.reads:
-            if (
-                access.tensor in plan.chain.inputs
-                and access.guard is not None
-                and all(map(Index.is_affine, access.guard.constraints))
-            ):
-                yield from _counted(operator, access, lanes)
+            guard = access.guard if access.tensor in plan.chain.inputs else None
+            if guard is not None and all(map(Index.is_affine, guard.constraints)):
+                yield from _counted(operator, access.tensor, guard, lanes)
 
 
-def _counted(operator: Operator, access: Access, lanes: int) -> Iterator[Border]:
+def _counted(operator: Operator, tensor: str, guard: Guard, lanes: int) -> Iterator[Border]:
     """The vectors by the guard's axes, times the points of all others."""
-    assert access.guard is not None
     innermost = operator.write.innermost()
     extents = {axis.name: planned_extent(axis.extent) for axis in operator.axes}
     steps = {name: lanes if name == innermost else 1 for name in extents}
-    by_guard = [name for name in extents if name in access.guard.axes()]
+    by_guard = [name for name in extents if name in guard.axes()]
     counts = {name: -(-extents[name] // steps[name]) for name in extents}
     if prod(counts[name] for name in by_guard) > MOST_VECTORS:
         return
@@ -259,7 +249,7 @@ def _counted(operator: Operator, access: Access, lanes: int) -> Iterator[Border]
     last = {name: np.minimum(begin + steps[name], extents[name]) - 1 for name, begin in first.items()}
     shape = tuple(counts[name] for name in by_guard)
     inside, outside = np.ones(shape, bool), np.zeros(shape, bool)
-    for constraint in access.guard.constraints:
+    for constraint in guard.constraints:
         least = most = np.full(shape, constraint.constant)
         for name in by_guard:
             factor = constraint.coefficient(name)
@@ -269,4 +259,4 @@ def _counted(operator: Operator, access: Access, lanes: int) -> Iterator[Border]
         outside |= most < 0
     around = prod(counts[name] for name in extents if name not in by_guard)
     of_each = int(inside.sum()), int((~inside & ~outside).sum()), int(outside.sum())
-    yield Border(operator.name, access.tensor, *(around * each for each in of_each))
+    yield Border(operator.name, tensor, *(around * each for each in of_each))

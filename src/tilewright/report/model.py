@@ -11,7 +11,7 @@ from tilewright.lower.workspace import arena_bytes
 from tilewright.plan.binding import bound_cut
 from tilewright.plan.chains import Names, canonical_form
 from tilewright.plan.reasons import OtherAlgorithm
-from tilewright.plan.types import Cut, ModelPlan, Plan
+from tilewright.plan.types import Cut, ModelPlan, Plan, Rejected
 from tilewright.report import units
 from tilewright.report.execution import execution_details
 from tilewright.report.layout import beside, columns, section, wrapped
@@ -100,9 +100,9 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
     return [
         *lines,
         *section("decisions", _decisions(kinds)),
-        *section("algorithms", _of_kinds(kinds, _algorithms)),
-        *section("not searched", _of_kinds(kinds, _taken_over)),
-        *section("tuned", _of_kinds(kinds, _tuned)),
+        *section("algorithms", _of_kinds(kinds, lambda plan: map(rejected_text, filter(_is_algorithm, plan.rejected)))),
+        *section("not searched", _of_kinds(kinds, lambda plan: map(taken_over_text, filter(None, [plan.taken_over])))),
+        *section("tuned", _of_kinds(kinds, lambda plan: map(tuned_text, filter(None, [plan.tuned])))),
         *section("not fused", _cuts(model_plan.cuts, kinds)),
     ]
 
@@ -114,6 +114,10 @@ def _of_kinds(kinds: tuple[Kind, ...], texts: Callable[[Plan], Iterable[str]]) -
             yield from wrapped(f"[{number}] {text}")
 
 
+def _is_algorithm(lost: Rejected) -> bool:
+    return isinstance(lost.alternative, OtherAlgorithm)
+
+
 def _decisions(kinds: tuple[Kind, ...]) -> Iterator[str]:
     """Every execution detail once, with the chains, operators and tensors that it holds for."""
     owners: dict[str, list[str]] = {}
@@ -122,23 +126,6 @@ def _decisions(kinds: tuple[Kind, ...]) -> Iterator[str]:
             owners.setdefault(detail.text, []).append(" ".join([f"[{number}]", ", ".join(detail.subjects)]).rstrip())
     for text, named in owners.items():
         yield from wrapped(f"{text}: {'; '.join(named)}")
-
-
-def _algorithms(plan: Plan) -> Iterator[str]:
-    """The algorithms that lost."""
-    return (rejected_text(entry) for entry in plan.rejected if isinstance(entry.alternative, OtherAlgorithm))
-
-
-def _taken_over(plan: Plan) -> Iterator[str]:
-    """Loops that are those of another chain."""
-    if plan.taken_over is not None:
-        yield taken_over_text(plan.taken_over)
-
-
-def _tuned(plan: Plan) -> Iterator[str]:
-    """A plan of the tuning database."""
-    if plan.tuned is not None:
-        yield tuned_text(plan.tuned)
 
 
 def _table(kinds: tuple[Kind, ...]) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
@@ -49,14 +50,9 @@ def calibrate(machine: Machine, *, budget_s: float = 3.0, measurer: Measurer | N
     begin = time.perf_counter()
     measurer = measurer or measurement.compiled(machine)
     budget_left_s = RESERVE * (budget_s - (time.perf_counter() - begin))
-    rounds = [_round(measurer, machine, budget_left_s / ROUNDS) for _ in range(ROUNDS)]
-    return Calibration(
-        _best([peaks for peaks, _, _ in rounds]),
-        _best([bandwidths for _, bandwidths, _ in rounds]),
-        min(region_s for _, _, region_s in rounds),
-        machine.cores,
-        time.perf_counter() - begin,
-    )
+    rounds = (_round(measurer, machine, budget_left_s / ROUNDS) for _ in range(ROUNDS))
+    peaks, bandwidths, regions_s = zip(*rounds, strict=True)
+    return Calibration(_best(peaks), _best(bandwidths), min(regions_s), machine.cores, time.perf_counter() - begin)
 
 
 def _round(measurer: Measurer, machine: Machine, budget_s: float) -> tuple[Rates, Rates, float]:
@@ -71,7 +67,7 @@ def _round(measurer: Measurer, machine: Machine, budget_s: float) -> tuple[Rates
     return peaks, bandwidths, measurer.parallel_region_s(machine.cores, seconds)
 
 
-def _best(rounds: list[Rates]) -> tuple[tuple[str, float], ...]:
+def _best(rounds: Sequence[Rates]) -> tuple[tuple[str, float], ...]:
     return tuple((name, max(rates[name] for rates in rounds)) for name in rounds[0])
 
 

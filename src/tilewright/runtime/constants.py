@@ -100,7 +100,8 @@ def prepare(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
         expected = ", ".join(slot.name for slot in slots) or "none"
         raise ShapeError(f"got {len(constants)} constants, expected {len(slots)}: {expected}")
     packed = progress.counted(_packed(artifact, library, constants, threads), "packing constants", len(constants))
-    arrays = _in_order(artifact.signature, packed)
+    together = {number: array for of_constant in packed for number, array in of_constant.items()}
+    arrays = tuple(together[number] for number in range(len(together)))
     return Packed(arrays, (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
 
 
@@ -122,11 +123,6 @@ def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object
         return
     with workers.pool(threads) as pool:
         yield from pool.map(pack_constant, range(len(constants)))
-
-
-def _in_order(signature: Signature, packed: Iterator[dict[int, Array]]) -> tuple[Array, ...]:
-    together = {number: array for some in packed for number, array in some.items()}
-    return tuple(together[number] for number in range(len(signature.packed)))
 
 
 def _of_constant(pack: Pack, signature: Signature, constant: int, source: Array) -> Iterator[tuple[int, Array]]:

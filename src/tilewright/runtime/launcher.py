@@ -30,31 +30,23 @@ class Reason(IntEnum):
     NOT_FINITE = 11
 
 
+def long_fields(*names: str) -> tuple[tuple[str, type[ctypes.c_long]], ...]:
+    """Fields of a structure that are `long`."""
+    return tuple((name, ctypes.c_long) for name in names)
+
+
 class Fault(ctypes.Structure):
     """`struct fault` of launcher.c: a position out of range, or bytes for which there is no memory."""
 
-    _fields_ = (
-        ("lookup", ctypes.c_long),
-        ("place", ctypes.c_long),
-        ("position", ctypes.c_long),
-        ("extent", ctypes.c_long),
-        ("missing_bytes", ctypes.c_long),
-    )
+    _fields_ = long_fields("lookup", "place", "position", "extent", "missing_bytes")
 
 
 class _SymbolRule(ctypes.Structure):
-    _fields_ = (("low", ctypes.c_long), ("high", ctypes.c_long), ("steps", ctypes.POINTER(ctypes.c_long)))
+    _fields_ = (*long_fields("low", "high"), ("steps", ctypes.POINTER(ctypes.c_long)))
 
 
 class _TensorRule(ctypes.Structure):
-    _fields_ = (
-        ("kind", ctypes.c_long),
-        ("itemsize", ctypes.c_long),
-        ("rank", ctypes.c_long),
-        ("unit_stride_dim", ctypes.c_long),
-        ("joined", ctypes.c_long),
-        ("shape", ctypes.POINTER(ctypes.c_long)),
-    )
+    _fields_ = (*long_fields("kind", "itemsize", "rank", "unit_stride_dim", "joined"), ("shape", ctypes.POINTER(ctypes.c_long)))
 
 
 class Record(ctypes.Structure):
@@ -64,10 +56,7 @@ class Record(ctypes.Structure):
         ("entry", ctypes.c_void_p),
         ("workspace_bytes", ctypes.c_void_p),
         ("pool", ctypes.c_void_p),
-        ("symbol_count", ctypes.c_long),
-        ("input_count", ctypes.c_long),
-        ("tensor_count", ctypes.c_long),
-        ("size_count", ctypes.c_long),
+        *long_fields("symbol_count", "input_count", "tensor_count", "size_count"),
         ("symbols", ctypes.POINTER(_SymbolRule)),
         ("tensors", ctypes.POINTER(_TensorRule)),
         ("constants", ctypes.c_void_p),
@@ -80,18 +69,8 @@ def make_record(signature: Signature, entry: int, workspace_bytes: int, pool: in
     numbers = {symbol.name: -1 - number for number, symbol in enumerate(signature.symbols)}
     symbols = (_SymbolRule * len(signature.symbols))(*(_symbol_rule(symbol, numbers) for symbol in signature.symbols))
     tensors = (_TensorRule * len(slots))(*(_tensor_rule(slot, numbers) for slot in slots))
-    return Record(
-        entry,
-        workspace_bytes,
-        pool,
-        len(symbols),
-        len(signature.inputs),
-        len(slots),
-        len(symbols) + sum(len(slot.shape) for slot in slots),
-        symbols,
-        tensors,
-        constants,
-    )
+    counts = len(symbols), len(signature.inputs), len(slots), len(symbols) + sum(len(slot.shape) for slot in slots)
+    return Record(entry, workspace_bytes, pool, *counts, symbols, tensors, constants)
 
 
 def split_answer(answer: int) -> tuple[Reason, int]:
@@ -125,6 +104,7 @@ class Step(IntEnum):
     GREATEST = 7
 
 
+OF_TWO = {Quotient: Step.DIVIDE, Least: Step.LEAST, Greatest: Step.GREATEST}
 MOST_STACKED = 64
 """Of launcher.c's stack."""
 
@@ -159,12 +139,8 @@ def _steps(extent: Extent, numbers: Mapping[str, int]) -> Iterator[int]:
                 for factor in factors:
                     yield from (*_steps(factor, numbers), Step.MULTIPLY)
                 yield Step.ADD
-        case Quotient(first, second):
-            yield from (*_steps(first, numbers), *_steps(second, numbers), Step.DIVIDE)
-        case Least(first, second):
-            yield from (*_steps(first, numbers), *_steps(second, numbers), Step.LEAST)
-        case Greatest(first, second):
-            yield from (*_steps(first, numbers), *_steps(second, numbers), Step.GREATEST)
+        case Quotient(first, second) | Least(first, second) | Greatest(first, second):
+            yield from (*_steps(first, numbers), *_steps(second, numbers), OF_TWO[type(extent.formula)])
         case _:
             assert_never(extent.formula)
 

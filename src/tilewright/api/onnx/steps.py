@@ -141,25 +141,24 @@ class RemainingSubgraph:
         """What to run for these values; made when it is first asked for."""
         signatures = self._variants.get(self._key(values, self._constants))
         found = signatures.find(self._extents(values)) if signatures is not None else None
-        return self._made(values) if found is None else found
+        while found is None:
+            try:
+                found = self._made(values)
+            except NeedsValues as problem:
+                self._learn(problem.name, values)
+        return found
 
     def prepare(self, values: Values) -> Step | None:
         """The step for these shapes and types alone; None where the values of inputs decide."""
-        self.check_files()
-        signatures, constants = self._signatures(values)
         try:
-            return signatures.find_or_make(self._extents(values), _Maker(self, values, constants))
+            return self._made(values)
         except NeedsValues:
             return None
 
     def _made(self, values: Values) -> Step:
         self.check_files()
-        while True:
-            signatures, constants = self._signatures(values)
-            try:
-                return signatures.find_or_make(self._extents(values), _Maker(self, values, constants))
-            except NeedsValues as problem:
-                self._learn(problem.name, values)
+        signatures, constants = self._signatures(values)
+        return signatures.find_or_make(self._extents(values), _Maker(self, values, constants))
 
     def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], ConstantValues]:
         """The signatures that may hold the step of a call, and the constant values that they are for."""

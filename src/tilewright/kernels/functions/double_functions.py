@@ -82,10 +82,6 @@ TW_INLINE double tw_floor_divide_float64(double a, double b) {
   const double low = tw_floor_float64(whole);
   return whole == 0 ? __builtin_copysign(0.0, a / b) : low + (whole - low > 0.5);
 }
-
-TW_INLINE double tw_as_float16_float64(double x) { return tw_float_of_float16(tw_float16_of(x)); }
-
-TW_INLINE double tw_as_bfloat16_float64(double x) { return tw_float_of_bfloat16(tw_bfloat16_of(x)); }
 """
 
 

@@ -162,14 +162,8 @@ VALUES: Mapping[str, str] = {
     ROUNDED: "{}",
 }
 CONDITIONS: Mapping[str, str] = {
-    "less": "tw_less({}, {})",
-    "less_equal": "tw_less_equal({}, {})",
-    "greater": "tw_greater({}, {})",
-    "greater_equal": "tw_greater_equal({}, {})",
-    "equal": "tw_equal({}, {})",
-    "not_equal": "tw_not_equal({}, {})",
-    "isnan": "tw_isnan({})",
-    "isinf": "tw_isinf({})",
+    **{name: f"tw_{name}({{}}, {{}})" for name in ("less", "less_equal", "greater", "greater_equal", "equal", "not_equal")},
+    **{name: f"tw_{name}({{}})" for name in ("isnan", "isinf")},
 }
 CONNECTIVES: Mapping[str, str] = {
     "logical_and": "({} & {})",

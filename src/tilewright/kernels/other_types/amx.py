@@ -34,7 +34,6 @@ from tilewright.kernels.translation_units import used_definitions
 
 BLOCK = 16
 """Rows, and columns of 4 bytes, of a tile."""
-ROW_BYTES = 64
 ROWS = 128
 CALL_CYCLES = 180
 """To load a configuration, and to release the tiles: 69 ns at 2.6 GHz, stores of C included."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilewright.graph.types import Chain, Operator
+from tilewright.graph.types import Chain
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.micro_kernel import RankedKernels, is_exact, operand_bounds
 from tilewright.plan.element_types import held_type
 from tilewright.plan.model.cost import attained
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.pricing import Candidate, SplitReduction
-from tilewright.plan.reasons import Defeat, EveryOperatorAlone, LossReason, OnePart, OtherAlgorithm, OtherKernel, OtherLoops
+from tilewright.plan.reasons import Defeat, EveryOperatorAlone, LossReason, OnePart, OtherKernel, OtherLoops
 from tilewright.plan.regions.loop_views import block_count
 from tilewright.plan.schedule import Storage
 from tilewright.plan.space.schedule_space import recomputes
@@ -70,18 +70,6 @@ def _storage(chain: Chain, candidate: Candidate) -> Storage:
     if candidate.line_buffered:
         return Storage.LINE_BUFFER
     return Storage.RECOMPUTE if recomputes(chain, candidate.outer_loops) else Storage.KEEP
-
-
-def lost_algorithm(
-    operator: Operator, name: str, time_s: float, winner: str, winner_s: float, is_bound: bool, source: str
-) -> Rejected:
-    """An algorithm of an operator that lost to another one, by the times of their plans, or by the least that it can cost.
-
-    With `source`, the times are those of that operator.
-    """
-    defeat = Defeat.SLOWER_THAN if is_bound or time_s >= winner_s else Defeat.SLOWER_WITH_NEIGHBOUR
-    reason = LossReason(defeat, winner, is_bound, source)
-    return Rejected(OtherAlgorithm(name, operator.name), time_s, winner_s, "s", reason)
 
 
 def lost_kernels(context: CostContext, ranked: RankedKernels) -> Iterator[Rejected]:

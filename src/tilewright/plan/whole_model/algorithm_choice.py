@@ -18,7 +18,7 @@ from tilewright.graph.types import Graph, Operator
 from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Algorithm, Problem, applicable, expanded
-from tilewright.plan.search.rejected import lost_algorithm
+from tilewright.plan.reasons import Defeat, LossReason, OtherAlgorithm
 from tilewright.plan.types import ImageLayouts, ModelPlan, Rejected
 from tilewright.plan.whole_model.algorithm_prices import NO_PLAN, AlgorithmPrices, Algorithms, Part, PartTime
 from tilewright.plan.whole_model.forms import Near
@@ -86,13 +86,14 @@ class _Offers:
         return log(min(others) / self.times[self.best].cores_s)
 
     def rejected(self, winner: Algorithm) -> Iterator[Rejected]:
-        """The algorithms that lost."""
+        """The algorithms that lost, by the times of their plans or by the least that they can cost."""
+        winner_s = self.times[winner].cores_s
         for algorithm, time in self.times.items():
             if algorithm != winner and time != NO_PLAN:
-                winner_s = self.times[winner].cores_s
-                yield lost_algorithm(
-                    self.operator, algorithm.name, time.cores_s, winner.name, winner_s, time.is_bound, self.source
-                )
+                is_slower = time.is_bound or time.cores_s >= winner_s
+                defeat = Defeat.SLOWER_THAN if is_slower else Defeat.SLOWER_WITH_NEIGHBOUR
+                reason = LossReason(defeat, winner.name, time.is_bound, self.source)
+                yield Rejected(OtherAlgorithm(algorithm.name, self.operator.name), time.cores_s, winner_s, "s", reason)
 
 
 @dataclass(frozen=True, slots=True)

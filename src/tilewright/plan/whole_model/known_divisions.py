@@ -49,13 +49,6 @@ def known_divisions(graph: Graph, options: PlanningOptions) -> KnownDivisions:
     return KnownDivisions(options, options.fuse is None and not is_small(graph))
 
 
-@dataclass(frozen=True, slots=True)
-class _Searched:
-    division: Division
-    names: Names
-    """Of the first group that the division was found for."""
-
-
 @dataclass(slots=True)
 class KnownDivisions:
     """The divisions of one planning of a model; all are exact unless `takes_over`."""
@@ -64,7 +57,8 @@ class KnownDivisions:
     takes_over: bool = False
     divisions: dict[Chain, Division] = field(default_factory=dict)
     """By canonical chain."""
-    searched: Near[_Searched] = field(default_factory=Near)
+    searched: Near[tuple[Division, Names]] = field(default_factory=Near)
+    """With the names of the first group that each was found for."""
 
     def division(self, chain: Chain) -> Division:
         """The division of a group, as a chain of the graph. Raises `Unplannable` where an operator has no plan."""
@@ -78,31 +72,31 @@ class KnownDivisions:
             return division_of(chain, self.options)
         form = form_of(chain)
         near = self.searched.nearest(form)
-        if near is not None and (found := self._taken_over(chain, near.known)):
+        if near is not None and (found := self._taken_over(chain, *near.known)):
             return found
         division = division_of(chain, self.options)
-        self.searched.add(form, _Searched(division, names))
+        self.searched.add(form, (division, names))
         return division
 
-    def _taken_over(self, chain: Chain, near: _Searched) -> Division | None:
+    def _taken_over(self, chain: Chain, near: Division, near_names: Names) -> Division | None:
         """The division of a near group for a chain of its form; None where it loses too much."""
-        parts = tuple(self._parts(chain, near))
-        if len(parts) < len(near.division.parts):
+        parts = tuple(self._parts(chain, near, near_names))
+        if len(parts) < len(near.parts):
             return None
         count(Counted.TAKEN_OVER)
-        names = _written_names(near.division.chain, chain)
-        cuts = (replace(bound_cut(cut, names), source=near.names.tensors[cut.tensor]) for cut in near.division.cuts)
+        names = _written_names(near.chain, chain)
+        cuts = (replace(bound_cut(cut, names), source=near_names.tensors[cut.tensor]) for cut in near.cuts)
         return Division(chain, parts, tuple(cuts))
 
-    def _parts(self, chain: Chain, near: _Searched) -> Iterator[Part]:
+    def _parts(self, chain: Chain, near: Division, near_names: Names) -> Iterator[Part]:
         """The parts of a known division for another chain, as long as each can be taken over."""
-        for source in near.division.parts:
+        for source in near.parts:
             operators = tuple(chain.operator(operator.name) for operator in source.operators)
             part = sub_chain(chain, operators)
             priced = taken_over(canonical_form(part), source.priced)
             if priced is None:
                 return
-            name = "_".join(near.names.operators[operator.name] for operator in source.operators)
+            name = "_".join(near_names.operators[operator.name] for operator in source.operators)
             reason = TakenOver(name, efficiency(priced), efficiency(source.priced))
             yield Part(operators, part, bound_price(priced.price, names_of(part)), priced, reason)
 
