@@ -185,13 +185,8 @@ class Bounds:
         live = live_bytes(view) if live is None else live
         line_buffering = line_buffering_of(view)
         held = np.asarray(live)
-        key = (
-            tuple(choices.items()),
-            line_buffering,
-            held.shape,
-            held.tobytes(),
-            tuple(len(member.loops) for member in view.operators),
-        )
+        depths = tuple(len(member.loops) for member in view.operators)
+        key = tuple(choices.items()), line_buffering, held.shape, held.tobytes(), depths
         if key not in self.sums:
             self.sums[key] = self._sum(view, choices, line_buffering, live)
         return self.sums[key]
@@ -295,14 +290,7 @@ class Bounds:
         context, axes, every = self.context, self.axes[operator.name], self.every.of(operator)
         work = least_work(context, operator, every.block)
         moved = next(iter(work.traffic_bytes.values()))
-        parts = (
-            work.arithmetic_s,
-            work.functions_s,
-            work.packing_s,
-            work.overhead_s,
-            moved,
-            every.used_bytes,
-        )
+        parts = (work.arithmetic_s, work.functions_s, work.packing_s, work.overhead_s, moved, every.used_bytes)
         return tuple(np.reshape(part, np.shape(part) or (1,) * len(axes)) for part in parts)
 
 

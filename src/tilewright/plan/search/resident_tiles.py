@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.arrays import Count
-from tilewright.plan.model.cost_context import CostContext, Operand
+from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.working_set import resident_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.schedule import FusedGroup, fused_group_of
@@ -25,24 +25,17 @@ def resident_bytes(
     context: CostContext, chain_view: ChainView, fused_groups: Sequence[FusedGroup], view: OperatorView
 ) -> Resident:
     """What stays on chip of an operator's tiles while others run: the same for all of its fused group, and for all others."""
-    outer = [operand for operand in context.operands[view.operator.name] if not operand.is_intermediate]
-    neighbours = [member for member in chain_view.operators if member.operator.name != view.operator.name]
-    outside, inside = (
-        next(
-            (member for member in neighbours if _is_outside(fused_groups, member.operator.name, view.operator.name) == wanted),
-            None,
-        )
-        for wanted in (True, False)
-    )
-    stays = (
-        0 if neighbour is None else sum(_stays(chain_view, neighbour, view, operand) for operand in outer)
-        for neighbour in (outside, inside)
-    )
-    return next(stays), next(stays)
+    name, groups = view.operator.name, fused_groups
+    outer = [operand for operand in context.operands[name] if not operand.is_intermediate]
+    others = [member for member in chain_view.operators if member.operator.name != name]
 
+    def stays(is_outside: bool) -> Count:
+        beside = next((other for other in others if _is_outside(groups, other.operator.name, name) == is_outside), None)
+        if beside is None:
+            return 0
+        return sum(operand.element_bytes * resident_elements(chain_view, beside, view, operand.access) for operand in outer)
 
-def _stays(chain_view: ChainView, neighbour: OperatorView, view: OperatorView, operand: Operand) -> Count:
-    return operand.element_bytes * resident_elements(chain_view, neighbour, view, operand.access)
+    return stays(True), stays(False)
 
 
 def resident_bytes_of_others(

@@ -11,8 +11,9 @@ Where sizes are known at run time only, intervals share slots as large as the la
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from tilewright.graph.types import Chain
 
@@ -106,14 +107,7 @@ def most_alive(intervals: Sequence[Interval]) -> int:
     for interval in intervals:
         changes[interval.first] = changes.get(interval.first, 0) + interval.size
         changes[interval.last + 1] = changes.get(interval.last + 1, 0) - interval.size
-    return max(_running(changes[step] for step in sorted(changes)), default=0)
-
-
-def _running(changes: Iterator[int]) -> Iterator[int]:
-    total = 0
-    for change in changes:
-        total += change
-        yield total
+    return max(accumulate(changes[step] for step in sorted(changes)), default=0)
 
 
 def _best_gap(taken: Sequence[tuple[int, int]], size: int) -> int:

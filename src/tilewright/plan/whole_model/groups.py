@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from math import prod
 
 from tilewright.graph.expressions.index import Index
@@ -72,12 +73,17 @@ class DataFlow:
         return readers[0] if len(readers) == 1 and tensor not in self.graph.outputs else None
 
     def maps_behind(self, operator: Operator) -> Iterator[Operator]:
-        """The maps that follow an operator, as long as each is the only reader of the result before it, and of as many points.
+        """The maps that follow an operator and have as many points.
 
         A concatenation is not priced with the small part of it that an operator computes.
         """
-        points, reader = self.points(operator), self.only_reader(operator)
-        while reader is not None and reader.is_map() and self.points(reader) == points:
+        points = self.points(operator)
+        return takewhile(lambda reader: self.points(reader) == points, self._maps_that_follow(operator))
+
+    def _maps_that_follow(self, operator: Operator) -> Iterator[Operator]:
+        """Maps behind an operator, as long as each is the only reader of the result before it."""
+        reader = self.only_reader(operator)
+        while reader is not None and reader.is_map():
             yield reader
             reader = self.only_reader(reader)
 
@@ -127,14 +133,11 @@ class DataFlow:
     def _in_tiles(self) -> frozenset[str]:
         """Sums of integers, and what maps make of them, that may stay in micro tiles."""
         products = (operator for operator in self.graph.operators if operator.accumulator == SUMS and operator.is_contraction())
-        return frozenset(tensor for product in products for tensor in passed_in_tiles(self._with_maps_behind(product)))
+        return frozenset(tensor for product in products for tensor in passed_in_tiles(self._with_maps(product)))
 
-    def _with_maps_behind(self, product: Operator) -> Chain:
-        """The chain of a product and the maps that follow it, each the only reader of what is before."""
-        operators = [product]
-        while (reader := self.only_reader(operators[-1])) is not None and reader.is_map():
-            operators.append(reader)
-        return make_chain(self.graph, operators)
+    def _with_maps(self, product: Operator) -> Chain:
+        """The chain of a product and the maps that follow it."""
+        return make_chain(self.graph, (product, *self._maps_that_follow(product)))
 
 
 def _has_dimension_to_block(writer: Operator, readers: Iterable[Operator]) -> bool:

@@ -19,7 +19,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.definition import Problem, applicable, expanded
 from tilewright.plan.chains import canonical_form
 from tilewright.plan.model.price_features import features
-from tilewright.plan.planner import PricedChain, price_chain
+from tilewright.plan.planner import price_chain
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.runtime.memory import new_result
 from tilewright.tune.fit.fitting import Kernel, OperatorRow, row_of
@@ -126,16 +126,12 @@ def rows_of(model_plan: ModelPlan) -> tuple[OperatorRow, ...] | None:
     """What the operators of all chains cost per unit of each coefficient; None where a chain is planned without a search."""
     found: list[OperatorRow] = []
     for plan in model_plan.plans:
-        priced = _priced(plan)
+        available = registry.for_machine(plan.machine, element_types=None)
+        priced = price_chain(canonical_form(plan.chain), plan.machine, available, coefficients_for(plan.machine))
         if isinstance(priced.searched, Plan) or priced.searched.split is not None:
             return None
         found += map(row_of, features(priced.searched.context, priced.searched.blocking).values())
     return tuple(found)
-
-
-def _priced(plan: Plan) -> PricedChain:
-    available = registry.for_machine(plan.machine, element_types=None)
-    return price_chain(canonical_form(plan.chain), plan.machine, available, coefficients_for(plan.machine))
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from tilewright.plan.types import ModelPlan, Plan
 from tilewright.tune.chain_functions import attention, gemm_chain
 from tilewright.tune.schedules.chain_case import Problem
 from tilewright.tune.schedules.space import Sampled, point_of, priced
-from tilewright.tune.shapes import TABLE_IV
+from tilewright.tune.shapes import TABLE_IV, ChainShape
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -101,10 +101,6 @@ def two_layers(x: Any, v: Any, w: Any) -> Any:
     return tw.einsum("ml,ln->mn", tw.maximum(tw.einsum("mk,kl->ml", x, v), 0.0), w)
 
 
-def _chain_shapes(batch: int, m: int, n: int, k: int, l: int) -> tuple[Shape, ...]:  # noqa: E741 the paper's name
-    return (batch, m, k), (batch, k, l), (batch, l, n)
-
-
 WITH_SOFTMAX = ("G2", "G7", "G9", "G12")
 CASES = (
     *(Case(shape.name, gemm_chain, shape.operands, shape.network) for shape in TABLE_IV),
@@ -113,11 +109,11 @@ CASES = (
         for shape in TABLE_IV
         if shape.name in WITH_SOFTMAX
     ),
-    Case("R1 odd chain", gemm_chain, _chain_shapes(2, 701, 211, 307, 499)),
-    Case("R2 ViT attention", attention, _chain_shapes(12, 197, 64, 64, 197), "ViT"),
-    Case("R3 odd attention", attention, _chain_shapes(7, 333, 71, 73, 509)),
-    Case("R4 tall chain", gemm_chain, _chain_shapes(1, 10007, 33, 31, 127)),
-    Case("R5 flat chain", gemm_chain, _chain_shapes(1, 53, 301, 509, 2053)),
+    Case("R1 odd chain", gemm_chain, ChainShape("", 2, 701, 211, 307, 499).operands),
+    Case("R2 ViT attention", attention, ChainShape("", 12, 197, 64, 64, 197).operands, "ViT"),
+    Case("R3 odd attention", attention, ChainShape("", 7, 333, 71, 73, 509).operands),
+    Case("R4 tall chain", gemm_chain, ChainShape("", 1, 10007, 33, 31, 127).operands),
+    Case("R5 flat chain", gemm_chain, ChainShape("", 1, 53, 301, 509, 2053).operands),
     Case("R6 tall product", product, ((8191, 129), (129, 67))),
     Case("R7 flat product", product, ((101, 769), (769, 2039))),
     Case("R8 prime product", product, ((523, 541), (541, 547))),

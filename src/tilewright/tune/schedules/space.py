@@ -29,7 +29,7 @@ from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking, price_blocking
 from tilewright.plan.regions.epilogues import maps_in_tiles
 from tilewright.plan.regions.loop_views import parallel_axes, view_schedule
-from tilewright.plan.schedule import Loop, Node, Schedule, planned_sizes, storage_below
+from tilewright.plan.schedule import Loop, Node, Schedule, nest, planned_sizes, storage_below
 from tilewright.plan.search.inner_loops import InnerLoops, packed, with_inner
 from tilewright.plan.space.schedule_space import Space, axis_multiple, candidates
 from tilewright.plan.types import OperatorPlan, Plan
@@ -222,8 +222,7 @@ def _added_loops(space: Space, point: Point) -> Iterator[Step]:
         tile = _largest_cut(space, axis)
         body = shared[-1].body if shared else outer.body
         if tile and axis not in {loop.axis for _, loop in _loops(body)}:
-            added = (Loop(axis, tile, body),)
-            new = _replaced(outer.body, (0,) * len(shared), lambda loop: (replace(loop, body=added),)) if shared else added  # noqa: B023
+            new = nest([*((loop.axis, loop.tile) for loop in shared), (axis, tile)], body)
             yield f"with shared loop {axis} by {tile}", _sound(space, point, new)
     for name in context.kernels if len(context.chain.operators) > 1 else ():
         present = {loop.axis for loop in outer.path(name)}
@@ -263,7 +262,7 @@ def _largest_cut(space: Space, axis: str) -> int:
 
 
 def _outer_step(space: Space, point: Point, what: str, place: Place, new: tuple[Node, ...]) -> Step:
-    return what, _sound(space, point, _replaced(point.outer.body, place, lambda _: new))
+    return what, _sound(space, point, _replaced(point.outer.body, place, new))
 
 
 def _sound(space: Space, point: Point, body: tuple[Node, ...]) -> Point:
@@ -331,12 +330,13 @@ def _loops(body: tuple[Node, ...], above: Place = ()) -> Iterator[tuple[Place, L
             yield from _loops(node.body, (*above, i))
 
 
-def _replaced(body: tuple[Node, ...], place: Place, change: Callable[[Loop], tuple[Node, ...]]) -> tuple[Node, ...]:
+def _replaced(body: tuple[Node, ...], place: Place, new: tuple[Node, ...]) -> tuple[Node, ...]:
     """The tree with other nodes in place of one loop."""
     position, *deeper = place
-    loop = body[position]
-    assert isinstance(loop, Loop)
-    new = change(loop) if not deeper else (replace(loop, body=_replaced(loop.body, tuple(deeper), change)),)
+    if deeper:
+        loop = body[position]
+        assert isinstance(loop, Loop)
+        new = (replace(loop, body=_replaced(loop.body, tuple(deeper), new)),)
     return (*body[:position], *new, *body[position + 1 :])
 
 
