@@ -49,7 +49,6 @@ def scaled(factor):
     return scale
 """
 X = np.arange(6, dtype=np.float32)
-OPTIONS = ("_target", "_threads", "_fuse", "_precision", "_dynamic")
 
 
 @pytest.fixture
@@ -78,7 +77,7 @@ def test_a_function_that_was_jitted_under_another_name_is_pickled_with_the_optio
     loaded = pickle.loads(pickle.dumps(module.one_more))
     assert loaded is not module.one_more
     assert loaded.function is module.plain
-    assert [getattr(loaded, name) for name in OPTIONS] == [getattr(module.one_more, name) for name in OPTIONS]
+    assert loaded._told == module.one_more._told
 
 
 def test_cloudpickle_takes_closures_and_lambdas_along(module: ModuleType) -> None:

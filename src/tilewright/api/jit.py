@@ -29,7 +29,7 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
-from tilewright.precision import checked
+from tilewright.precision import Precision, checked
 from tilewright.progress import preparing
 from tilewright.runtime import calibration
 from tilewright.runtime.arrays import like, views
@@ -110,7 +110,41 @@ def jit(
         others = {"fuse": fuse, "precision": precision, "static_argnames": static_argnames, "dynamic": dynamic}
         return functools.partial(jit, target=target, threads=threads, **others)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(fn, target, threads, fuse, precision, names, dynamic)
+    return Jitted(fn, _Told(target, threads, fuse, checked(precision, "tw.jit"), names, dynamic))
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a decorator was told, as in `jit`; wrong values are refused."""
+
+    target: str | Machine | None
+    threads: int | None
+    fuse: bool | None
+    precision: Precision
+    static_names: tuple[str, ...]
+    dynamic: bool | None
+
+    def __post_init__(self) -> None:
+        threads: object = self.threads
+        target: object = self.target
+        dynamic: object = self.dynamic
+        if threads is not None and (not isinstance(threads, int) or threads < 1):
+            raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
+        checked_fusion(self.fuse, "tw.jit")
+        if dynamic is not None and not isinstance(dynamic, bool):
+            hint = "use True, False or None (by what calls show)"
+            raise TilewrightError(f"dynamic={dynamic!r} is no choice", where="tw.jit", hint=hint)
+        if isinstance(target, str):
+            from tilewright.machine import targets
+
+            targets.check_known(target)
+        elif target is not None and not isinstance(target, Machine):
+            raise TilewrightError(f"target={target!r} is no machine", where="tw.jit", hint="use a name, a tw.Machine or None")
+
+    def options(self) -> Options:
+        """For the machine that was named, else for this one."""
+        machine = Machine.named(self.target) if isinstance(self.target, str) else self.target or calibration.ensure()
+        return Options(machine, self.fuse, self.precision, self.threads, self.target is not None)
 
 
 class Jitted:
@@ -119,25 +153,11 @@ class Jitted:
     Safe from several threads. Pickled as its function is, by name where its name is bound to it; a copy is the same object.
     """
 
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        target: str | Machine | None,
-        threads: int | None,
-        fuse: bool | None,
-        precision: str,
-        static_names: tuple[str, ...],
-        dynamic: bool | None = None,
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], told: _Told) -> None:
         self._function = function.function if isinstance(function, Jitted) else function
-        self._binder = Binder(inspect.signature(self._function), static_names)
+        self._binder = Binder(inspect.signature(self._function), told.static_names)
         _check_parameters(self._binder)
-        _check_options(target, threads, fuse, dynamic)
-        self._target = target
-        self._threads = threads
-        self._fuse = fuse
-        self._precision = checked(precision, "tw.jit")
-        self._dynamic = dynamic
+        self._told = told
         self._plain: dict[tuple[Any, ...], Kernel | FixedResult] = {}
         self._plain_signatures: dict[tuple[Any, ...], KernelSignatures] = {}
         self._kernels: Recent[tuple[object, Extents], Kernel | FixedResult] = Recent(MOST_KERNELS, self._plain.clear)
@@ -213,7 +233,7 @@ class Jitted:
         extents = [extent for described in specs for extent in described.shape]
         dimensions = {extent.name: extent for extent in extents if isinstance(extent, SymbolicExtent)}
         names = {number: extent.name for number, extent in enumerate(extents) if isinstance(extent, SymbolicExtent)}
-        if names and self._dynamic is False:
+        if names and self._told.dynamic is False:
             hint = "leave out dynamic=False, or prepare every shape by a call of its own"
             raise TilewrightError("dimensions cannot vary", where="prepare", why="dynamic=False specialises them", hint=hint)
 
@@ -247,9 +267,7 @@ class Jitted:
             if protocol < by_name.FIRST_PROTOCOL:
                 return function.__qualname__
             function = self._named
-        precision = self._precision.value
-        names = tuple(self._binder.static_names)
-        return _restored, (function, self._target, self._threads, self._fuse, precision, names, self._dynamic)
+        return _restored, (function, self._told)
 
     @property
     def _named(self) -> Any:
@@ -286,7 +304,7 @@ class Jitted:
         try:
             found = self._signatures.get(key)
             if found is None:
-                made: KernelSignatures = Signatures(self._dynamic, self._kernels, ranks=[array.ndim for array in inputs])
+                made: KernelSignatures = Signatures(self._told.dynamic, self._kernels, ranks=[array.ndim for array in inputs])
                 found = self._signatures.setdefault(key, made)
             return found
         except TypeError:
@@ -311,13 +329,7 @@ class Jitted:
     def _lowered(self, traced: TracedCall) -> Lowered:
         logs.configure()
         _check_outputs(traced.graph)
-        options = Options(self._machine(), self._fuse, self._precision, self._threads, self._target is not None)
-        return Lowered(traced, options, self._binder)
-
-    def _machine(self) -> Machine:
-        if self._target is None:
-            return calibration.ensure()
-        return self._target if isinstance(self._target, Machine) else Machine.named(self._target)
+        return Lowered(traced, self._told.options(), self._binder)
 
     def _interpret(self, call: FlatCall, arrays: tuple[Array, ...], out: Any) -> Any:
         from tilewright.graph.interpreter import evaluate
@@ -335,10 +347,10 @@ class Jitted:
         return out
 
 
-def _restored(function: Callable[..., Any], *options: Any) -> Jitted:
+def _restored(function: Callable[..., Any], told: _Told) -> Jitted:
     """What was pickled: the object that has this function, or a new one."""
     owner = by_name.owner(function)
-    return owner if isinstance(owner, Jitted) else Jitted(function, *options)
+    return owner if isinstance(owner, Jitted) else Jitted(function, told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -354,21 +366,6 @@ class _Maker:
     def compile(self, traced: TracedCall) -> Kernel | FixedResult:
         with preparing(traced.graph.name), collector_waits():
             return self.function._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
-
-
-def _check_options(target: object, threads: object, fuse: object, dynamic: object) -> None:
-    if threads is not None and (not isinstance(threads, int) or threads < 1):
-        raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
-    checked_fusion(fuse, "tw.jit")
-    if dynamic is not None and not isinstance(dynamic, bool):
-        hint = "use True, False or None (by what calls show)"
-        raise TilewrightError(f"dynamic={dynamic!r} is no choice", where="tw.jit", hint=hint)
-    if isinstance(target, str):
-        from tilewright.machine import targets
-
-        targets.check_known(target)
-    elif target is not None and not isinstance(target, Machine):
-        raise TilewrightError(f"target={target!r} is no machine", where="tw.jit", hint="use a name, a tw.Machine or None")
 
 
 def _check_parameters(binder: Binder) -> None:

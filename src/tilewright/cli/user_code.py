@@ -40,22 +40,18 @@ def subject_of(name: str, arguments: tuple[Spec, ...]) -> tuple[Callable[..., An
         return _function(name, arguments)
     if arguments:
         raise click.UsageError(f"{name} has the shapes of a paper: --arg is for functions of a file or a module")
-    return _product_chain(chain, bool(between)) if BETWEEN[chain] == "softmax" else _conv_chain(chain, bool(between))
+    return _chain_of_a_paper(chain, bool(between))
 
 
-def _product_chain(name: str, with_softmax: bool) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
-    from tilewright.tune import chain_functions
-
-    function = chain_functions.attention if with_softmax else chain_functions.gemm_chain
-    return function, tuple((operand, "float32") for operand in chain_shape(name).operands)
-
-
-def _conv_chain(name: str, with_relu: bool) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
+def _chain_of_a_paper(name: str, with_function: bool) -> tuple[Callable[..., Any], tuple[Spec, ...]]:
     """Filters are constants, as in a model: which algorithms apply, and what they do ahead of a call, depends on it."""
     from tilewright.tune import chain_functions
 
+    if BETWEEN[name] == "softmax":
+        function = chain_functions.attention if with_function else chain_functions.gemm_chain
+        return function, tuple((operand, "float32") for operand in chain_shape(name).operands)
     shape = conv_chain_shape(name)
-    return chain_functions.conv_chain(shape, with_relu=with_relu), (((1, *shape.image), "float32"),)
+    return chain_functions.conv_chain(shape, with_relu=with_function), (((1, *shape.image), "float32"),)
 
 
 def _function(subject: str, arguments: tuple[Spec, ...]) -> tuple[Callable[..., Any], tuple[Spec, ...]]:

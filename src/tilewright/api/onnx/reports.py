@@ -115,21 +115,16 @@ def explained_runs(remaining: RemainingSubgraph, *, full: bool) -> str:
     return "\n\n".join(parts)
 
 
-def _explained(stage: Stage, graph: Graph, model_plan: ModelPlan, full: bool) -> str:
-    named = with_given_names(model_plan, graph, stage.operator_names, stage.tensor_names)
-    return explain.explain(named, full=full, numpy_nodes=[node.label for node in stage.as_numpy])
-
-
 def _stage_lines(stage: Stage, context: SessionContext, graph: Graph | None, full: bool) -> list[str]:
-    lines = [_explained(stage, graph, context.options.planned(graph), full)] if graph is not None else ["nothing is compiled"]
-    if stage.as_numpy:
-        lines += ["", "these run as NumPy:", *(f"  {node.label}" for node in stage.as_numpy)]
+    lines, as_numpy = ["nothing is compiled"], [node.label for node in stage.as_numpy]
+    if graph is not None:
+        named = with_given_names(context.options.planned(graph), graph, stage.operator_names, stage.tensor_names)
+        lines = [explain.explain(named, full=full, numpy_nodes=as_numpy)]
+    if as_numpy:
+        lines += ["", "these run as NumPy:", *(f"  {label}" for label in as_numpy)]
     if stage.rest:
-        count = len(stage.rest)
-        lines += [
-            "",
-            f"{count} more {'node is' if count == 1 else 'nodes are'} planned when a call has shown what comes out of that",
-        ]
+        more = f"{len(stage.rest)} more {'node is' if len(stage.rest) == 1 else 'nodes are'}"
+        lines += ["", f"{more} planned when a call has shown what comes out of that"]
     return lines
 
 

@@ -37,14 +37,12 @@ def alone(function: Callable[..., Answer], task: Task, waits: Callable[[], None]
     """A task, while no other measures on this host, whichever process it is of. `waits` is called where it has to wait."""
     lock = FileLock(Path(tempfile.gettempdir()) / f"tilewright-measures-{os.getuid()}.lock")
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         waits()
-        lock.acquire()
-    try:
+        held = lock.acquire()
+    with held:
         return function(*task)
-    finally:
-        lock.release()
 
 
 class Executor(Protocol):
