@@ -1,0 +1,336 @@
+"""Byte trace of a block program: which bytes of tensors come into each memory level, region by region.
+
+A level holds, of every operand of every operator, the region of the current blocks of some loops; loops inside of these are
+walked as one. What a leaf wants of a region that is there costs nothing. What is not there comes as a whole, in the pieces of
+the innermost level, and takes the place of what was there. What is written leaves once for every time that it comes, and comes
+from behind where the leaf reads it as well. No formula of a cost model is used. What counts is said by these rules:
+
+- A packed copy stands for its tensor: who reads the copy wants that part of the tensor. Packing itself counts nothing: prices
+  have it as a term of its own, and a copy that stays in a cache moves nothing behind it.
+- A region is the box of its indices. What overlapping boxes have in common comes with each of them, and positions at which a
+  guard says that there is no element count as well: blocks are boxes.
+- Where masks bound an axis, what is there of it stays while the bounds move: blocks of rows need other keys, not other blocks.
+- Scratch counts nothing: what a thread makes and reads again stays in the innermost level.
+- Parts of a split know nothing of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from math import gcd
+from typing import TypeAlias
+
+import numpy as np
+
+from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, evaluated
+from tilewright.block.loop_nest import (
+    BlockLoop,
+    Copy,
+    Define,
+    Gather,
+    If,
+    KernelCall,
+    LoopNest,
+    Node,
+    ParallelAxis,
+    Range,
+    VectorLoops,
+    View,
+    walk,
+)
+from tilewright.errors import InternalError
+from tilewright.graph.expressions.index import Index
+from tilewright.graph.types import element_bytes
+
+Blocks: TypeAlias = frozenset[tuple[str, int]]
+"""(axis, tile) of the loops whose current blocks a level holds."""
+Moved: TypeAlias = dict[tuple[str, str], int]
+"""Bytes by buffer and level."""
+Steps: TypeAlias = tuple[tuple[int, int], ...]
+"""(stride, size) of everything along which a region goes, the smallest stride first."""
+OF_MASKS = (VariableKind.DOMAIN_START, VariableKind.DOMAIN_SIZE)
+
+
+def bytes_moved(
+    region: LoopNest,
+    program: Iterable[LoopNest],
+    variables: Mapping[Variable, int],
+    levels: Mapping[str, Blocks],
+    parts: str = "",
+) -> Moved:
+    """What a parallel region of a program moves into each level.
+
+    The innermost level stands first; those behind it hold blocks of some of its loops, or of none: then all that is touched.
+    `parts` is the axis of a split. Raises `InternalError` where that depends on the data of a call.
+    """
+    trace = _Trace(dict(_packed_from(program)), {buffer.name for buffer in region.buffers}, levels, variables)
+    trace.parallel(region, region.parallel, parts)
+    return trace.moved
+
+
+def _packed_from(program: Iterable[LoopNest]) -> Iterator[tuple[str, View]]:
+    """For every buffer of packed elements the view that they are copied from."""
+    for region in program:
+        for node in (*walk(node for constant in region.constants for node in constant.copies), *region.nodes()):
+            if isinstance(node, Copy) and node.source.buffer != node.target.buffer:
+                yield node.target.buffer, node.source
+
+
+@dataclass(slots=True)
+class _There:
+    """What a level holds of an operand: pieces of the region of its blocks, each with the keys that masks have let through."""
+
+    region: Hashable = None
+    pieces: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Operand:
+    """A place in memory, and the range of every axis of its leaf."""
+
+    place: View | Gather
+    ranges: dict[str, Range]
+    masked: str
+    """The axis that masks bound, if there is one."""
+
+
+class _Trace:
+    """One walk over the blocks of the innermost level."""
+
+    def __init__(
+        self,
+        sources: Mapping[str, View],
+        scratch: set[str],
+        levels: Mapping[str, Blocks],
+        variables: Mapping[Variable, int],
+    ) -> None:
+        self.sources, self.scratch, self.levels = sources, scratch, levels
+        self.copied = {view.buffer for view in sources.values()}
+        self.values = {level: dict(variables) for level in levels}
+        """Of variables, where the loops that cut no block of a level are walked as one."""
+        self.innermost = next(iter(levels))
+        self.whole: dict[str, BlockLoop | ParallelAxis] = {}
+        """The outermost loop over an axis that the innermost level walks as one."""
+        self.walked: set[Variable] = set()
+        """The starts of all loops of several blocks that it walks as one."""
+        self.there: dict[tuple[str, Hashable], _There] = {}
+        self.moved: Moved = {}
+
+    def parallel(self, region: LoopNest, axes: Sequence[ParallelAxis], parts: str) -> None:
+        """All blocks of the parallel axes."""
+        if not axes:
+            self.body(region.body)
+            return
+        for _ in self._blocks(axes[0]):
+            if axes[0].axis == parts:
+                self.there.clear()
+            self.body(axes[0].prologue)
+            self.parallel(region, axes[1:], parts)
+
+    def body(self, nodes: Iterable[Node]) -> None:
+        """Statements in order."""
+        for node in nodes:
+            match node:
+                case BlockLoop(body=body):
+                    for _ in self._blocks(node):
+                        self.body(body)
+                case If(condition, body):
+                    self.body(body if self._may_hold(condition) else ())
+                case Define(variable, value):
+                    for values in self.values.values():
+                        values[variable] = evaluated(value, values)
+                case KernelCall():
+                    self._product(node)
+                case VectorLoops():
+                    self._loops(node)
+                case Copy():
+                    pass
+                case _:
+                    raise InternalError(f"{node} depends on the data of a call")
+
+    def at(self, value: IntegerExpression, level: str = "") -> int:
+        """What an expression is in the current block of a level."""
+        return value if isinstance(value, int) else evaluated(value, self.values[level or self.innermost])
+
+    def _may_hold(self, condition: IntegerExpression) -> bool:
+        """Whether a condition holds in a block of the innermost level: in one of the blocks of loops that are walked as one."""
+        return bool(self.at(condition)) or not self.walked.isdisjoint(variables_of(condition))
+
+    def _blocks(self, loop: BlockLoop | ParallelAxis) -> Iterator[None]:
+        """All blocks of a loop; one where the innermost level holds them all."""
+        start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
+        if (loop.axis, loop.tile) in self.levels[self.innermost]:
+            for begin in range(start, stop, loop.tile):
+                self._enter(loop, begin, min(loop.tile, stop - begin))
+                yield
+            return
+        is_outermost = self.whole.setdefault(loop.axis, loop) is loop
+        self._enter(loop, start, stop - start)
+        walked = {loop.block.start} if isinstance(loop.block.start, Variable) and stop - start > loop.tile else set()
+        self.walked |= walked
+        yield
+        self.walked -= walked
+        if is_outermost:
+            del self.whole[loop.axis]
+
+    def _enter(self, loop: BlockLoop | ParallelAxis, start: int, size: int) -> None:
+        for level, values in self.values.items():
+            is_cut = (loop.axis, loop.tile) in self.levels[level]
+            if isinstance(loop.block.start, Variable):
+                values[loop.block.start] = start if is_cut else self.at(loop.whole.start, level)
+            if isinstance(loop.block.size, Variable):
+                values[loop.block.size] = size if is_cut else self.at(loop.whole.size, level)
+
+    def _product(self, call: KernelCall) -> None:
+        operands = (self.sources.get(call.left.buffer, call.left), self.sources.get(call.right.buffer, call.right))
+        for place in (*operands, *(operand.view for operand in call.operands)):
+            self._wants(call.operator, place, call.box)
+        self._wants("", call.target, call.box, times=2 if self.at(call.accumulate) else 1)
+
+    def _loops(self, loops: VectorLoops) -> None:
+        inputs = [read for read in loops.reads if read.buffer != loops.write.buffer]
+        for place in inputs:
+            self._wants(loops.operator.name, place, loops.box)
+        self._wants("", loops.write, loops.box, times=1 if len(inputs) == len(loops.reads) else 2)
+
+    def _wants(self, operator: str, place: View | Gather, box: Iterable[tuple[str, Range]], times: int = 1) -> None:
+        """An operand of a leaf; all that writes to a tensor is one operand, of no operator."""
+        if place.buffer in self.scratch:
+            return
+        operand = self._operand(place, dict(box))
+        first, count = 0, 1
+        if operand.masked:
+            first, count = (
+                self.at(value) for value in (operand.ranges[operand.masked].start, operand.ranges[operand.masked].size)
+            )
+        sizes = self._sizes(operand)
+        piece = self._begin(operand, self.innermost), sizes
+        if any(size <= 0 for _, size in sizes):
+            return
+        size_bytes = times * element_bytes(place.dtype) * _elements(place, sizes)
+        for level in self.levels:
+            there = self.there.setdefault((level, (operator, _form(place))), _There())
+            region = piece if level == self.innermost else self._begin(operand, level)
+            if there.region != region:
+                there.region, there.pieces = region, {}
+            low, high = there.pieces.get(piece, (first, first))
+            there.pieces[piece] = first, first + count
+            missing = count - max(0, min(high, first + count) - max(low, first))
+            moved = place.buffer, level
+            self.moved[moved] = self.moved.get(moved, 0) + missing * size_bytes
+
+    def _operand(self, place: View | Gather, box: dict[str, Range]) -> _Operand:
+        """An operand, with what the innermost level walks as one."""
+        loops = {axis: self.whole[axis] for axis in box if axis in self.whole}
+        ranges = {axis: loops[axis].whole if axis in loops else span for axis, span in box.items()}
+        masked = [axis for axis in ranges if axis in _axes(place) and _is_masked(ranges[axis])]
+        return _Operand(place, ranges, masked[0] if masked else "")
+
+    def _begin(self, operand: _Operand, level: str) -> Hashable:
+        """Where the region of an operand begins in the current block of a level, but for keys."""
+        place, masked = operand.place, operand.masked
+        if isinstance(place, View) and place.buffer not in self.copied:
+            ahead = self.at(operand.ranges[masked].start, level) * self.at(place.stride(masked), level) if masked else 0
+            return self.at(place.offset, level) - ahead
+        axes = _axes(place)
+        return tuple(self.at(span.start, level) for axis, span in operand.ranges.items() if axis in axes and axis != masked)
+
+    def _sizes(self, operand: _Operand) -> tuple[tuple[str | int, int], ...]:
+        """The steps of a view, but for keys; (axis, size) of a gather."""
+        place, ranges = operand.place, operand.ranges
+        sizes = {axis: 1 if axis == operand.masked else self.at(span.size) for axis, span in ranges.items()}
+        if isinstance(place, Gather):
+            return tuple((axis, size) for axis, size in sizes.items() if axis in _axes(place))
+        steps = [(abs(self.at(stride)), sizes[axis]) for axis, stride in place.strides if axis in sizes]
+        for axis, loop in self.whole.items():
+            if axis not in ranges and isinstance(loop.block.start, Variable):
+                steps.append((self._step(place.offset, loop.block.start), self.at(loop.whole.size)))
+        return tuple(sorted((stride, size) for stride, size in steps if stride and size != 1))
+
+    def _step(self, offset: IntegerExpression, variable: Variable) -> int:
+        """How far an offset moves with a variable."""
+        values = self.values[self.innermost]
+        return abs(evaluated(offset, {**values, variable: values[variable] + 1}) - evaluated(offset, values))
+
+
+@lru_cache(maxsize=1 << 10)
+def variables_of(value: IntegerExpression) -> frozenset[Variable]:
+    """All variables in an expression."""
+    if isinstance(value, Operation):
+        return frozenset().union(*map(variables_of, value.operands))
+    return frozenset((value,)) if isinstance(value, Variable) else frozenset()
+
+
+def _form(place: View | Gather) -> Hashable:
+    """Equal for accesses that address the same elements of a tensor."""
+    return place.buffer, place.strides if isinstance(place, View) else (place.indices, place.guard)
+
+
+def _is_masked(span: Range) -> bool:
+    return any(isinstance(value, Variable) and value.kind in OF_MASKS for value in (span.start, span.size))
+
+
+def _axes(place: View | Gather) -> frozenset[str]:
+    if isinstance(place, Gather):
+        return frozenset().union(*(index.axes() for index in place.indices))
+    return frozenset(axis for axis, stride in place.strides if stride != 0)
+
+
+def _elements(place: View | Gather, sizes: tuple[tuple[str | int, int], ...]) -> int:
+    if isinstance(place, Gather):
+        return distinct_positions(place.indices, sizes)
+    return distinct_places(sizes)
+
+
+@lru_cache(maxsize=1 << 12)
+def distinct_places(steps: Steps) -> int:
+    """The distinct sums of steps.
+
+    Strides that share a factor beyond what all smaller ones reach are independent of these: numbers multiply.
+
+    >>> distinct_places(((1, 3), (2, 28), (58, 3), (116, 4)))
+    513
+    """
+    count, group, reach = 1, list[tuple[int, int]](), 0
+    for number, (stride, size) in enumerate(steps):
+        if gcd(*(larger for larger, _ in steps[number:])) > reach:
+            count, group, reach = count * len(_sums(group)), [], 0
+        group.append((stride, size))
+        reach += stride * (size - 1)
+    return count * len(_sums(group))
+
+
+def _sums(steps: Iterable[tuple[int, int]]) -> Sequence[int]:
+    """All sums of steps, in order; those without gaps are a range."""
+    sums: Sequence[int] = range(1)
+    for stride, size in steps:
+        if len(sums) == 1:
+            sums = range(0, stride * size, stride)
+        elif isinstance(sums, range) and stride % sums.step == 0 and stride <= len(sums) * sums.step:
+            sums = range(0, sums[-1] + stride * (size - 1) + 1, sums.step)
+        else:
+            sums = np.unique(np.asarray(sums)[:, None] + np.arange(size) * stride).tolist()
+    return sums
+
+
+@lru_cache(maxsize=1 << 12)
+def distinct_positions(indices: tuple[Index, ...], sizes: tuple[tuple[str, int], ...]) -> int:
+    """The distinct positions that indices take in a box of these sizes; dimensions without a common axis multiply.
+
+    >>> from tilewright.graph.expressions.index import axis
+    >>> distinct_positions((axis("y") * 2 + axis("k"), axis("c")), (("y", 4), ("k", 3), ("c", 5)))
+    45
+    """
+    count, left, known = 1, list(indices), dict(sizes)
+    while left:
+        group, axes = [left.pop()], frozenset[str]()
+        while axes != (axes := frozenset().union(*(index.axes() for index in group))):
+            group += [index for index in left if index.axes() & axes]
+            left = [index for index in left if not index.axes() & axes]
+        points = dict(zip(sorted(axes), np.ix_(*(np.arange(known[axis]) for axis in sorted(axes))), strict=True))
+        shape = tuple(known[axis] for axis in sorted(axes))
+        positions = [np.broadcast_to(np.asarray(index.evaluate(points)), shape).ravel() for index in group]
+        count *= np.unique(np.stack(positions), axis=1).shape[1]
+    return count
