@@ -67,7 +67,7 @@ def of_graph(subject: str, graph: str, machine: str) -> list[Compared]:
     ("subject", "graph"),
     [
         *[("table_iv", "G1"), ("table_iv", "G4-softmax"), ("layers", "product-deep"), ("layers", "einsum-batch-last")],
-        *[("decoding", "keys-512"), ("convolutions", "three"), ("rows", "long-sum")],
+        *[("decoding", "keys-512"), ("random_graphs", "chains-104"), ("rows", "long-sum")],
     ],
 )
 def test_plans_move_what_their_programs_want(subject: str, graph: str, machine: str) -> None:

@@ -19,7 +19,6 @@ from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.loop_nest import Copy, DefineRounded, Gather, LoopNest, VectorLoops
 from tilewright.block.trace import Blocks, bytes_moved
-from tilewright.c_text import names
 from tilewright.graph.types import Access, planned_extent
 from tilewright.lower.arguments import hints
 from tilewright.plan.schedule import Loop
@@ -68,15 +67,10 @@ def compared(model_plan: ModelPlan) -> Iterator[Compared]:
 def _of_chain(plan: Plan, regions: tuple[LoopNest, ...], sizes: dict[Variable, int]) -> Iterator[Compared]:
     levels = levels_of(plan)
     own = next(region for region in regions if not all(isinstance(node, Copy) for node in region.nodes()))  # packing is ahead
-    tensors = {names.identifier(tensor.name): tensor.name for tensor in plan.chain.tensors}
-    tensors[names.partial(plan.chain.output)] = plan.chain.output
-    traced: Counter[tuple[str, str]] = Counter()
-    for (buffer, level), size_bytes in bytes_moved(own, regions, sizes, levels, plan.schedule.split).items():
-        if buffer in tensors:
-            traced[tensors[buffer], level] += size_bytes
+    traced = bytes_moved(own, regions, sizes, levels, plan.schedule.split)
     predicted = {(m.tensor, m.level): m.size_bytes for m in plan.movements if m.level in levels}
     for tensor, level in sorted(traced.keys() | predicted.keys()):
-        found = traced[tensor, level], predicted.get((tensor, level), 0)
+        found = traced.get((tensor, level), 0), predicted.get((tensor, level), 0)
         yield Compared(plan, tensor, level, *found, _kind(plan, tensor, *found))
 
 

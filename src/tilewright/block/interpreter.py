@@ -8,34 +8,28 @@ NaN: what is read must have been written.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, floor
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilewright.block.integers import IntegerExpression, Variable, VariableKind, ceil_divide, evaluated
+from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.block.loop_nest import (
-    BlockLoop,
     Buffer,
     BufferName,
     Copy,
-    Define,
     DefineRounded,
     Gather,
-    If,
     KernelCall,
     LoopNest,
-    NestCall,
     Node,
-    ParallelAxis,
-    Range,
     RunningStates,
     TileEpilogue,
     VectorLoops,
     View,
 )
+from tilewright.block.walk import Walk, block_count
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.expressions.index import Index
@@ -72,12 +66,9 @@ def run(
             memory |= _scratch([shared for shared in region.shared if shared.name not in memory], variables)
             for constant in region.constants:
                 memory |= _scratch((constant.buffer,), variables)
-                _Thread(memory, dict(variables)).body(constant.copies)
-            trips = [_trips(axis, variables) for axis in region.parallel]
-            numbers = list(product(*map(range, trips)))
-            for share in shares(len(numbers)):
-                thread = _Thread(memory | _scratch(region.buffers, variables), dict(variables))
-                thread.blocks(region, [numbers[block] for block in share], trips)
+                _Thread(memory, variables).body(constant.copies)
+            for share in shares(block_count(region, variables)):
+                _Thread(memory | _scratch(region.buffers, variables), variables).blocks(region, share)
 
 
 def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[BufferName, Array]:
@@ -91,54 +82,16 @@ def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> di
     return {name: memory[place] for name, place in places.items()}
 
 
-def _trips(axis: ParallelAxis, variables: Mapping[Variable, int]) -> int:
-    """How many blocks a parallel axis has."""
-    return evaluated(ceil_divide(axis.whole.size, axis.tile), variables) if isinstance(axis.block.start, Variable) else 1
+class _Thread(Walk):
+    """A walk over the bytes that a thread sees, by buffer."""
 
+    def __init__(self, memory: Mapping[BufferName, Array], variables: Mapping[Variable, int]) -> None:
+        super().__init__(variables)
+        self.memory = memory
 
-@dataclass(slots=True)
-class _Thread:
-    """The bytes that a thread sees, by buffer, and the values of variables where it stands."""
-
-    memory: Mapping[BufferName, Array]
-    values: dict[Variable, int]
-
-    def blocks(self, region: LoopNest, numbers: Iterable[Sequence[int]], trips: Sequence[int]) -> None:
-        """Some blocks, by their numbers along the parallel axes."""
-        self.body(region.setup)
-        before: Sequence[int] = (-1,) * len(trips)
-        for block in numbers:
-            for position, (axis, number) in enumerate(zip(region.parallel, block, strict=True)):
-                start = (trips[position] - 1 - number if axis.descends else number) * axis.tile
-                self._enter(axis.block, start, axis.tile, self.at(axis.whole.size))
-                if block[: position + 1] != before[: position + 1]:
-                    self.body(axis.prologue)
-            self.body(region.body)
-            before = block
-
-    def _enter(self, block: Range, start: int, tile: int, stop: int) -> None:
-        if isinstance(block.start, Variable):
-            self.values[block.start] = start
-        if isinstance(block.size, Variable):
-            self.values[block.size] = min(tile, stop - start)
-
-    def body(self, nodes: Iterable[Node]) -> None:
-        """Statements in order."""
-        for node in nodes:
-            self._run(node)
-
-    def at(self, value: IntegerExpression) -> int:
-        """What an expression is here."""
-        return value if isinstance(value, int) else evaluated(value, self.values)
-
-    def _run(self, node: Node) -> None:
+    def statement(self, node: Node) -> None:
+        """What a statement means."""
         match node:
-            case BlockLoop():
-                self._loop(node)
-            case If(condition, body):
-                self.body(body if self.at(condition) else ())
-            case Define(variable, value):
-                self.values[variable] = self.at(value)
             case DefineRounded(variable, element, rounds_up):
                 self.values[variable] = _rounded(float(self._window(element, (), ())), rounds_up=rounds_up)
             case Copy():
@@ -147,16 +100,8 @@ class _Thread:
                 self._multiply(node)
             case VectorLoops():
                 self._compute(node)
-            case NestCall():
-                raise InternalError("loops that operators share are generated code's")
             case _:
-                assert_never(node)
-
-    def _loop(self, loop: BlockLoop) -> None:
-        start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
-        for at in range(start, max(stop, start + loop.may_be_empty), loop.tile):
-            self._enter(loop.block, at, loop.tile, stop)
-            self.body(loop.body)
+                raise InternalError(f"{type(node).__name__} is generated code's")
 
     def _window(self, view: View, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
         """Elements that lie `strides` apart along each dimension, from `offset` behind where a view begins."""

@@ -10,7 +10,8 @@ from behind where the leaf reads it as well. No formula of a cost model is used.
 - A region is the box of its indices. What overlapping boxes have in common comes with each of them, and positions at which a
   guard says that there is no element count as well: blocks are boxes.
 - Where masks bound an axis, what is there of it stays while the bounds move: blocks of rows need other keys, not other blocks.
-- Scratch counts nothing: what a thread makes and reads again stays in the innermost level.
+- Scratch counts nothing, nor do states of rows that parts leave to their combination: what a thread makes and reads again stays
+  in the innermost level, and prices have the combination as a term of its own.
 - Parts of a split know nothing of each other.
 """
 
@@ -27,6 +28,8 @@ import numpy as np
 from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, evaluated
 from tilewright.block.loop_nest import (
     BlockLoop,
+    BufferName,
+    Content,
     Copy,
     Define,
     Gather,
@@ -47,7 +50,7 @@ from tilewright.graph.types import element_bytes
 Blocks: TypeAlias = frozenset[tuple[str, int]]
 """(axis, tile) of the loops whose current blocks a level holds."""
 Moved: TypeAlias = dict[tuple[str, str], int]
-"""Bytes by buffer and level."""
+"""Bytes by tensor and level."""
 Steps: TypeAlias = tuple[tuple[int, int], ...]
 """(stride, size) of everything along which a region goes, the smallest stride first."""
 OF_MASKS = (VariableKind.DOMAIN_START, VariableKind.DOMAIN_SIZE)
@@ -70,11 +73,11 @@ def bytes_moved(
     return trace.moved
 
 
-def _packed_from(program: Iterable[LoopNest]) -> Iterator[tuple[str, View]]:
-    """For every buffer of packed elements the view that they are copied from."""
+def _packed_from(program: Iterable[LoopNest]) -> Iterator[tuple[BufferName, View]]:
+    """For every packed operand the view that it is copied from."""
     for region in program:
         for node in (*walk(node for constant in region.constants for node in constant.copies), *region.nodes()):
-            if isinstance(node, Copy) and node.source.buffer != node.target.buffer:
+            if isinstance(node, Copy) and node.target.buffer.content is Content.PACKED:
                 yield node.target.buffer, node.source
 
 
@@ -101,8 +104,8 @@ class _Trace:
 
     def __init__(
         self,
-        sources: Mapping[str, View],
-        scratch: set[str],
+        sources: Mapping[BufferName, View],
+        scratch: set[BufferName],
         levels: Mapping[str, Blocks],
         variables: Mapping[Variable, int],
     ) -> None:
@@ -197,7 +200,7 @@ class _Trace:
 
     def _wants(self, operator: str, place: View | Gather, box: Iterable[tuple[str, Range]], times: int = 1) -> None:
         """An operand of a leaf; all that writes to a tensor is one operand, of no operator."""
-        if place.buffer in self.scratch:
+        if place.buffer in self.scratch or (place.buffer.content is Content.PARTIAL and place.buffer.of):
             return
         operand = self._operand(place, dict(box))
         first, count = 0, 1
@@ -218,7 +221,7 @@ class _Trace:
             low, high = there.pieces.get(piece, (first, first))
             there.pieces[piece] = first, first + count
             missing = count - max(0, min(high, first + count) - max(low, first))
-            moved = place.buffer, level
+            moved = place.buffer.tensor, level
             self.moved[moved] = self.moved.get(moved, 0) + missing * size_bytes
 
     def _operand(self, place: View | Gather, box: dict[str, Range]) -> _Operand:

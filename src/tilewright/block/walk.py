@@ -1,0 +1,78 @@
+"""Walk over a block program: its loops block by block, with the value that every variable has where a statement stands."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+
+from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, evaluated
+from tilewright.block.loop_nest import BlockLoop, Define, If, LoopNest, Node, ParallelAxis, Range
+
+
+class Walk(ABC):
+    """What one thread does. `statement` gets all that is neither a loop, nor a condition, nor a definition."""
+
+    def __init__(self, variables: Mapping[Variable, int]) -> None:
+        self.values = dict(variables)
+
+    @abstractmethod
+    def statement(self, node: Node) -> None:
+        """Run a statement where the walk stands."""
+
+    def blocks(self, region: LoopNest, share: Iterable[int]) -> None:
+        """Some blocks of a region, by their numbers, and what is done before the first of them."""
+        trips = [trip_count(axis, self.values) for axis in region.parallel]
+        numbers = list(product(*map(range, trips)))
+        self.body(region.setup)
+        before: Sequence[int] = (-1,) * len(trips)
+        for block in (numbers[number] for number in share):
+            for position, (axis, number) in enumerate(zip(region.parallel, block, strict=True)):
+                start = (trips[position] - 1 - number if axis.descends else number) * axis.tile
+                self._enter(axis.block, start, axis.tile, self.at(axis.whole.size))
+                if block[: position + 1] != before[: position + 1]:
+                    self.body(axis.prologue)
+            self.body(region.body)
+            before = block
+
+    def body(self, nodes: Iterable[Node]) -> None:
+        """Statements in order."""
+        for node in nodes:
+            match node:
+                case BlockLoop():
+                    self._loop(node)
+                case If(condition, body):
+                    self.body(body if self.at(condition) else ())
+                case Define(variable, value):
+                    self.values[variable] = self.at(value)
+                case _:
+                    self.statement(node)
+
+    def at(self, value: IntegerExpression) -> int:
+        """What an expression is here."""
+        return value if isinstance(value, int) else evaluated(value, self.values)
+
+    def _loop(self, loop: BlockLoop) -> None:
+        start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
+        for at in range(start, max(stop, start + loop.may_be_empty), loop.tile):
+            self._enter(loop.block, at, loop.tile, stop)
+            self.body(loop.body)
+
+    def _enter(self, block: Range, start: int, tile: int, stop: int) -> None:
+        if isinstance(block.start, Variable):
+            self.values[block.start] = start
+        if isinstance(block.size, Variable):
+            self.values[block.size] = min(tile, stop - start)
+
+
+def trip_count(axis: ParallelAxis, variables: Mapping[Variable, int]) -> int:
+    """How many blocks a parallel axis has."""
+    return evaluated(ceil_divide(axis.whole.size, axis.tile), variables) if isinstance(axis.block.start, Variable) else 1
+
+
+def block_count(region: LoopNest, variables: Mapping[Variable, int]) -> int:
+    """How many blocks a region has."""
+    count = 1
+    for axis in region.parallel:
+        count *= trip_count(axis, variables)
+    return count
