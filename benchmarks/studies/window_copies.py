@@ -4,7 +4,7 @@
 
 One thread, microseconds of a copy whose operands stay in L2 or near, medians of rounds in which every way has a turn:
 
-- "generated": the loops of generated code, tap by tap, a load for every vector of the copy (`c_text/vectors/guarded_windows.py`);
+- "generated": the loops of generated code, tap by tap, a load for every vector of the copy (`c_text/guarded_windows.py`);
 - "by rows": the taps of a row of the image one after the other, while the row is in L1;
 - "shifted": SConv's Vector-Based Packing: a row is loaded once, and its vectors are shifted into each other for the taps;
 - "scalars": element by element.
@@ -24,7 +24,7 @@ import numpy as np
 
 from tests.support.kernel_build import COMPILERS, command, dialect_library
 from tests.support.targets import cpu_flags
-from tilewright.c_text.vectors.guarded_windows import windows
+from tilewright.c_text.guarded_windows import windows
 from tilewright.kernels import VectorDialect, dialect_for
 
 CASES = ((56, 64), (28, 128), (14, 256))

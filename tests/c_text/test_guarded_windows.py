@@ -11,7 +11,7 @@ import pytest
 from tests.kernels.dialects.test_vocabulary import DIALECTS
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, command, dialect_library
-from tilewright.c_text.vectors.guarded_windows import short_windows, windows
+from tilewright.c_text.guarded_windows import short_windows, windows
 from tilewright.kernels import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import texts

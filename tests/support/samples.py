@@ -30,7 +30,7 @@ SAMPLED = (
     "api/convolutions",
     "api/test_rows_alone.py",
     "api/test_table_iv.py",
-    "c_text/vectors",
+    "leaves/test_rowwise_reductions.py",
     "lower",
     "render/c/test_packing.py",
     "render/c/test_routines.py",

@@ -369,21 +369,21 @@ class VectorLoops:
     reads: tuple[View | Gather, ...]
     write: View
     vector_axis: str | None
+    leaf: LeafBinding
+    """The leaf that computes the box."""
     running: RunningStates | None = None
     inverse: View | None = None
     """Receives what every row's weights, or sums of them, are to be multiplied by."""
     block_steps: int = 0
     """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
     vectors: Vectors = field(default_factory=Vectors)
-    leaf: LeafBinding | None = None
-    """The leaf that computes the box where its operands lie as the leaf needs them."""
     lanes: int = 0
     """The length of vectors."""
 
     @property
     def scalar_element_type(self) -> str:
         """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
-        return self.leaf.element_type if self.leaf is not None else ""
+        return self.leaf.element_type
 
     @property
     def reduction(self) -> Reduction:

@@ -86,12 +86,22 @@ class PointStatements:
         """The range of every axis."""
         return dict(self.loops.box)
 
+    @property
+    def literal_axis(self) -> str | None:
+        """The axis along which extents and strides decide about the text."""
+        return self.loops.vector_axis
+
     def nest(self, axes: Iterable[str], body: Lines) -> Lines:
         """Loops point by point."""
         for axis in reversed(list(axes)):
             if self.ranges[axis].size != 1:
                 body = loop(axis, "0", to_c(self.ranges[axis].size), body)
         return body
+
+    def scope(self, axes: Iterable[str], body: Lines) -> Lines:
+        """Loops point by point, or braces: what a pass declares is its own."""
+        lines = self.nest(axes, body)
+        return lines if lines is not body else ["{", *indent(body), "}"]
 
     def address(self, view: View) -> str:
         """The pointer to the current point."""

@@ -19,10 +19,10 @@ from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import literal_text
 from tilewright.c_text.statements import Lines, indent
-from tilewright.c_text.vectors.statements import VectorStatements
+from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.kernels.element_access import C_TYPES, NARROW_STORES, suffix
-from tilewright.kernels.helpers import Helper
-from tilewright.leaves.declaration import CostProblem, Leaf, Mismatch, Problem, Refusal
+from tilewright.leaves import rowwise_reductions
+from tilewright.leaves.declaration import CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
 from tilewright.leaves.windows import LANES_WITH_MASKS, WindowSum, binding_of_windows, image_windows, rows_and_columns
 from tilewright.leaves.windows_text import IMAGES, first_window, limit_value, strides_of
 
@@ -116,25 +116,26 @@ def _steps(form: ChannelLanes, wide: Count) -> Count:
     return either(wide > 0, maximum(sums, slide.taps + minimum(seen, sums)), 0)
 
 
-def lower(loops: VectorLoops, binding: LeafBinding) -> _Emitter | None:
-    """The C of a box; None unless all is known of windows, and channels lie side by side in image, weights and result."""
-    form, weights, box = form_of(binding), loops.reads[1], dict(loops.box)
-    if loops.block_steps or loops.vector_axis != form.channel or loops.scalar_element_type or not isinstance(weights, View):
-        return None
+def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered:
+    """The C of a box: of any reduction unless all is known of windows, and channels lie side by side in all operands."""
+    form = form_of(binding)
+    return _Emitter(loops, form=form) if _has_lanes(loops, form) else rowwise_reductions.lower(loops, binding)
+
+
+def _has_lanes(loops: VectorLoops, form: ChannelLanes) -> bool:
+    weights, box = loops.reads[1], dict(loops.box)
+    if loops.block_steps or loops.vector_axis != form.channel or not isinstance(weights, View):
+        return False
     is_plain = all(isinstance(read, View) for read in loops.reads[1:])
     is_known = all(isinstance(box[slide.tap].size, int) for slide in form.windows)
     has_types = loops.reads[0].dtype in IMAGES and weights.dtype == "float32" and loops.write.dtype in STORED
     strides = strides_of(loops)[form.channel], loops.write.stride(form.channel), weights.stride(form.channel)
-    return _Emitter(loops, form=form) if is_plain and is_known and has_types and strides == (1, 1, 1) else None
+    return is_plain and is_known and has_types and strides == (1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Emitter(VectorStatements):
     form: ChannelLanes
-
-    def helpers(self) -> list[Helper]:
-        """None: the vocabulary of vectors has all that it calls."""
-        return []
 
     def text(self) -> Lines:
         """Blocks of windows in their order, all channels of each, inside loops over all else.

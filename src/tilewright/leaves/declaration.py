@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from tilewright.arrays import Count, Quantity
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import Coefficients
+from tilewright.graph.exactness import scalar_type
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
 from tilewright.kernels.helpers import Helper
@@ -33,6 +34,12 @@ class Problem:
         """The problem of an operator, with tensors by name."""
         reads = tuple(tensors[read.tensor].dtype for read in operator.reads)
         return cls(operator, reads, tensors[operator.write.tensor].dtype)
+
+    @property
+    def scalar_type(self) -> str:
+        """The element type that the operator is computed in point by point; "" where vectors of float32 compute it."""
+        looked_up = self.operator.looked_up()
+        return scalar_type(self.operator.accumulator, (dtype for n, dtype in enumerate(self.reads) if n not in looked_up))
 
 
 class Mismatch(StrEnum):
@@ -82,6 +89,10 @@ class CostProblem:
     tiles: Mapping[str, Count]
     lanes: int
     """Elements of a vector in which the operator is computed."""
+    write_bytes: int
+    """Of an element of the result, as it lies while the chain runs."""
+    fused_bytes: int
+    """What one core may use of the level that intermediates stay in."""
 
     def seconds_per_element(self, roots: Iterable[Scalar], passes: int) -> float:
         """The time of the functions of some expressions, and of so many passes over memory, at a point."""
@@ -97,19 +108,23 @@ class Lowered(Protocol):
     def helpers(self) -> list[Helper]:
         """The functions that they call, beside the vocabulary of vectors."""
 
+    @property
+    def literal_axis(self) -> str | None:
+        """The axis along which extents and strides decide about the text, so that functions that layers share have them as
+        literals."""
+
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
     """The declaration of a leaf.
 
     Of two leaves that take an operator, the one of lower `order` computes it. `seconds` is the time of all blocks of an operator,
-    by operations of `tilewright.arrays` only. `lower` takes the `VectorLoops` of a loop nest, and gives None where operands do
-    not lie as a leaf of float32 needs them: general vector loops then compute the box.
+    by operations of `tilewright.arrays` only. `lower` takes the `VectorLoops` of a loop nest.
     """
 
     name: str
     order: int
     match: Callable[[Problem], LeafBinding | Refusal]
     seconds: Callable[[LeafBinding, CostProblem], Quantity]
-    lower: Callable[[Any, LeafBinding], Lowered | None]
+    lower: Callable[[Any, LeafBinding], Lowered]
     constraints: Callable[[LeafBinding], Constraints] = lambda _: Constraints()

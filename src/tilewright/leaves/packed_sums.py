@@ -11,10 +11,11 @@ from tilewright.block.loop_nest import VectorLoops, View
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.statements import Lines, indent
-from tilewright.c_text.vectors.statements import VectorStatements
+from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.packed_products import WORD_BYTES, PackedProduct, packed_product
-from tilewright.leaves.declaration import Leaf
+from tilewright.leaves import rowwise_reductions
+from tilewright.leaves.declaration import Leaf, Lowered
 from tilewright.leaves.packed_sums_form import (
     BLOCKS_IN_A_RUN,
     NAME,
@@ -28,18 +29,22 @@ from tilewright.leaves.packed_sums_form import (
 )
 
 
-def lower(loops: VectorLoops, binding: LeafBinding) -> _Emitter | None:
-    """The C of a box; None unless everything lies as the functions want it."""
-    form, box = form_of(binding), dict(loops.box)
-    if loops.vector_axis != form.column or loops.scalar_element_type:
-        return None
-    if not all(isinstance(read, View) for read in loops.reads) or loops.write.stride(form.column) != 1:
-        return None
+def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered:
+    """The C of a box: of any reduction unless everything lies as the functions want it."""
+    form = form_of(binding)
+    return _Emitter(loops, form=form) if _is_laid_out(loops, form) else rowwise_reductions.lower(loops, binding)
+
+
+def _is_laid_out(loops: VectorLoops, form: PackedSum) -> bool:
+    box = dict(loops.box)
+    if loops.vector_axis != form.column or loops.write.stride(form.column) != 1:
+        return False
+    if not all(isinstance(read, View) for read in loops.reads):
+        return False
     columns, sizes = box[form.column].size, [box[axis].size for axis in (form.block, form.group, form.byte)]
     if not isinstance(columns, int) or columns % loops.lanes or not all(isinstance(size, int) for size in sizes):
-        return None
-    is_laid_out = all(_strides_are(loops, *wanted) for wanted in _strides(loops, form))
-    return _Emitter(loops, form=form) if is_laid_out else None
+        return False
+    return all(_strides_are(loops, *wanted) for wanted in _strides(loops, form))
 
 
 def _strides(loops: VectorLoops, found: PackedSum) -> Iterable[tuple[int, dict[str, int]]]:
@@ -95,7 +100,8 @@ class _Emitter(VectorStatements):
 
     def helpers(self) -> list[Helper]:
         """The functions that the lines call."""
-        return [packed_product(kind, self.loops.lanes) for kind in _kinds(self.loops, self.form)]
+        products = (packed_product(kind, self.loops.lanes) for kind in _kinds(self.loops, self.form))
+        return [*VectorStatements.helpers(self), *products]
 
     def text(self) -> Lines:
         """All rows of a panel, then the next panel: its weights come from memory once."""

@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.types import Operator, Tensor
-from tilewright.leaves.declaration import Leaf, Lowered, Problem
+from tilewright.leaves.declaration import Leaf, Lowered, Problem, Refusal
 
 
 @cache
@@ -25,31 +25,44 @@ def leaves() -> tuple[Leaf, ...]:
     return tuple(sorted(found, key=lambda leaf: (leaf.order, leaf.name)))
 
 
+@cache
+def _by_name() -> dict[str, Leaf]:
+    return {leaf.name: leaf for leaf in leaves()}
+
+
 @lru_cache(1024)
-def binding_of(problem: Problem) -> LeafBinding | None:
-    """The first leaf that takes an operator; None where general vector loops compute it."""
-    answers = (leaf.match(problem) for leaf in leaves())
-    return next((found for found in answers if isinstance(found, LeafBinding)), None)
+def binding_of(problem: Problem) -> LeafBinding:
+    """The first leaf that takes an operator: one of the general ones does."""
+    return next(found for leaf in leaves() if isinstance(found := leaf.match(problem), LeafBinding))
+
+
+def refusals(problem: Problem) -> list[Refusal]:
+    """Why the leaves that are asked first do not compute an operator."""
+    found: list[Refusal] = []
+    for leaf in leaves():
+        answer = leaf.match(problem)
+        if isinstance(answer, LeafBinding):
+            break
+        found.append(answer)
+    return found
 
 
 def bindings(operators: Iterable[Operator], tensors: Iterable[Tensor]) -> dict[str, LeafBinding]:
-    """The bindings of the operators that leaves take, by name."""
+    """The bindings of operators, by name."""
     by_name = {tensor.name: tensor for tensor in tensors}
-    found = ((operator.name, binding_of(Problem.of(operator, by_name))) for operator in operators)
-    return {name: binding for name, binding in found if binding is not None}
+    return {operator.name: binding_of(Problem.of(operator, by_name)) for operator in operators}
 
 
 def is_taken(leaf: str, operator: Operator, tensors: Mapping[str, Tensor]) -> bool:
     """Whether a leaf computes an operator: algorithms ask before they make one for it."""
-    binding = binding_of(Problem.of(operator, tensors))
-    return binding is not None and binding.leaf == leaf
+    return binding_of(Problem.of(operator, tensors)).leaf == leaf
 
 
 def leaf_of(binding: LeafBinding) -> Leaf:
     """The leaf of a binding."""
-    return next(leaf for leaf in leaves() if leaf.name == binding.leaf)
+    return _by_name()[binding.leaf]
 
 
-def lowered(loops: Any) -> Lowered | None:
-    """The C of the leaf that `VectorLoops` are bound to; None where there is none, or operands do not lie as it needs them."""
-    return None if loops.leaf is None else leaf_of(loops.leaf).lower(loops, loops.leaf)
+def lowered(loops: Any) -> Lowered:
+    """The C of the leaf that `VectorLoops` are bound to."""
+    return leaf_of(loops.leaf).lower(loops, loops.leaf)

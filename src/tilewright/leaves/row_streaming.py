@@ -22,14 +22,16 @@ from tilewright.block.integers import IntegerExpression, maximum, minimum
 from tilewright.block.leaf_binding import LeafBinding, Window
 from tilewright.block.loop_nest import VectorLoops, View
 from tilewright.c_text import names
+from tilewright.c_text.guarded_windows import short_windows, windows
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import literal_text
 from tilewright.c_text.statements import Lines, indent
-from tilewright.c_text.vectors.guarded_windows import short_windows, windows
+from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.graph.expressions.index import Index
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.leaves.declaration import Leaf
+from tilewright.leaves import rowwise_reductions
+from tilewright.leaves.declaration import Leaf, Lowered
 from tilewright.leaves.row_streaming_form import NAME, ROWS_AHEAD, RowStreaming, form_of, match, seconds
 from tilewright.leaves.windows_text import IMAGES, WeightsOfWindows, first_window, limit_value, strides_of
 
@@ -80,11 +82,11 @@ def _of_type(text: str, dtype: str) -> str:
     return text.replace("%", suffix(dtype)).replace("@TYPE@", C_TYPES[dtype])
 
 
-def lower(loops: VectorLoops, binding: LeafBinding) -> _Emitter | None:
-    """The C of a box; None unless all is known of windows, and lanes lie side by side."""
+def lower(loops: VectorLoops, binding: LeafBinding) -> Lowered:
+    """The C of a box: of any reduction unless all is known of windows, and lanes lie side by side."""
     form, lanes = form_of(binding), loops.lanes
     if loops.block_steps or not _streams(loops, form):
-        return None
+        return rowwise_reductions.lower(loops, binding)
     size = dict(loops.box)[form.columns.output].size
     width = size if isinstance(size, int) else None
     around = [axis for axis, block in loops.box if axis not in form.axes and block.size != 1]
@@ -96,7 +98,7 @@ def _streams(loops: VectorLoops, form: RowStreaming) -> bool:
     image, weights = loops.reads[0], loops.reads[1]
     taps = {window.tap for window in form.windows}
     is_known = all(isinstance(block.size, int) for axis, block in loops.box if axis in taps)
-    is_float = image.dtype in IMAGES and isinstance(weights, View) and loops.scalar_element_type == ""
+    is_float = image.dtype in IMAGES and isinstance(weights, View)
     is_affine = all(isinstance(read, View) for read in loops.reads[1:])
     in_lanes = loops.vector_axis == form.columns.output
     return in_lanes and is_known and is_float and is_affine and strides_of(loops)[form.columns.output] == form.columns.stride
@@ -130,7 +132,7 @@ class _Emitter(WeightsOfWindows):
     def helpers(self) -> list[Helper]:
         """The functions that load columns."""
         lanes = self.loops.lanes
-        return [_window(lanes), *_windows_of(self.loops.reads[0].dtype, lanes)]
+        return [*VectorStatements.helpers(self), _window(lanes), *_windows_of(self.loops.reads[0].dtype, lanes)]
 
     def text(self) -> Lines:
         """All rows and columns, inside loops over all else."""

@@ -6,7 +6,7 @@ unsigned in C, where sums, differences and products wrap, as those of int32 do i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from functools import cache
 from math import isinf, isnan
 from typing import TypeAlias
@@ -20,7 +20,7 @@ from tilewright.c_text.lookups import index_text, lookups, place_of, position_te
 from tilewright.c_text.scalar_expressions import NATURALS, multiply_add, natural_text, summed_product
 from tilewright.c_text.statements import BLOCK, Lines, PointStatements, braced, emptied_at_end, in_blocks, indent, loop
 from tilewright.errors import InternalError
-from tilewright.graph.exactness import has_integer_lanes, scalar_type, sums_in_integer_lanes
+from tilewright.graph.exactness import has_integer_lanes, sums_in_integer_lanes
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Scalar, State, subexpressions
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS, REPORT_NOT_FINITE
 from tilewright.graph.types import Reduction, StateVariable
@@ -146,11 +146,6 @@ class _Emitter(PointStatements):
             size, vectors = to_c(self.ranges[axis].size), vector_lines(self.loops, self.address)
             body = in_vectors(names.axis_offset(axis), size, vectors, body)
         return ["{", *indent(self.nest(around, body)), "}"]
-
-    def scope(self, axes: Iterable[str], body: Lines) -> Lines:
-        """Loops point by point, or braces: what a pass declares is its own."""
-        lines = self.nest(axes, body)
-        return lines if lines is not body else ["{", *indent(body), "}"]
 
     def map_body(self) -> Lines:
         """One point of a map."""
@@ -345,9 +340,7 @@ INTEGER_LANES = "integer lanes"
 
 def match(problem: Problem) -> LeafBinding | Refusal:
     """The element type of an operator that vectors of float32 do not compute, and whether vectors of integers do."""
-    operator, looked_up = problem.operator, problem.operator.looked_up()
-    loaded = (dtype for number, dtype in enumerate(problem.reads) if number not in looked_up)
-    element_type = scalar_type(operator.accumulator, loaded)
+    operator, element_type = problem.operator, problem.scalar_type
     in_lanes = has_integer_lanes(operator, problem.reads, problem.write) or sums_in_integer_lanes(operator, problem.reads)
     binding = LeafBinding(NAME, numbers=((INTEGER_LANES, int(in_lanes)),), element_type=element_type)
     return binding if element_type else Refusal(NAME, Mismatch.VECTORS)

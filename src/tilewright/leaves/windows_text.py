@@ -12,7 +12,7 @@ from tilewright.block.loop_nest import VectorLoops, View
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.statements import Lines
-from tilewright.c_text.vectors.statements import VectorStatements
+from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.graph.expressions.index import Index
 from tilewright.kernels.element_access import suffix
 from tilewright.leaves.row_streaming_form import RowStreaming

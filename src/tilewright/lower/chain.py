@@ -207,7 +207,8 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
         return ()
     if part.roles is not None:
         return correct_sums(state, operator, scope, lower_contraction(state, operator, scope))
-    if part.leaf is not None and part.leaf.element_type:
+    assert part.leaf is not None
+    if part.leaf.element_type:
         return _in_pieces(state, operator, scope)
     guard = key_mask_of(state.chain)
     mask = guard.mask(operator.name) if guard is not None else None
@@ -255,7 +256,8 @@ def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLo
     reads = tuple(state.read(operator, access, scope) for access in operator.reads)
     write = state.strided(operator.write, scope)
     leaf = state.plan.operator_plan(operator.name).leaf
-    return VectorLoops(operator, scope.box(operator.axes), reads, write, _vector_axis(operator, reads, write), leaf=leaf)
+    assert leaf is not None
+    return VectorLoops(operator, scope.box(operator.axes), reads, write, _vector_axis(operator, reads, write), leaf)
 
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, minimum, round_up
-from tilewright.block.loop_nest import Buffer, BufferName, Gather, Lookup, PackedConstant, Range, View
+from tilewright.block.loop_nest import Buffer, BufferName, Gather, Lookup, PackedConstant, Range, VectorLoops, View
 from tilewright.graph.expressions.index import Index, with_natural_dividends
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
 from tilewright.graph.types import Access, Axis, Chain, Extent, Operator, element_bytes, largest_extent
 from tilewright.kernels.contract import MicroKernel
+from tilewright.leaves.declaration import Problem
+from tilewright.leaves.registry import binding_of
 from tilewright.lower.required_regions import RequiredRegions
 from tilewright.lower.storage import Stored, elements, extent_value, spread_strides, stored_part, strided, view
 from tilewright.plan import schedule as tree
@@ -28,6 +30,14 @@ from tilewright.plan.types import Plan
 def whole_range(size: IntegerExpression, most: int | None = None) -> Range:
     """The range of an axis without loops."""
     return Range(0, size, size, frozenset((size,)) if isinstance(size, int) else None, most)
+
+
+def added_loops(
+    operator: Operator, box: tuple[tuple[str, Range], ...], reads: tuple[View, ...], write: View, lanes: str | None
+) -> VectorLoops:
+    """The loops of an operator that no chain has: the first leaf that takes it computes them."""
+    problem = Problem(operator, tuple(read.dtype for read in reads), write.dtype)
+    return VectorLoops(operator, box, reads, write, lanes, binding_of(problem))
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,7 +31,7 @@ from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.lower.context import Lowering, Packed, Scope
+from tilewright.lower.context import Lowering, Packed, Scope, added_loops
 from tilewright.lower.epilogue import known_left, with_epilogue, written
 from tilewright.lower.storage import Stored, dense_strides, extent_value, strided
 from tilewright.plan import schedule as tree
@@ -397,10 +397,11 @@ def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope:
 def _transfer(
     operator: Operator, box: list[str], scope: Scope, reads: tuple[View, ...], write: View, body: Scalar
 ) -> VectorLoops:
-    access = Access(operator.write.tensor, tuple(axis(name) for name in box))
+    tile = Access(operator.write.tensor, tuple(axis(name) for name in box))
+    accesses = tuple(operator.write if read is write else tile for read in reads)
     axes = tuple(operator.axis(name) for name in box)
-    mapping = Operator(f"{operator.name}_store", "store", axes, (access,) * len(reads), access, body)
+    mapping = Operator(f"{operator.name}_store", "store", axes, accesses, operator.write, body)
     box_strides = tuple((name, stride) for name, stride in write.strides if name in box)
     target = replace(write, strides=box_strides)
     views = tuple(target if read is write else read for read in reads)
-    return VectorLoops(mapping, tuple((name, scope.ranges[name]) for name in box), views, target, box[-1])
+    return added_loops(mapping, tuple((name, scope.ranges[name]) for name in box), views, target, box[-1])

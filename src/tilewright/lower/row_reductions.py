@@ -44,7 +44,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
-from tilewright.lower.context import Lowering, Scope, whole_range
+from tilewright.lower.context import Lowering, Scope, added_loops, whole_range
 from tilewright.lower.storage import (
     Stored,
     dense_strides,
@@ -95,7 +95,7 @@ def _started(operator: Operator, state: StateVariable, write: View, scope: Scope
     rows, name = tuple(map(operator.axis, row_axes(operator))), f"{operator.name}_{state.name}"
     access = Access(name, tuple(axis_index(axis.name) for axis in rows))
     mapping = Operator(name, "start", rows, (), access, Literal(state.identity))
-    return VectorLoops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
+    return added_loops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
 
 
 def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> VectorLoops:
@@ -150,7 +150,7 @@ def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, functi
     mapping = Operator(f"{operator.name}_{function}", "correct", written, accesses, operator.write, body)
     views = (target, _row_view(state, rows, by, scope))
     lanes = operator.write.innermost() or (written[-1].name if written else None)  # arguments have unit stride there
-    return VectorLoops(mapping, scope.box(written), views, target, lanes)
+    return added_loops(mapping, scope.box(written), views, target, lanes)
 
 
 def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
@@ -255,7 +255,7 @@ def _sum_of_parts(state: Lowering, scope: Scope, weights: tuple[tuple[Access, Vi
     operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
     shape = state.chain.tensor(sink.write.tensor).shape
     sums, target = _view_of_parts(state, sink.write.tensor, sink.write, shape, scope), state.strided(sink.write, scope)
-    return VectorLoops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost())
+    return added_loops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost())
 
 
 def _view_of_parts(
@@ -308,11 +308,13 @@ class _Combination:
         softmax = [state for state, _ in self.softmax.factors]
         shape = row_shape(self.state.plan, self.rows)
         tensor, access = self.rows.write.tensor, Access(name, self.row_access)
+        of_part = Access(name, (axis_index(self.part), *self.row_access))
         parts = [_view_of_parts(self.state, tensor, access, shape, self.scope, state) for state in softmax]
         reads = (*parts, *(self.combined(state) for state in softmax))
         indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
-        operator = Operator(name, "merge", axes, (access,) * len(reads), Access(name, indices), body, reduction)
-        return VectorLoops(operator, self.scope.box(axes), reads, write, lanes)
+        accesses = (of_part,) * len(parts) + (access,) * len(softmax)
+        operator = Operator(name, "merge", axes, accesses, Access(name, indices), body, reduction)
+        return added_loops(operator, self.scope.box(axes), reads, write, lanes)
 
     def over_loads(self, factor: Scalar) -> Scalar:
         """A rescaling rule in terms of the reads of `loops`."""

@@ -44,7 +44,7 @@ class OperatorPlan:
     calls: KernelCalls = field(default_factory=KernelCalls)
     """How calls of the micro kernel cover a block."""
     leaf: LeafBinding | None = None
-    """The leaf that computes it without a micro kernel; None for general vector loops."""
+    """The leaf that computes an operator without a micro kernel."""
 
 
 @dataclass(frozen=True, slots=True)

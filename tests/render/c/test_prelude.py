@@ -12,9 +12,9 @@ import pytest
 import tilewright as tw
 from tests.support.typed import Graphs
 from tilewright import compiler
+from tilewright.c_text.guarded_windows import windows
 from tilewright.c_text.integer_expressions import FLOOR_DIVIDE
 from tilewright.c_text.statements import words
-from tilewright.c_text.vectors.guarded_windows import windows
 from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
 from tilewright.graph.builders.reshape import gather

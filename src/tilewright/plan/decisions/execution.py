@@ -54,9 +54,9 @@ def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
 
 def with_leaves(plan: Plan) -> Plan:
     """The plan with the leaf of each operator that has no micro kernel, decided once: code generation reads it."""
-    found = bindings(plan.chain.operators, plan.chain.tensors)
-    parts = (part if part.micro_kernel is not None else replace(part, leaf=found.get(part.operator)) for part in plan.operators)
-    return replace(plan, operators=tuple(parts))
+    without = [plan.chain.operator(part.operator) for part in plan.operators if part.micro_kernel is None]
+    found = bindings(without, plan.chain.tensors)
+    return replace(plan, operators=tuple(replace(part, leaf=found.get(part.operator)) for part in plan.operators))
 
 
 def set_period_bytes(machine: Machine) -> int:

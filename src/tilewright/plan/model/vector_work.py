@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from math import prod
 
 from tilewright.arrays import Count, Quantity, either, product
-from tilewright.block.execution import LEAST_TURNED_ROWS
-from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
@@ -22,78 +20,20 @@ from tilewright.plan.regions.window_taps import window_taps
 
 
 def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
-    """The time of a map or row-wise reduction in blocks of these tiles: its distinct scalar functions and its passes."""
-    binding = context.leaves.get(operator.name)
-    if binding is not None:
-        return leaf_of(binding).seconds(binding, _cost_problem(context, operator, tiles))
-    roots = [operator.body]
-    if operator.reduction is not None:
-        roots += [*(state.contribution for state in operator.reduction.states), operator.reduction.finish]
-    computing = _points(context, operator) * _seconds_per_element(context, operator, roots, passes(operator))
-    return computing + transposing_seconds(context, operator, tiles) + strided_seconds(context, operator)
-
-
-def _cost_problem(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
-    return CostProblem(operator, context.machine, context.coefficients, context.sizes, tiles, context.lanes(operator))
-
-
-def transposing_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
-    """The time in which a map transposes reads that lie along another axis than its write, by squares as wide as vectors.
-
-    Squares end where blocks end, and a short square takes as long as a whole one. Blocks of few rows are not transposed: the
-    elements of a vector along the rows are stored one by one.
-    """
-    columns = operator.write.innermost()
-    if not operator.is_map() or columns is None:
-        return 0.0
-    cycles: Quantity = 0
-    for rows in _transposed_rows(operator, columns):
-        around = product(context.sizes[axis.name] for axis in operator.axes if axis.name not in (rows, columns))
-        by_row, by_column = (
-            _vectors_along(context.sizes[axis], tiles[axis], context.lanes(operator)) for axis in (rows, columns)
-        )
-        squares = around * by_row * by_column * context.coefficients.tile_transpose_cycles
-        one_by_one = around * by_row * context.sizes[columns] * context.coefficients.transpose_cycles_per_vector
-        cycles = cycles + either(tiles[rows] >= LEAST_TURNED_ROWS, squares, one_by_one)
-    scattered = either(cycles > 0, _lines_beyond(context, operator), 0)
-    return (cycles + scattered * context.coefficients.scattered_line_cycles) / context.machine.frequency_hz
-
-
-def strided_seconds(context: CostContext, operator: Operator) -> Quantity:
-    """The time in which a map takes elements apart that it reads with gaps along the lanes of its write, as windows by two are.
-
-    Two vectors and a permutation make a vector of every other element; wider gaps are loaded one by one.
-    """
-    columns = operator.write.innermost()
-    if not operator.is_map() or columns is None:
-        return 0.0
-    last = [access.indices[-1] for access in operator.reads if access.indices and not access.lookups]
-    strides = [abs(index.coefficient(columns)) for index in last if index.is_affine()]
-    by_two, wider = strides.count(2), sum(stride > 2 for stride in strides)
-    coefficients, lanes = context.coefficients, context.lanes(operator)
-    cycles = by_two * coefficients.strided_cycles_per_vector + wider * lanes * coefficients.scalar_step_cycles
-    return _points(context, operator) * context.vectors_per_element(operator) * cycles / context.machine.frequency_hz
-
-
-def _transposed_rows(operator: Operator, columns: str) -> Iterator[str]:
-    """For every read that lies along another axis of the result than its columns, that axis."""
-    for access in operator.reads:
-        is_moved = columns in access.axes() and not access.lookups and all(index.is_affine() for index in access.indices)
-        rows = Index(access.indices[-1].terms) if is_moved else Index()
-        if rows.is_axis() and str(rows) != columns and str(rows) in operator.write.axes():
-            yield str(rows)
-
-
-def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:
-    """The vectors of an axis that blocks cut into tiles."""
-    return size // tile * -(-tile // lanes) + -(-(size % tile) // lanes)
-
-
-def _lines_beyond(context: CostContext, operator: Operator) -> Quantity:
-    """Lines of a result that the level that blocks are fused for does not hold as a whole."""
-    size_bytes = held_bytes(context.chain, operator.write.tensor) * _points(context, operator)
-    lines = size_bytes / context.machine.levels[0].line_bytes
-    return either(size_bytes > context.capacity_bytes, lines, 0)
+    """The compute time of an operator without a micro kernel, in blocks of these tiles."""
+    binding = context.leaves[operator.name]
+    write_bytes = held_bytes(context.chain, operator.write.tensor)
+    problem = CostProblem(
+        operator,
+        context.machine,
+        context.coefficients,
+        context.sizes,
+        tiles,
+        context.lanes(operator),
+        write_bytes,
+        context.capacity_bytes,
+    )
+    return leaf_of(binding).seconds(binding, problem)
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:

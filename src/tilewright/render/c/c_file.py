@@ -14,10 +14,9 @@ from functools import lru_cache
 
 from tilewright.artifact import CONTEXT_DECLARATION
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.loop_nest import Copy, KernelCall, LoopNest, Node, OperatorNest, PackedConstant, Structure, VectorLoops
+from tilewright.block.loop_nest import Copy, KernelCall, LoopNest, Node, OperatorNest, PackedConstant, Structure
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
-from tilewright.c_text.vectors.loops import emit_vector_loops, vector_loop_helpers
 from tilewright.errors import InternalError
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind
 from tilewright.kernels.dialects.vocabulary import VectorDialect
@@ -157,7 +156,7 @@ def nest_text(nest: OperatorNest) -> str:
 @lru_cache(MOST_REMEMBERED)
 def linked_nest(nest: OperatorNest, dialect: VectorDialect) -> KernelSource:
     """The translation unit of that function."""
-    helpers = texts(loop_helpers(nest, dialect.lanes))
+    helpers = texts(loop_helpers(nest))
     definition = function(f"{WEAK} {_signature(nest, nest_name(nest))}", _lines(nest))
     return KernelSource(SourceKind.C, unit_text(dialect, (SMALLER_AND_LARGER, *helpers, definition)), joins=True)
 
@@ -177,22 +176,9 @@ def unambiguous(nests: Iterable[OperatorNest]) -> list[OperatorNest]:
     return list(found.values())
 
 
-def loop_helpers(nest: OperatorNest, lanes: int) -> list[Helper]:
-    """The helpers that the function calls, in vectors of so many lanes."""
-    return [copy_helper(nest.loops)] if isinstance(nest.loops, Copy) else vector_loops_helpers(nest.loops, lanes)
-
-
-def vector_loops_lines(loops: VectorLoops) -> list[str]:
-    """The statements of a map or a row-wise reduction: those of its leaf, or general vector loops."""
-    leaf = lowered(loops)
-    return emit_vector_loops(loops) if leaf is None else leaf.text()
-
-
-def vector_loops_helpers(loops: VectorLoops, lanes: int) -> list[Helper]:
-    """The helpers that they call, in vectors of so many lanes."""
-    leaf = lowered(loops)
-    own = [] if leaf is None else leaf.helpers()
-    return own if loops.scalar_element_type else [*vector_loop_helpers(loops, lanes), *own]
+def loop_helpers(nest: OperatorNest) -> list[Helper]:
+    """The helpers that the function calls."""
+    return [copy_helper(nest.loops)] if isinstance(nest.loops, Copy) else lowered(nest.loops).helpers()
 
 
 def _text(nest: OperatorNest, name: str) -> str:
@@ -205,4 +191,4 @@ def _signature(nest: OperatorNest, name: str) -> str:
 
 
 def _lines(nest: OperatorNest) -> list[str]:
-    return copy_lines(nest.loops) if isinstance(nest.loops, Copy) else vector_loops_lines(nest.loops)
+    return copy_lines(nest.loops) if isinstance(nest.loops, Copy) else lowered(nest.loops).text()

@@ -67,7 +67,7 @@ def preparation(file: File) -> list[str]:
 def preparation_helpers(file: File) -> frozenset[Helper]:
     """The helpers that these functions call."""
     nodes = walk(node for prepared in file.prepared for node in prepared.constant.copies)
-    return frozenset(node_helpers(nodes, file.dialect.lanes))
+    return frozenset(node_helpers(nodes))
 
 
 def packed_bytes(constant: PackedConstant) -> int:
@@ -139,7 +139,7 @@ def chains_and_entry(file: File) -> list[str]:
 
 def helpers(file: File) -> frozenset[Helper]:
     """The helpers that all these functions call."""
-    return preparation_helpers(file).union(*(nest_helpers(nest, file.dialect.lanes) for nest, _ in file.nests))
+    return preparation_helpers(file).union(*(nest_helpers(nest) for nest, _ in file.nests))
 
 
 def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> Emitted:

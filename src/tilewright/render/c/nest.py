@@ -29,6 +29,7 @@ from tilewright.c_text.names import variable_name
 from tilewright.c_text.statements import comment, function, indent, words
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
+from tilewright.leaves.registry import lowered
 from tilewright.render.c import software_prefetch
 from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
@@ -37,8 +38,6 @@ from tilewright.render.c.c_file import (
     Routine,
     loop_helpers,
     nest_name,
-    vector_loops_helpers,
-    vector_loops_lines,
 )
 from tilewright.render.c.packing import copy_helper, copy_lines
 from tilewright.render.c.tile_loops import tile_loop_helpers, tiles_call
@@ -95,16 +94,16 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
     shared = tuple(dict.fromkeys(node.nest for node in nest.nodes() if isinstance(node, NestCall)))
     nests = {nest_name(called): called for called in shared}
-    helpers = nest_helpers(nest, file.dialect.lanes)
+    helpers = nest_helpers(nest)
     return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), helpers, nest.structure, nests)
 
 
-def nest_helpers(nest: LoopNest, lanes: int) -> frozenset[Helper]:
-    """The helpers that the functions of a chain call, in vectors of so many lanes."""
-    return frozenset((*node_helpers(nest.nodes(), lanes), *software_prefetch.prefetch_helpers(nest.software_prefetches)))
+def nest_helpers(nest: LoopNest) -> frozenset[Helper]:
+    """The helpers that the functions of a chain call."""
+    return frozenset((*node_helpers(nest.nodes()), *software_prefetch.prefetch_helpers(nest.software_prefetches)))
 
 
-def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
+def node_helpers(nodes: Iterable[Node]) -> Iterator[Helper]:
     """The helpers that the statements of these nodes call, bodies left out."""
     for node in nodes:
         match node:
@@ -121,9 +120,9 @@ def node_helpers(nodes: Iterable[Node], lanes: int) -> Iterator[Helper]:
             case KernelCall():
                 yield from tile_loop_helpers(node)
             case VectorLoops():
-                yield from vector_loops_helpers(node, lanes)
+                yield from lowered(node).helpers()
             case NestCall():
-                yield from loop_helpers(node.nest, lanes)
+                yield from loop_helpers(node.nest)
                 for value in (*node.numbers, *(offset for _, offset in node.places)):
                     yield from value_helpers(value)
 
@@ -270,7 +269,7 @@ def _node(node: Node) -> list[str]:
         case KernelCall():
             return [tiles_call(node)]
         case VectorLoops():
-            return [*_remark(f"{node.operator.name}: {node.operator.kind}"), *vector_loops_lines(node)]
+            return [*_remark(f"{node.operator.name}: {node.operator.kind}"), *lowered(node).text()]
         case NestCall(nest, note, places, numbers):
             given = [*(pointer(buffer, offset) for buffer, offset in places), *map(to_c, numbers)]
             return [*_remark(note), f"{nest_name(nest)}({', '.join(given)});"]

@@ -29,13 +29,12 @@ from tilewright.block.loop_nest import (
     View,
     mapped,
 )
-from tilewright.c_text.vectors.loops import transposed_axis
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Parameter
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
-from tilewright.leaves.registry import leaf_of
+from tilewright.leaves.registry import leaf_of, lowered
 from tilewright.plan.chains import with_axes
 
 
@@ -65,7 +64,7 @@ def _can_be_shared(loops: VectorLoops) -> bool:
     Reads at computed positions stay in their chain: with a position as an argument GCC 12 keeps less of it in registers (unfolds
     of ResNet-50 take 1.2 to 1.36 times as long, Zen 5). So do fills, whose loops become plain stores, and leaves that say so.
     """
-    stays = loops.leaf is not None and not leaf_of(loops.leaf).constraints(loops.leaf).shares_loops
+    stays = not leaf_of(loops.leaf).constraints(loops.leaf).shares_loops
     if not loops.reads or stays or any(isinstance(read, Gather) for read in loops.reads):
         return False
     types = {(view.buffer, view.dtype) for view in _views(loops)}
@@ -152,7 +151,7 @@ def _loops_call(loops: VectorLoops, nests: Nests) -> NestCall:
     given = _parameters(nests, _views(loops), loops.places())
     axes = _numbered(axis for axis, _ in loops.box)
     loops = _without_strides_of_points(loops)
-    vector = loops.vector_axis if transposed_axis(loops) is None else None  # tiles are loaded and stored a row at a time
+    vector = lowered(loops).literal_axis
     lanes = frozenset({axes[vector]} if vector is not None else ())
     positions = frozenset(scalar.axis for scalar in loops.operator.scalars() if isinstance(scalar, AxisValue))
     abstract = replace(
@@ -160,6 +159,7 @@ def _loops_call(loops: VectorLoops, nests: Nests) -> NestCall:
         operator=_nameless(loops.operator, axes),
         box=tuple((axes[axis], _range(block, axes[axis], given, axis in positions, axis == vector)) for axis, block in loops.box),
         vector_axis=axes.get(loops.vector_axis or ""),
+        leaf=loops.leaf.with_axes(axes),
     ).with_views(lambda view: _view(view, axes, given, lanes))
     return given.call(abstract, f"{loops.operator.name}: {loops.operator.kind}")
 

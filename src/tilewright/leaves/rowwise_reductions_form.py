@@ -1,15 +1,61 @@
-"""Properties of a row-wise reduction's expressions that decide its C text: divisions done once a row, and NaN that survives
-without care."""
+"""Row-wise reductions of float32: what their expressions say of divisions done once a row, exponentials of what falls, and NaN
+that survives without care; and their cost."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
+from tilewright.arrays import Quantity, product
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.expressions.scalar import Apply, Point, Scalar, State, apply, is_of_row, rewrite, subexpressions
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.scaled_points import factor_and_rest
 from tilewright.graph.types import Reduction, StateVariable
-from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.leaves.declaration import CostProblem, Mismatch, Problem, Refusal
+
+NAME = "row-wise reductions"
+LARGEST, LOSES_NAN = "largest", "loses NaN"
+"""What a number of a binding says of the state that it counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowwiseReduction:
+    """Which states are the largest of all points, and which may lose a NaN that a later one keeps."""
+
+    largest: frozenset[str]
+    loses_nan: frozenset[str]
+
+
+def match(problem: Problem) -> LeafBinding | Refusal:
+    """Any reduction, whose states are told by their numbers."""
+    reduction = problem.operator.reduction
+    if reduction is None:
+        return Refusal(NAME, Mismatch.OPERATION)
+    if problem.scalar_type:
+        return Refusal(NAME, Mismatch.ELEMENT_TYPE)
+    states = tuple(enumerate(reduction.states))
+    largest = ((LARGEST, n) for n, state in states if state.combine == "maximum" and state.contribution == Point())
+    loses_nan = ((LOSES_NAN, n) for n, state in states if may_lose_nan(reduction, state))
+    return LeafBinding(NAME, numbers=(*largest, *loses_nan))
+
+
+def form_of(binding: LeafBinding, reduction: Reduction) -> RowwiseReduction:
+    """The states of a binding."""
+
+    def named(kind: str) -> frozenset[str]:
+        return frozenset(reduction.states[int(number)].name for name, number in binding.numbers if name == kind)
+
+    return RowwiseReduction(named(LARGEST), named(LOSES_NAN))
+
+
+def seconds(_: LeafBinding, problem: CostProblem) -> Quantity:
+    """The functions of all points, in a pass for every state and one to finish."""
+    operator, reduction = problem.operator, problem.operator.reduction
+    assert reduction is not None
+    roots = [operator.body, *(state.contribution for state in reduction.states), reduction.finish]
+    points = product(problem.sizes[axis.name] for axis in operator.axes)
+    return points * problem.seconds_per_element(roots, 1 + len(reduction.states))
 
 
 def inverses(finish: Scalar) -> list[tuple[str, Scalar]]:
@@ -55,34 +101,18 @@ def row_values(scalar: Scalar) -> tuple[Apply, ...]:
     return tuple(dict.fromkeys(part for operand in scalar.operands for part in row_values(operand)))
 
 
-def long_functions(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply, ...]:
-    """The distinct functions of many steps in an expression, the innermost first, but for those inside of what is known.
-
-    >>> long_functions(apply("exp", apply("square", Point()))) == (apply("exp", apply("square", Point())),)
-    True
-    """
-    if scalar in known or not isinstance(scalar, Apply):
-        return ()
-    inside = [function for operand in scalar.operands for function in long_functions(operand, known)]
-    return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function in VECTOR_FUNCTIONS else [])]))
-
-
-def fall(power: Apply, reduction: Reduction | None) -> tuple[float, Scalar] | None:
-    """(c, d) of an exponential exp(c * d) of the difference of a point and the largest of all points, which is at most 0.
+def fall(power: Apply, largest: Collection[str]) -> tuple[float, Scalar] | None:
+    """(c, d) of an exponential exp(c * d) of the difference of a point and one of the largest of all points, which is at most 0.
 
     None of other expressions, those of other functions of such a difference among them.
 
-    >>> from tilewright.graph.builders.norms import ROW_SOFTMAX
-    >>> [fall(power, ROW_SOFTMAX)[0] for state in ROW_SOFTMAX.states for power in long_functions(state.contribution)]
-    [1.0]
+    >>> fall(apply("exp", apply("subtract", Point(), State("top"))), ["top"])[0]
+    1.0
     """
     if power.function != "exp":
         return None
-    largest = [
-        state for state in (reduction.states if reduction else ()) if state.combine == "maximum" and state.contribution == Point()
-    ]
     factor, difference = factor_and_rest(power.operands[0])
-    return (factor, difference) if difference in [apply("subtract", Point(), State(state.name)) for state in largest] else None
+    return (factor, difference) if difference in [apply("subtract", Point(), State(name)) for name in largest] else None
 
 
 def may_lose_nan(reduction: Reduction, state: StateVariable) -> bool:

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from onnx import helper
+from tilewright.c_text.vectors.row_expressions import fall, may_lose_nan
 
 import tilewright as tw
 from tests.support.graphs import random
 from tests.support.onnx_models import info, model
-from tilewright.c_text.vectors.row_expressions import fall, may_lose_nan
 from tilewright.graph.builders.norms import ROW_SOFTMAX
 from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Reduction, StateVariable

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import Self, TypeAlias
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import Gather, View
+from tilewright.block.loop_nest import Gather, VectorLoops, View
 from tilewright.c_text import names
+from tilewright.c_text.guarded_windows import guarded_lines, is_guarded_window, lines_inside, short_windows, windows
 from tilewright.c_text.integer_expressions import local, to_c
-from tilewright.c_text.lookups import gather_lines, is_of_rows, kept_reads, kept_row, lane_place, places_name, row_place
+from tilewright.c_text.lookups import gather_lines, lane_place, lane_stride, lookups
 from tilewright.c_text.scalar_expressions import literal_text, vector_text
 from tilewright.c_text.statements import Lines, PointStatements, indent
-from tilewright.c_text.vectors.guarded_windows import guarded_lines, is_guarded_window, lines_inside
-from tilewright.c_text.vectors.row_expressions import fall, long_functions
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import (
     Apply,
@@ -30,7 +28,12 @@ from tilewright.graph.expressions.scalar import (
     State,
     subexpressions,
 )
-from tilewright.kernels.element_access import suffix
+from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
+from tilewright.kernels.element_access import reading, suffix, writing
+from tilewright.kernels.functions.compensated_sums import compensated_sum
+from tilewright.kernels.functions.scalar_functions import OF_VECTORS, lane_functions, reports
+from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.helpers import Helper
 
 Span: TypeAlias = tuple[str, str]
 """Where a loop begins and ends."""
@@ -48,6 +51,38 @@ class VectorStatements(PointStatements):
     """The axis of which `TW_ROWS` rows are emitted together, each statement for all of them."""
     spans: frozenset[int] = frozenset()
     """The reads of guarded windows of which is known before the loop over vectors where all lanes are real."""
+
+    def helpers(self) -> list[Helper]:
+        """The functions that the statements call, beside the vocabulary of vectors."""
+        loops, lanes = self.loops, self.loops.lanes
+        return [
+            *reading(operand.dtype for operand in (*loops.reads, *loops.places())),
+            *writing(place.dtype for place in loops.places()),
+            *lane_functions(loops.functions()),
+            *reports(loops.functions(), OF_VECTORS),
+            *lookups(loops.reads),
+            *([windows(lanes)] if _loads_windows(loops) else []),
+            *short_windows((read.dtype for read in loops.reads if isinstance(read, Gather) and is_guarded_window(read)), lanes),
+            *([compensated_sum("")] if loops.block_steps else []),
+        ]
+
+    def by_rows(self, around: list[str], body: Callable[[Self], Lines]) -> tuple[list[str], Lines]:
+        """The axes that are left, and the loop over the innermost: TW_ROWS rows at a time, then the rest one by one.
+
+        Several rows hide what a row waits for: steps that depend on each other, and its ends.
+        """
+        several = [axis for axis in around if self.ranges[axis].size != 1]
+        if not several or not all(isinstance(read, View) for read in self.loops.reads):
+            return around, body(self)
+        *left, rows = several
+        index, size, sizes = names.axis_offset(rows), to_c(self.ranges[rows].size), self.ranges[rows].sizes
+        lines = [f"long {index} = 0;"]
+        if sizes is None or max(sizes) >= ROW_UNROLL:
+            ways = body(replace(self, rows=rows))
+            lines += [f"for (; {index} + TW_ROWS <= {size}; {index} += TW_ROWS) {{", *indent(ways), "}"]
+        if sizes is None or any(known % ROW_UNROLL for known in sizes):
+            lines += [f"for (; {index} < {size}; {index}++) {{", *indent(body(self)), "}"]
+        return left, ["{", *indent(lines), "}"]
 
     def over(
         self,
@@ -114,20 +149,9 @@ class VectorStatements(PointStatements):
         return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position)
 
     def looked_up(self, read: int, operand: Gather, part: bool) -> Lines:
-        """Declare the vector of a read of a map at positions that others give."""
-        if is_of_rows(operand, reads := self.loops.reads, vector := self.loops.vector_axis):
-            row = row_place(operand, read, vector, self.first_position)
-            return self.define(f"load_{read}", self.load_at(*row, suffix(operand.dtype), part))
-        if read in kept_reads(self.loops):
-            return self.define(f"load_{read}", self.gather(read, operand, part))
-        place = lane_place(operand, reads, vector, self.address, self.position)
+        """Declare the vector of a read at positions that others give."""
+        place = lane_place(operand, self.loops.reads, self.loops.vector_axis, self.address, self.position)
         return gather_lines(read, operand, "lanes" if part else "TW_LANES", self.position, place)
-
-    def gather(self, read: int, operand: Gather, part: bool) -> str:
-        """The expression that collects a vector of elements at positions that were found before."""
-        places = f"{places_name(read)} + {to_c(self.offset(self.loops.vector_axis or ''))}"
-        arguments, of = f"{kept_row(operand, self.first_position)}, {places}", suffix(operand.dtype)
-        return f"tw_gather_part{of}({arguments}, lanes)" if part else f"tw_gather{of}({arguments})"
 
     def load(self, operand: View, part: bool) -> str:
         """The expression that loads a vector through a view."""
@@ -175,16 +199,15 @@ class VectorStatements(PointStatements):
         return lines if lines and scalar in known else [*lines, *self.define(name, self.value(scalar, known))]
 
     def long_function(self, name: str, part: Apply, known: Known) -> Lines:
-        """A new variable with the value of a function of many steps; what falls is a power of 2, whose factor is rounded once."""
-        function, operand = f"tw_{part.function}", self.value(part.operands[0], known)
-        falls = fall(part, self.loops.operator.reduction)
-        if falls is not None:
-            factor, difference = falls
-            function = "tw_exp2_down"
-            operand = f"({self.value(difference, known)} * tw_splat({literal_text(factor * math.log2(math.e))}))"
+        """A new variable with the value of a function of many steps."""
+        function, operand = self.function_and_operand(part, known)
         if self.rows:
             return [*self.define(name, operand), f"{function}_rows({name});"]
         return self.define(name, f"{function}({operand})")
+
+    def function_and_operand(self, part: Apply, known: Known) -> tuple[str, str]:
+        """The C function that computes a function of many steps, and the vector expression of its operand."""
+        return f"tw_{part.function}", self.value(part.operands[0], known)
 
     def offset(self, axis: str) -> IntegerExpression:
         """The position inside the box, 0 along axes of one point (which have no loop)."""
@@ -233,3 +256,25 @@ class VectorStatements(PointStatements):
     def axis_value(self, axis: str) -> str:
         """Positions along an axis, as floats (exact below 2^24)."""
         return f"(tw_splat((float)({self.first_position(axis)})){' + tw_iota()' if axis == self.loops.vector_axis else ''})"
+
+
+def long_functions(scalar: Scalar, known: Collection[Scalar] = ()) -> tuple[Apply, ...]:
+    """The distinct functions of many steps in an expression, the innermost first, but for those inside of what is known.
+
+    >>> from tilewright.graph.expressions.scalar import apply
+    >>> long_functions(apply("exp", apply("square", Point()))) == (apply("exp", apply("square", Point())),)
+    True
+    """
+    if scalar in known or not isinstance(scalar, Apply):
+        return ()
+    inside = [function for operand in scalar.operands for function in long_functions(operand, known)]
+    return tuple(dict.fromkeys([*inside, *([scalar] if scalar.function in VECTOR_FUNCTIONS else [])]))
+
+
+def _loads_windows(loops: VectorLoops) -> bool:
+    """Whether vectors are loaded in part, or of every other element."""
+    vector = loops.vector_axis
+    views = [operand for operand in (*loops.reads, *loops.places()) if isinstance(operand, View)]
+    gathers = [read for read in loops.reads if isinstance(read, Gather)]
+    strides = {*(view.stride(vector) for view in views), *(lane_stride(gather, vector) for gather in gathers if gather.lookups)}
+    return 2 in strides or any(map(is_guarded_window, gathers))

@@ -1,4 +1,4 @@
-"""C text of row-wise reductions: the passes over a row that accumulate its states, and the pass that finishes it.
+"""Row-wise reductions of float32, as C: the passes over a row that accumulate its states, and the pass that finishes it.
 
 A row-wise reduction takes one pass over its row per state variable, then one to finish. Where the finishing value contains the
 last state's contribution (softmax: the exponential), the pass that sums it also stores it, and the last pass only finishes; there
@@ -7,26 +7,56 @@ is none where readers divide.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from tilewright.block.loop_nest import RunningStates, View
+from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.loop_nest import RunningStates, VectorLoops, View
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import COMBINE, NAN_IGNORING, literal_text, summed_product
 from tilewright.c_text.statements import BLOCK, Lines, emptied_at_end, in_blocks, indent, loop
-from tilewright.c_text.vectors.row_expressions import hoist_division, inverses, may_lose_nan, row_values
-from tilewright.c_text.vectors.statements import Known, VectorStatements
-from tilewright.graph.expressions.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
+from tilewright.c_text.vector_statements import Known, VectorStatements
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import suffix
+from tilewright.leaves.declaration import Constraints, Leaf
+from tilewright.leaves.rowwise_reductions_form import (
+    NAME,
+    RowwiseReduction,
+    fall,
+    form_of,
+    hoist_division,
+    inverses,
+    match,
+    row_values,
+    seconds,
+)
 
 ROUNDED = ("add", "multiply")
 """Combinations whose results are rounded, so that their order shows."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowPasses(VectorStatements):
+def lower(loops: VectorLoops, binding: LeafBinding) -> RowLoops:
+    """The C of a box. It may be bound to another leaf of sums, whose bindings say nothing about states."""
+    return RowLoops(loops, form=form_of(binding, loops.reduction))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLoops(VectorStatements):
     """The passes over one row, over TW_ROWS rows together, or over the rows of one vector."""
+
+    form: RowwiseReduction
+
+    def text(self) -> Lines:
+        """The whole nest."""
+        vector, reduction = self.loops.vector_axis, self.loops.reduction
+        around = [axis for axis, _ in self.loops.box if axis != vector and axis not in self.reduced]
+        if vector in self.reduced:
+            around, body = self.by_rows(around, lambda row: row.row_body(reduction, lanes_are_reduced=True, part=False))
+        else:
+            body = self.over(vector, lambda part: self.row_body(reduction, lanes_are_reduced=False, part=part))
+        return self.scope(around, body)
 
     def row_body(self, reduction: Reduction, *, lanes_are_reduced: bool, part: bool) -> Lines:
         """All passes of a row-wise reduction for one row, or for one vector of rows."""
@@ -89,8 +119,7 @@ class RowPasses(VectorStatements):
 
     def shows_order(self, state: StateVariable) -> bool:
         """Whether results tell in which order points are combined: maxima of zeros do by the sign, unless they are subtracted."""
-        reduction = self.loops.operator.reduction
-        return state.combine in ROUNDED or reduction is None or len(reduction.states) == 1
+        return state.combine in ROUNDED or len(self.loops.reduction.states) == 1
 
     def accumulated(self, state: StateVariable, total: str, lanes_are_reduced: bool, part: bool, keep: bool) -> Lines:
         """The accumulator `total` of one state over the reduction axes.
@@ -179,7 +208,7 @@ class RowPasses(VectorStatements):
 
     def rows_to_come(self, state: StateVariable) -> Lines:
         """Prefetches in the last of several passes: the first one over the next rows does too little to hide where they lie."""
-        states = self.loops.operator.reduction.states if self.loops.operator.reduction is not None else ()
+        states = self.loops.reduction.states
         if not self.rows or len(states) == 1 or state is not states[-1]:
             return []
         steps = {
@@ -198,9 +227,7 @@ class RowPasses(VectorStatements):
 
     def combine(self, state: StateVariable) -> str:
         """What a state is combined by; NaN may get lost where results are NaN in any case."""
-        reduction = self.loops.operator.reduction
-        ignores_nan = reduction is not None and may_lose_nan(reduction, state)
-        return NAN_IGNORING.get(state.combine, state.combine) if ignores_nan else state.combine
+        return NAN_IGNORING.get(state.combine, state.combine) if state.name in self.form.loses_nan else state.combine
 
     def over_reduction(
         self, step: Callable[[bool], Lines], lanes_are_reduced: bool, part: bool, several: Lines | None = None
@@ -236,6 +263,14 @@ class RowPasses(VectorStatements):
         lines = [line for part, variable in parts.items() for line in self.define(variable, self.value(part))]
         return lines, {part: self.var(variable) for part, variable in parts.items()}
 
+    def function_and_operand(self, part: Apply, known: Known) -> tuple[str, str]:
+        """The same; an exponential of what falls is a power of 2, whose factor is rounded once."""
+        falls = fall(part, self.form.largest)
+        if falls is None:
+            return VectorStatements.function_and_operand(self, part, known)
+        factor, difference = falls
+        return "tw_exp2_down", f"({self.value(difference, known)} * tw_splat({literal_text(factor * math.log2(math.e))}))"
+
     def point(self, part: bool) -> Lines:
         """Load what the body reads, and compute it."""
         body = self.loops.operator.body
@@ -244,3 +279,6 @@ class RowPasses(VectorStatements):
 
 def _identity(state: StateVariable) -> str:
     return f"tw_splat({literal_text(state.identity)})"
+
+
+LEAF = Leaf(NAME, order=7, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))

@@ -1,1 +1,0 @@
-"""Emission of vector loops: maps and row-wise reductions over vectors of float32."""
