@@ -16,6 +16,8 @@ from tilewright.block.leaf_binding import LeafBinding
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
+from tilewright.graph.builders.reshape import gather
+from tilewright.graph.builders.slicing import pad
 from tilewright.graph.types import Graph, Tensor
 from tilewright.leaves.declaration import Problem
 from tilewright.machine import Machine
@@ -76,11 +78,81 @@ def _exact(dtype: str, function: str) -> Adding:
     return add
 
 
+def _broadcast(dtype: str) -> Adding:
+    """Rows beside one row, one column and their reverse."""
+
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x, row = builder.input(f"x{suffix}", (6, columns), dtype), builder.input(f"y{suffix}", (columns,), "float32")
+        column = builder.input(f"z{suffix}", (6, 1), "float32")
+        backwards = builder.slice(x, (slice(None), slice(None, None, -1)))
+        return builder.map("multiply", builder.map("add", builder.cast(backwards, "float32"), row), column)
+
+    return add
+
+
+def _with_gaps(step: int) -> Adding:
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x = builder.input(f"x{suffix}", (3, columns * step), "float32")
+        return builder.map("exp", builder.map("minimum", builder.slice(x, (slice(None), slice(None, None, step))), 1.0))
+
+    return add
+
+
+def _looked_up(axis: int) -> Adding:
+    """Rows, or elements of each row."""
+
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x = builder.input(f"x{suffix}", (7, 9 if axis else columns), "float32")
+        positions = np.random.default_rng(0).integers(-7, 7, columns if axis else 5)
+        return builder.record(gather, x, builder.constant(positions), axis, kind="gather")
+
+    return add
+
+
+def _padded(builder: Builder, suffix: str, columns: int) -> Tensor:
+    x = builder.input(f"x{suffix}", (3, columns), "float32")
+    return builder.record(pad, x, ((1, 0), (2, 3)), kind="pad")
+
+
+def _turned(dtype: str, rows: int) -> Adding:
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x, y = builder.input(f"x{suffix}", (columns, rows), dtype), builder.input(f"y{suffix}", (rows, columns), "float32")
+        return builder.map("add", builder.transpose(builder.cast(x, "float32"), (1, 0)), y)
+
+    return add
+
+
+def _reduced(function: str, axis: int, dtype: str = "float32") -> Adding:
+    def add(builder: Builder, suffix: str, columns: int) -> Tensor:
+        x = builder.input(f"x{suffix}", (6, columns), dtype)
+        return builder.reduce(function, builder.cast(x, "float32") if dtype != "float32" else x, (axis,))
+
+    return add
+
+
+def _softmax(axis: int) -> Adding:
+    return lambda builder, suffix, columns: builder.softmax(builder.input(f"x{suffix}", (5, columns), "float32"), axis)
+
+
 PROBLEMS: dict[str, tuple[str, tuple[Adding, ...]]] = {
     "row streaming": ("sliding sums", tuple(_windows_along_columns(*window) for window in WINDOWS)),
     "channel lanes": ("channel lanes", tuple(_windows_of_channels(*window) for window in WINDOWS)),
     "packed sums": ("", (_packed(1, 4), _packed(7, 8))),
     "scalar loops": ("", (_exact("float64", "divide"), _exact("int32", "multiply"), _exact("int64", "maximum"))),
+    "transposed maps": ("", (_turned("float32", 9), _turned("uint8", 16), _turned("int32", 37))),
+    "elementwise maps": (
+        "",
+        (
+            *map(_broadcast, ("float32", "float16", "int8", "uint8", "bool")),
+            *map(_with_gaps, (2, 3)),
+            *map(_looked_up, (0, 1)),
+            _padded,
+        ),
+    ),
+    "row-wise reductions": (
+        "",
+        (*(_reduced(f, axis) for f in ("sum", "max") for axis in (0, 1)), _reduced("sum", 1, "int8"), *map(_softmax, (0, 1))),
+    ),
 }
 """By leaf: the algorithm that makes operators for it, and problems."""
 

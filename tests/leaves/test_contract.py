@@ -44,8 +44,7 @@ def operands(graph: Graph, special: bool) -> dict[str, Floats]:
 def check(leaf: str) -> None:
     graph, plan = planned(leaf)
     leaves_of = [binding.leaf for _, binding in bound(leaf)]
-    assert set(leaves_of) == {leaf}
-    assert len(leaves_of) >= len(PROBLEMS[leaf][1]) * (len(EXTENTS) - 1), "all but lanes along one channel"
+    assert leaves_of.count(leaf) >= len(PROBLEMS[leaf][1]) * (len(EXTENTS) - 1), "all but lanes along one channel"
     generated = compiler.generate(plan)
     executable, constants = loading.load(generated, graph, MACHINE, threads=1, strict=lambda: generated)
     for special in (False, True):

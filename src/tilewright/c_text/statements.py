@@ -98,11 +98,6 @@ class PointStatements:
                 body = loop(axis, "0", to_c(self.ranges[axis].size), body)
         return body
 
-    def scope(self, axes: Iterable[str], body: Lines) -> Lines:
-        """Loops point by point, or braces: what a pass declares is its own."""
-        lines = self.nest(axes, body)
-        return lines if lines is not body else ["{", *indent(body), "}"]
-
     def address(self, view: View) -> str:
         """The pointer to the current point."""
         return pointer(view.buffer, view.offset + self.shift(view.strides))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Self, TypeAlias
@@ -65,6 +65,11 @@ class VectorStatements(PointStatements):
             *short_windows((read.dtype for read in loops.reads if isinstance(read, Gather) and is_guarded_window(read)), lanes),
             *([compensated_sum("")] if loops.block_steps else []),
         ]
+
+    def scope(self, axes: Iterable[str], body: Lines) -> Lines:
+        """Loops point by point, or braces: what a pass declares is its own."""
+        lines = self.nest(axes, body)
+        return lines if lines is not body or body[0] == "{" else ["{", *indent(body), "}"]
 
     def by_rows(self, around: list[str], body: Callable[[Self], Lines]) -> tuple[list[str], Lines]:
         """The axes that are left, and the loop over the innermost: TW_ROWS rows at a time, then the rest one by one.

@@ -6,7 +6,7 @@ unsigned in C, where sums, differences and products wrap, as those of int32 do i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import cache
 from math import isinf, isnan
 from typing import TypeAlias
@@ -146,6 +146,11 @@ class _Emitter(PointStatements):
             size, vectors = to_c(self.ranges[axis].size), vector_lines(self.loops, self.address)
             body = in_vectors(names.axis_offset(axis), size, vectors, body)
         return ["{", *indent(self.nest(around, body)), "}"]
+
+    def scope(self, axes: Iterable[str], body: Lines) -> Lines:
+        """Loops point by point, or braces: what a pass declares is its own."""
+        lines = self.nest(axes, body)
+        return lines if lines is not body else ["{", *indent(body), "}"]
 
     def map_body(self) -> Lines:
         """One point of a map."""

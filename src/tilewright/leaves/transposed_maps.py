@@ -26,6 +26,7 @@ from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves import elementwise_maps
 from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
+from tilewright.leaves.elementwise_maps import pass_seconds, points, strided_seconds
 
 NAME = "transposed maps"
 COLUMNS, ROWS = "columns", "rows"
@@ -70,7 +71,12 @@ def _rows(access: Access, columns: str) -> Iterator[str]:
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
-    """The map, and the time in which reads that lie along another axis than the write are turned, by squares as wide as vectors.
+    """The pass of an elementwise operator, and what turning its reads takes."""
+    return pass_seconds(problem) + turning_seconds(binding, problem) + strided_seconds(problem)
+
+
+def turning_seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
+    """The time in which reads that lie along another axis than the write are turned, by squares as wide as vectors.
 
     Squares end where blocks end, and a short square takes as long as a whole one. Blocks of few rows are not transposed: the
     elements of a vector along the rows are stored one by one.
@@ -85,8 +91,7 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
         one_by_one = around * by_row * sizes[columns] * coefficients.transpose_cycles_per_vector
         cycles = cycles + either(tiles[rows] >= LEAST_TURNED_ROWS, squares, one_by_one)
     scattered = either(cycles > 0, _lines_beyond(problem), 0)
-    turning = (cycles + scattered * coefficients.scattered_line_cycles) / problem.machine.frequency_hz
-    return elementwise_maps.pass_seconds(problem) + turning + elementwise_maps.strided_seconds(problem)
+    return (cycles + scattered * coefficients.scattered_line_cycles) / problem.machine.frequency_hz
 
 
 def _turned_rows(operator: Operator, columns: str) -> Iterator[str]:
@@ -105,7 +110,7 @@ def _vectors_along(size: Count, tile: Count, lanes: Count) -> Count:
 
 def _lines_beyond(problem: CostProblem) -> Quantity:
     """Lines of a result that the level that blocks are fused for does not hold as a whole."""
-    size_bytes = problem.write_bytes * elementwise_maps.points(problem)
+    size_bytes = problem.write_bytes * points(problem)
     lines = size_bytes / problem.machine.levels[0].line_bytes
     return either(size_bytes > problem.fused_bytes, lines, 0)
 

@@ -22,18 +22,21 @@ from tilewright.plan.regions.window_taps import window_taps
 def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
     """The compute time of an operator without a micro kernel, in blocks of these tiles."""
     binding = context.leaves[operator.name]
-    write_bytes = held_bytes(context.chain, operator.write.tensor)
-    problem = CostProblem(
+    return leaf_of(binding).seconds(binding, cost_problem(context, operator, tiles))
+
+
+def cost_problem(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
+    """What the leaf of an operator computes that time from."""
+    return CostProblem(
         operator,
         context.machine,
         context.coefficients,
         context.sizes,
         tiles,
         context.lanes(operator),
-        write_bytes,
+        held_bytes(context.chain, operator.write.tensor),
         context.capacity_bytes,
     )
-    return leaf_of(binding).seconds(binding, problem)
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
