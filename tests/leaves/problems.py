@@ -15,9 +15,9 @@ from tilewright import compiler
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.concatenate import pad
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
 from tilewright.graph.builders.reshape import gather
-from tilewright.graph.builders.slicing import pad
 from tilewright.graph.types import Graph, Tensor
 from tilewright.leaves.declaration import Problem
 from tilewright.machine import Machine
@@ -111,7 +111,7 @@ def _looked_up(axis: int) -> Adding:
 
 def _padded(builder: Builder, suffix: str, columns: int) -> Tensor:
     x = builder.input(f"x{suffix}", (3, columns), "float32")
-    return builder.record(pad, x, ((1, 0), (2, 3)), kind="pad")
+    return builder.record(pad, x, ((1, 0), (2, 3)), 0.5, kind="pad")
 
 
 def _turned(dtype: str, rows: int) -> Adding:
