@@ -6,7 +6,7 @@ take the symbols of `formulas`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ Value = TypeVar("Value", Count, Quantity, Condition)
 
 _TRUTHS = (bool, np.bool_)
 _PLAIN = (int, float)
+_OF_NUMPY = (np.ndarray, np.generic)
 
 
 def either(condition: Condition, this: Value, that: Value) -> Value:
@@ -60,7 +61,7 @@ def as_integer(value: Count) -> Count:
     """A Python integer in place of a NumPy scalar; arrays stay as they are."""
     if isinstance(value, int):
         return value
-    return int(value) if isinstance(value, np.generic | np.ndarray) and not value.ndim else value
+    return int(value) if isinstance(value, _OF_NUMPY) and not value.ndim else value
 
 
 def is_zero(count: Count) -> bool:
@@ -80,7 +81,7 @@ def surely(condition: Condition) -> bool:
     """
     if isinstance(condition, bool):
         return condition
-    return isinstance(condition, np.ndarray | np.bool_) and bool(condition.all())
+    return isinstance(condition, _OF_NUMPY) and bool(condition.all())
 
 
 def surely_not(condition: Condition) -> bool:
@@ -91,7 +92,7 @@ def surely_not(condition: Condition) -> bool:
     """
     if isinstance(condition, bool):
         return not condition
-    return isinstance(condition, np.ndarray | np.bool_) and not condition.any()
+    return isinstance(condition, _OF_NUMPY) and not condition.any()
 
 
 def largest(count: Count) -> Any:
@@ -129,3 +130,8 @@ def spread(figures: Value, shape: tuple[int, ...]) -> npt.NDArray[Any]:
 def expanded(count: Value, more: int) -> Value:
     """An array with so many dimensions behind its own; plain values stay plain."""
     return count.reshape(count.shape + (1,) * more) if isinstance(count, np.ndarray) and count.ndim else count
+
+
+def content(figures: Quantity | Condition) -> Hashable:
+    """Equal for equal numbers, or arrays."""
+    return (figures.shape, figures.tobytes()) if isinstance(figures, np.ndarray) else figures

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 import numpy as np
 import pytest
 
+import tilewright
 from tests.replay.planning import graphs_of
 from tests.test_formulas import equal
 from tilewright.arrays import Quantity
 from tilewright.formulas import evaluated, holds, recorded
 from tilewright.plan.model.cost import Block, measure, moving_of, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import ChainFigures
-from tilewright.plan.regions.loop_views import OperatorView
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures
+from tilewright.plan.model.memory.working_set import working_set_bytes
+from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.search.outer_loops import OuterLoops
 
+PACKAGE = Path(tilewright.__file__).parent
 MACHINE = "cascadelake-6240"
 GRAPHS = (
     *("convolutions/depthwise", "convolutions/three-stride", "convolutions/chain-separable", "convolutions/three-dimensions"),
@@ -59,20 +64,27 @@ class Searched:
 
 
 @cache
-def searched(graph: str) -> tuple[Searched, ...]:
-    """Some of what a search of a replay graph prices."""
+def traced(graph: str) -> tuple[tuple[Searched, ...], tuple[OuterLoops, ...]]:
+    """Some of what a search of a replay graph prices, and of its orders of outer loops."""
     subject, name = graph.split("/")
     kept: list[Searched] = []
+    orders: list[OuterLoops] = []
     price = OuterLoops._price
 
     def keeping(self: OuterLoops, around: ChainFigures, view: OperatorView, block: Block) -> Quantity:
         kept.append(Searched(self.context, around, view))
+        orders.append(self)
         return price(self, around, view, block)
 
     with mock.patch.object(OuterLoops, "_price", keeping):
         graphs_of(subject)[name](MACHINE)
     some = [one for one in kept if one.view.operator.name not in one.context.in_tiles]
-    return tuple(some[:: -(-len(some) // 10)])
+    return tuple(some[:: -(-len(some) // 10)]), tuple(orders[:: -(-len(orders) // 5)])
+
+
+def searched(graph: str) -> tuple[Searched, ...]:
+    """Some of what a search of a replay graph prices."""
+    return traced(graph)[0]
 
 
 @pytest.mark.parametrize("graph", GRAPHS)
@@ -87,6 +99,38 @@ def test_prices_are_programs_of_tiles_and_trips(graph: str) -> None:
             inputs = {str(name): array for name, array in arrays.items()}
             (found,) = evaluated(recorded(price, {}, inputs), inputs)
             assert equal(found, one.price(conflict)), one.view
+
+
+@pytest.mark.parametrize("graph", GRAPHS)
+def test_working_sets_are_programs_of_tiles_and_trips(graph: str) -> None:
+    for order in traced(graph)[1]:
+        inputs: dict[str, Any] = {}
+
+        def note(figure: Any, inputs: dict[str, Any] = inputs) -> Any:
+            inputs.update({str(id(figure)): figure} if isinstance(figure, np.ndarray) else {})
+            return figure
+
+        def needs(of: Mapping[str, Any], order: OuterLoops = order) -> list[Any]:
+            view = order.view
+            operators = tuple(member.each(lambda figure: of.get(str(id(figure)), figure)) for member in view.operators)
+            changed = ChainView(view.chain, operators, view.storage, view.sizes)
+            figures = chain_figures(order.context, changed)
+            return [
+                working_set_bytes(changed),
+                figures.live_bytes,
+                *figures.touched_bytes,
+                *chain.from_iterable(figures.held.values()),
+            ]
+
+        for member in order.view.operators:
+            member.each(note)
+        assert all(map(equal, evaluated(recorded(needs, {}, inputs), inputs), needs({})))
+
+
+@pytest.mark.parametrize("room", ["plan/model", "leaves"])
+def test_costs_use_numbers_by_arrays_alone(room: str) -> None:
+    for path in (PACKAGE / room).rglob("*.py"):
+        assert "numpy" not in path.read_text(), path
 
 
 def blocks(one: Searched, sizes: Mapping[str, Any], tiles: Mapping[str, Any]) -> Iterator[Quantity]:

@@ -15,9 +15,10 @@ from tests.support.operators import contraction, mapping
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Chain, SymbolicExtent
 from tilewright.machine import Machine
-from tilewright.plan.model.needed_work import needed_share, share_of_pairs
+from tilewright.plan.model.needed_work import needed_share
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import KeyLimit
+from tilewright.plan.regions.masked_pairs import share_of_pairs
 from tilewright.plan.regions.masks import LANES, key_mask_of, loops_around_mask
 from tilewright.plan.schedule import fused_schedule
 from tilewright.report.explain import explain_plan

@@ -10,9 +10,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
-import numpy as np
-
-from tilewright.arrays import Condition, Count, Quantity
+from tilewright.arrays import Count, content
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import Coefficients
 from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
@@ -316,8 +314,3 @@ def axes_of_like(first: Operator, second: Operator, axes: Sequence[str]) -> tupl
     """The axes of an operator that stand where these do in another of its kind."""
     names = {old.name: new.name for old, new in zip(first.axes, second.axes, strict=True)}
     return tuple(names[axis] for axis in axes)
-
-
-def content(figures: Quantity | Condition) -> Hashable:
-    """Equal for equal numbers, or arrays."""
-    return (figures.shape, figures.tobytes()) if isinstance(figures, np.ndarray) else figures

@@ -3,24 +3,16 @@
 Points are counted from what consumers read, back from the sink. A producer that computes required regions of its consumers (see
 `required_regions`) leaves out what none of them reads: what slices and strides skip, and what lies beyond the guards of a part of
 a concatenation. All other axes are computed whole.
-
-Of a masked chain generated code bounds the pairs of a row and a key. A block of rows computes the keys from its first to its
-last, counted as `lower.iteration_domains` counts them: the first rounded down to panels, their number up to half a panel.
-Of these a mask touches what lies outside the keys that all rows of the block need. Limits by values of the data are not known
-here, those by run-time extents are taken at their hints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import lcm, prod
 
-import numpy as np
-
-from tilewright.arrays import Condition, Count, Quantity, either, product
-from tilewright.graph.expressions.scalar import Parameter
-from tilewright.graph.types import Access, Chain, Operator, SymbolicExtent, planned_extent
+from tilewright.arrays import Condition, Count, Quantity, either
+from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.chains import derived_once
 from tilewright.plan.element_types import outer_bytes, product_type
 from tilewright.plan.model.cost_context import CostContext
@@ -28,13 +20,11 @@ from tilewright.plan.model.kernel_work import flops
 from tilewright.plan.reasons import KeyLimit
 from tilewright.plan.regions.footprint import distinct_values, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
-from tilewright.plan.regions.masks import LANES, KeyMask, Limit, is_plain_mask, key_mask_of, key_step, loops_around_mask
+from tilewright.plan.regions.masked_pairs import planned_data, share_of_pairs, shares_of_pairs
+from tilewright.plan.regions.masks import KeyMask, is_plain_mask, key_mask_of, key_step, loops_around_mask
 from tilewright.plan.regions.required_regions import Reading, readings
 from tilewright.plan.schedule import Schedule, box_sizes, planned_sizes
 from tilewright.plan.types import KeyBlocks
-
-Rows = Sequence[Count]
-"""Along every row axis: one row of every block."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +48,7 @@ def guarded_work(context: CostContext, view: OperatorView, shared_loops: int) ->
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in tiles:
             tiles[loop.axis] = either(is_cut, context.sizes[loop.axis], view.tiles[loop.axis])
-    return _in_blocks(context, key_mask, tuple(tiles.values()))
+    return GuardedWork(*shares_of_pairs(context.chain, tuple(tiles.values()), *_alignment(context, key_mask)))
 
 
 def least_guarded_work(context: CostContext, operator: str) -> GuardedWork:
@@ -97,36 +87,9 @@ def key_blocks(context: CostContext, schedule: Schedule) -> KeyBlocks | None:
     box = box_sizes(loops_around_mask(chain, schedule), planned_sizes(chain))
     rows = tuple((axis, box[axis]) for axis in key_mask.row_axes)
     computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(context, key_mask))
-    is_known = all(_planned_data(chain, limit) is not None for limit in key_mask.limits)
+    is_known = all(planned_data(chain, limit) is not None for limit in key_mask.limits)
     limits = tuple(KeyLimit(limit.constraint, limit.access.tensor if limit.access else "") for limit in key_mask.limits)
     return KeyBlocks(key_mask.axis, limits, rows, 1 - computed, masked, computed - masked, is_known)
-
-
-@derived_once
-def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) -> tuple[float, float]:
-    """(computed, masked) of all pairs, in blocks of so many rows along each row axis of the masks."""
-    key_mask, sizes = key_mask_of(chain), planned_sizes(chain)
-    assert key_mask is not None
-    extents = [sizes[axis] for axis in key_mask.row_axes]
-    starts, ends = _blocks(extents, tiles)
-    rows = product(end - start + 1 for start, end in zip(starts, ends, strict=True))
-    first, stop, plain = _keys(
-        chain, key_mask, dict(zip(key_mask.row_axes, zip(starts, ends, strict=True), strict=True)), align, step
-    )
-    pairs = prod(extents) * sizes[key_mask.axis]
-    computed = int(np.sum(rows * (stop - first)))
-    return computed / pairs, (computed - int(np.sum(rows * plain))) / pairs
-
-
-def _in_blocks(context: CostContext, key_mask: KeyMask, tiles: Sequence[Count]) -> GuardedWork:
-    align, step = _alignment(context, key_mask)
-    if not tiles or all(np.ndim(tile) == 0 for tile in tiles):
-        return GuardedWork(*share_of_pairs(context.chain, tuple(int(tile) for tile in tiles), align, step))
-    together = np.broadcast_arrays(*tiles)
-    unlike, places = np.unique(np.stack([array.ravel() for array in together]), axis=1, return_inverse=True)
-    shares = [share_of_pairs(context.chain, tuple(map(int, column)), align, step) for column in unlike.T]
-    found = np.array(shares)[places.ravel()].reshape((*together[0].shape, 2))
-    return GuardedWork(found[..., 0], found[..., 1])
 
 
 def _alignment(context: CostContext, key_mask: KeyMask) -> tuple[int, int]:
@@ -134,55 +97,6 @@ def _alignment(context: CostContext, key_mask: KeyMask) -> tuple[int, int]:
     columns = [context.kernels[name].columns for name, roles in context.roles.items() if roles.column == key_mask.axis]
     step = key_step(columns, context.lanes(context.chain.operators[-1]))
     return lcm(step, *columns), step
-
-
-def _blocks(extents: Sequence[int], tiles: Sequence[int]) -> tuple[Rows, Rows]:
-    """The first and the last row of every block, along every row axis."""
-    along = [np.arange(0, extent, tile) for extent, tile in zip(extents, tiles, strict=True)]
-    starts = [grid.ravel() for grid in np.meshgrid(*along, indexing="ij")]
-    sizes = zip(starts, tiles, extents, strict=True)
-    return starts, [np.minimum(start + tile, extent) - 1 for start, tile, extent in sizes]
-
-
-def _keys(chain: Chain, key_mask: KeyMask, box: Mapping[str, tuple[Count, Count]], align: int, step: int) -> tuple[Count, ...]:
-    """(first key, the one behind the last, how many of them all rows need) of blocks of rows."""
-    size = planned_sizes(chain)[key_mask.axis]
-    low, high = _bounds(chain, key_mask, box, largest=True)
-    first = np.minimum(np.maximum(0, low), size - 1) // align * align
-    count = np.minimum(np.maximum(-(-(high - first) // step) * step, step), size - first)
-    low, high = _bounds(chain, key_mask, box, largest=False)
-    plain_from = np.minimum(-(-np.maximum(0, low - first) // LANES) * LANES, count)
-    plain_to = np.minimum(np.maximum(0, high - first) // LANES * LANES, count)
-    return first, first + count, np.maximum(plain_to - plain_from, 0)
-
-
-def _bounds(chain: Chain, key_mask: KeyMask, box: Mapping[str, tuple[Count, Count]], *, largest: bool) -> tuple[Count, Count]:
-    """The first key and the one behind the last that some rows of a block need, or that all of them need."""
-    low: Count = 0
-    high: Count = planned_sizes(chain)[key_mask.axis]
-    for limit in key_mask.limits:
-        data = _planned_data(chain, limit)
-        if data is None:
-            continue
-        factor = limit.index.coefficient(key_mask.axis)
-        rest: Count = limit.index.constant + data
-        for atom, slope in limit.index.terms:
-            if atom != key_mask.axis:
-                rest = rest + slope * box[str(atom)][(slope > 0) == largest]
-        if factor < 0:
-            high = np.minimum(high, rest // -factor + 1)
-        else:
-            low = np.maximum(low, -(rest // factor))
-    return low, high
-
-
-def _planned_data(chain: Chain, limit: Limit) -> int | None:
-    """What the data adds to a limit, at the hints of run-time extents; None if it is not known before a call."""
-    hints = {extent.name: extent.hint for extent in chain.extents.values() if isinstance(extent, SymbolicExtent)}
-    data = limit.constraint.data
-    if any(not isinstance(datum.leaf, Parameter) or datum.leaf.name not in hints for datum in data):
-        return None
-    return sum(datum.sign * hints[datum.leaf.name] for datum in data if isinstance(datum.leaf, Parameter))
 
 
 Sizes = Mapping[str, int]

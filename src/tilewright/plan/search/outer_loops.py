@@ -15,11 +15,11 @@ from math import prod
 
 import numpy as np
 
-from tilewright.arrays import Count, Quantity, expanded, spread
+from tilewright.arrays import Count, Quantity, content, expanded, spread
 from tilewright.graph.types import Operator, SymbolicExtent
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost import Block, measure, moving_of, nothing, passing_of, seconds, work_of
-from tilewright.plan.model.cost_context import axes_of_like, content, likeness
+from tilewright.plan.model.cost_context import axes_of_like, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, set_conflict
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.model.operands.packing_cost import may_stay
