@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import islice, pairwise
 
 from tilewright.arrays import Count, Quantity, maximum, minimum, product
 from tilewright.graph.types import Chain, Operator
@@ -216,7 +216,7 @@ def _guarded_traffic(
 
 def seconds(context: CostContext, work: Work) -> Quantity:
     """The price of one operator's work."""
-    times = traffic_seconds(context, work)
+    times = dict(islice(traffic_seconds(context, work).items(), context.source_position))
     longest: Quantity = work.arithmetic_s + work.functions_s
     for time in times.values():
         longest = maximum(longest, context.coefficients.overlapped_traffic * time)
@@ -254,10 +254,10 @@ def traffic_seconds(context: CostContext, work: Work) -> dict[str, Quantity]:
 
 
 def visible_seconds(context: CostContext, times: Mapping[str, Quantity]) -> Quantity:
-    """What of the traffic arithmetic does not hide."""
-    nearest = context.cache_levels[0].name
-    shares = {True: context.coefficients.visible_l1_traffic, False: context.coefficients.visible_traffic}
-    return sum(shares[name == nearest] * time for name, time in times.items())
+    """What of the traffic arithmetic does not hide; times are those of levels from the nearest on."""
+    nearest, *behind = times.values()
+    coefficients = context.coefficients
+    return sum((coefficients.visible_traffic * time for time in behind), coefficients.visible_l1_traffic * nearest)
 
 
 def floor(chain: Chain, machine: Machine) -> Floor:

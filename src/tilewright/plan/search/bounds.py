@@ -197,9 +197,10 @@ class Bounds:
         """The price of all operators and the most bytes that one uses, where intermediates hold `live` ones."""
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for member in view.operators:
-            price, used = self.price_and_use(member, choices, line_buffering)
-            total = total + with_spills(self.context, price, used + live)
-            most = np.maximum(most, used + live)
+            price, tiles = self.price_and_use(member, choices, line_buffering)
+            used = tiles + live
+            total = total + with_spills(self.context, price, used)
+            most = np.maximum(most, used)
         return total, most
 
     def price_and_use(
@@ -273,15 +274,13 @@ class Bounds:
         """
         axes = self.axes[member.operator.name]
         has_inner = len(self.space.inner_orders(member.operator, (*choices, *member.regions))) > 1
+        every = set(axes) - set(self.space.batch)  # a batch has one tile
+        places = {axis: [-1] for axis in axes if not (has_inner or axis in member.regions)}
+        places |= {axis: places_in(self.space.tiles[axis], some) for axis, some in choices.items() if axis in every}
         for part in self.parts[member.operator.name]:
             for position, axis in enumerate(axes):
-                if part.shape[position] == 1:
-                    continue
-                if axis in choices:
-                    part = part.take(places_in(self.space.tiles[axis], choices[axis]), position)
-                else:
-                    least = has_inner or axis in member.regions
-                    part = part.min(axis=position, keepdims=True) if least else part.take([-1], position)
+                if part.shape[position] > 1:
+                    part = part.take(places[axis], position) if axis in places else part.min(axis=position, keepdims=True)
             sizes = dict(zip(axes, part.shape, strict=True))
             yield part.reshape(tuple(sizes.get(axis, 1) for axis in choices))
 
