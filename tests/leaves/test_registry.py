@@ -13,7 +13,7 @@ from tests.leaves.problems import PROBLEMS, bound
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph import data_format
 from tilewright.leaves.declaration import Mismatch, Problem, Refusal
-from tilewright.leaves.registry import binding_of, leaf_of, leaves
+from tilewright.leaves.registry import binding_of, leaf_of, leaves, refusals
 from tilewright.plan.chains import with_axes
 
 PACKAGE = Path(tilewright.__file__).parent
@@ -36,6 +36,14 @@ def test_nobody_outside_asks_for_the_kind_of_a_leaf() -> None:
     """But algorithms, which make operators for one."""
     asking = [path for path, text in outside().items() if ASKED.search(text)]
     assert all("/plan/algorithms/" in path for path in asking), asking
+
+
+def test_leaves_that_are_asked_first_say_why_they_do_not_compute_an_operator() -> None:
+    """Softmax by row-wise reductions."""
+    problem, _ = problem_for("row-wise reductions")
+    reasons = {refusal.leaf: refusal.reason for refusal in refusals(problem)}
+    assert set(reasons) == {leaf.name for leaf in leaves()} - {"row-wise reductions"}
+    assert reasons["scalar loops"] is Mismatch.VECTORS
 
 
 def test_leaves_are_asked_in_the_order_that_they_state() -> None:

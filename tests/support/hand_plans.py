@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tests.support.chains import chain
 from tests.support.operators import contraction, softmax
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Chain, Graph, Reduction, StateVariable
 from tilewright.machine.description import MemoryLevel, Source
@@ -56,7 +57,7 @@ def attention_plan(rejected: tuple[Rejected, ...] = ()) -> Plan:
         schedule=_schedule(),
         operators=(
             OperatorPlan("scores", "x86_avx512_f32_6x64", ContractionRoles(0, 1, "m", "l", "k", ("b",)), 0.98),
-            OperatorPlan("weights"),
+            OperatorPlan("weights", leaf=LeafBinding("row-wise reductions")),
             OperatorPlan("out", "x86_avx512_f32_6x64", ContractionRoles(0, 1, "m", "n", "l", ("b",)), 0.98),
         ),
         levels=(

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilewright.graph.types import Extent, planned_extent
+from tilewright.leaves.declaration import Problem
+from tilewright.leaves.registry import leaf_of, refusals
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import ContractionRoles, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
@@ -69,6 +71,7 @@ def _page(plan: Plan, name: str, room: float) -> list[str]:
         *section("padding", [line for border in borders(plan) for line in wrapped(border.text())]),
         *section("decisions", [line for text in execution_lines(plan) for line in wrapped(text)]),
         *section("kernels", _kernels(plan)),
+        *section("leaves", [line for text in _leaves(plan) for line in wrapped(text)]),
         *section("levels", _levels(plan)),
         *section("traffic", _traffic(plan)),
         *section("price", _price(plan.price, plan.machine.cores)),
@@ -153,9 +156,22 @@ def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[tuple[Pack, str]
     operand_packs = ((pack, text) for pack, text in packs if pack.operator == operator.operator)
     packing = ", ".join(f"{packed_tensor(pack, plan.chain)} {text}" for pack, text in operand_packs) or "reads in place"
     if operator.micro_kernel is None:
-        return [operator.operator, "vector loops", "", "", packing]
+        return [operator.operator, leaf_of(operator.leaf).name if operator.leaf is not None else "", "", "", packing]
     roles = _roles(operator.roles) if operator.roles else ""
     return [operator.operator, operator.micro_kernel, roles, f"{units.percent(operator.efficiency)} useful", packing]
+
+
+def _leaves(plan: Plan) -> Iterator[str]:
+    """The leaf of every operator without a micro kernel, and why leaves that are asked before it do not compute it."""
+    tensors = {tensor.name: tensor for tensor in plan.chain.tensors}
+    for part in plan.operators:
+        if part.leaf is None or part.micro_kernel is not None or part.epilogue_of:
+            continue
+        by_reason: dict[str, list[str]] = {}
+        for refusal in refusals(Problem.of(plan.chain.operator(part.operator), tensors)):
+            by_reason.setdefault(refusal.reason, []).append(refusal.leaf)
+        refused = (f"not {', '.join(names)}: {reason}" for reason, names in by_reason.items())
+        yield "; ".join([f"{part.operator}: {leaf_of(part.leaf).name}", *refused])
 
 
 def _roles(roles: ContractionRoles) -> str:
