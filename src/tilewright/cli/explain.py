@@ -64,7 +64,11 @@ def explain(
     if subject.endswith(".onnx"):
         if slicing:
             raise click.UsageError("--slicing is for functions of a file or a module")
-        click.echo(_model(subject, shapes, target, precision, fuse, full))
+        require_onnx(subject)
+        import tilewright.onnx as ort
+
+        session = ort.InferenceSession(subject, target=target, prepare=False, precision=precision, fuse=fuse)
+        click.echo(session.explain(full=full, **model_shapes(session.get_inputs(), shapes)))
         return
     function, operands = user_code.subject_of(subject, arguments)
     specs = [tw.spec(shape, dtype) for shape, dtype in operands]
@@ -78,16 +82,6 @@ def explain(
     if terms and not source:
         click.echo(f"planned as if these cost nothing: {', '.join(terms)}\n")
     click.echo(compiler.generate(model_plan).source.rstrip("\n") if source else report.explain(model_plan, full=full))
-
-
-def _model(
-    path: str, shapes: dict[str, tuple[int, ...]], target: str | None, precision: str, fuse: bool | None, full: bool
-) -> str:
-    require_onnx(path)
-    import tilewright.onnx as ort
-
-    session = ort.InferenceSession(path, target=target, prepare=False, precision=precision, fuse=fuse)
-    return session.explain(full=full, **model_shapes(session.get_inputs(), shapes))
 
 
 def _without(terms: tuple[str, ...], planned: ModelPlan, fuse: bool | None) -> ModelPlan:

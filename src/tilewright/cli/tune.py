@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -165,19 +164,13 @@ def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler:
             back = f"the choice of the planner is back: {count} of its chains had tuned plans"
             click.echo(back if count else f"nothing was tuned for {tuning_database.machine_key(machine)}")
             return
-        with _executor(scheduler) as executor, tuning_progress() as progress, _going_on():
-            for result in tuning.tune_chains(plans, database, request, progress, executor, is_shared=_is_model(subject)):
-                click.echo(_line_of(result, with_machine=scheduler is not None))
-
-
-@contextmanager
-def _going_on() -> Iterator[None]:
-    """Say what an interrupted run has kept."""
-    try:
-        yield
-    except KeyboardInterrupt:
-        click.echo("what was measured is kept: the same command goes on where it was", err=True)
-        raise
+        try:
+            with _executor(scheduler) as executor, tuning_progress() as progress:
+                for result in tuning.tune_chains(plans, database, request, progress, executor, is_shared=_is_model(subject)):
+                    click.echo(_line_of(result, with_machine=scheduler is not None))
+        except KeyboardInterrupt:
+            click.echo("what was measured is kept: the same command goes on where it was", err=True)
+            raise
 
 
 def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:

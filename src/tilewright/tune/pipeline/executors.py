@@ -15,6 +15,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import AbstractContextManager
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -100,7 +101,7 @@ class SchedulerLost(TilewrightError):
     """The cluster cannot be asked any more. What was measured is kept."""
 
 
-class Cluster:
+class Cluster(AbstractContextManager["Cluster"]):
     """The cluster of a scheduler, as an `Executor`. Close it, or use it in a `with` statement."""
 
     def __init__(self, address: str) -> None:
@@ -118,9 +119,6 @@ class Cluster:
             raise TilewrightError(
                 "no scheduler answers", where=address, why=str(problem), hint="start one: dask scheduler; dask worker ADDRESS"
             ) from None
-
-    def __enter__(self) -> Cluster:
-        return self
 
     def __exit__(self, *_: object) -> None:
         self.close()
