@@ -15,6 +15,7 @@ from tilewright.plan.types import ModelPlan
 from tilewright.tune.chain_functions import gemm_chain
 from tilewright.tune.schedules.cases import Case, product
 from tilewright.tune.shapes import TABLE_IV, ConvChainShape, conv_chain_shape
+from tilewright_bench.cases.conv_chain_shapes import of_table_v
 from tilewright_bench.cases.conv_shapes import ConvShape, named_shape
 from tilewright_bench.cases.gemm_shapes import SQUARES, TABLE_1, GemmShape
 
@@ -116,7 +117,8 @@ def conv_chain(name: str) -> Problem:
     """A row of Table V without relu; filters are arguments."""
     shape = conv_chain_shape(name)
     operands = ((1, *shape.image), *shape.filters)
-    return Problem(DirectCase(name, _conv_chain(shape), operands, result_shape=shape.results[1]), "Table V", shape.flops)
+    chain = of_table_v(shape, with_relu=False)
+    return Problem(DirectCase(name, _conv_chain(shape), operands, result_shape=chain.result_shape), "Table V", chain.flops)
 
 
 def problems() -> list[Problem]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
 from typing import TypeAlias
 
 Shape: TypeAlias = tuple[int, ...]
@@ -91,35 +90,6 @@ class ConvChainShape:
         """
         (seen, *_), (middle, last), (first, second) = self.image, self.channels, self.kernels
         return (middle, seen, first, first), (last, middle, second, second)
-
-    @property
-    def results(self) -> tuple[Shape, Shape]:
-        """The shapes of both results, in NCHW.
-
-        >>> conv_chain_shape("C5").results
-        ((1, 64, 57, 57), (1, 16, 57, 57))
-        """
-        found = list[Shape]()
-        extents = self.image[1:]
-        for channels, stride, kernel, padding in zip(self.channels, self.strides, self.kernels, self.paddings, strict=True):
-            extents = ((extents[0] + 2 * padding - kernel) // stride + 1, (extents[1] + 2 * padding - kernel) // stride + 1)
-            found.append((1, channels, *extents))
-        return found[0], found[1]
-
-    @property
-    def flops(self) -> int:
-        """Of both convolutions, taps on padding included; a multiply and an add count as two.
-
-        >>> conv_chain_shape("C3").flops
-        513802240
-        """
-        taps = (prod(filters[1:]) for filters in self.filters)
-        return 2 * sum(prod(result) * each for result, each in zip(self.results, taps, strict=True))
-
-    @property
-    def moved_bytes(self) -> int:
-        """What has to be read and written at least: the image, both filters and the last result, in float32."""
-        return 4 * (prod(self.image) + sum(map(prod, self.filters)) + prod(self.results[1]))
 
 
 TABLE_V = (
