@@ -6,7 +6,7 @@ Every distinct convolution of the paper's seven models is planned for the paper'
 the paper says) in three ways, and the generated code is replayed line by line on its caches, whole: nothing is sampled. Misses of
 a model are those of its layers, each as often as it occurs, from empty caches. All ways have the same micro kernels:
 
-    sliced    the five loops of the paper in the order of its analysis (`plan.stationary`), filters constant, pixels along lanes
+    sliced    the five loops of the paper in the order of its analysis (`stationary.py`), filters constant, pixels along lanes
     planned   the planner's least price, filters constant
     im2col    a copy of all windows, and a product of matrices as it is planned, filters arguments; pointwise convolutions with a
               step of 1 are the product alone, as in section 7.5 of the paper
@@ -29,12 +29,12 @@ from typing import Any
 
 import tilewright as tw
 from benchmarks.papers.fusion_traffic import caches
+from benchmarks.papers.stationary import Stays, with_stationary_orders
 from benchmarks.studies.forced_algorithms import forced
 from benchmarks.studies.slicing import analysed, least_price, pixels_along_lanes
 from tests.oracles.trace_replay import simulate
 from tilewright.machine import Machine
 from tilewright.plan.slicing import Stationary
-from tilewright.plan.stationary import Stays, with_stationary_orders
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c.program import lower_program
 from tilewright.report.layout import columns

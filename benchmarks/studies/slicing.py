@@ -10,7 +10,7 @@ paper's seven models that its model keeps input-stationary on POWER10, and weigh
 
 `measure` plans every distinct convolution of a model by one algorithm with its pixels along lanes (windows by columns, pointwise,
 or im2col where windows move by more than one), and its product with the loops of both stationary orders on this machine
-(`plan.stationary`), and times whole calls in turns on one thread. Beside the times: the decision of Equations 1 to 14, that of
+(`stationary.py`), and times whole calls in turns on one thread. Beside the times: the decision of Equations 1 to 14, that of
 the planner's price of both plans, the planner's own plan of the same algorithm, and that of its choice of algorithm.
 
 `packing` times the copy of a row of taps read in place against windows packed on demand, in both orders.
@@ -30,13 +30,13 @@ import numpy as np
 
 import tilewright as tw
 from benchmarks.papers.slicing_choices import slicing_choice
+from benchmarks.papers.stationary import Stays, with_stationary_orders
 from benchmarks.studies.forced_algorithms import forced
 from tilewright import compiler
 from tilewright.backends import loading
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.slicing import ConvolutionSizes, SlicingMachine, Stationary
-from tilewright.plan.stationary import Stays, with_stationary_orders
 from tilewright.plan.types import ModelPlan
 from tilewright.report.layout import columns
 from tilewright.tune.timing import seconds_per_call

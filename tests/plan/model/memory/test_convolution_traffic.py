@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import tilewright as tw
+from benchmarks.papers.stationary import Stays, with_stationary_orders
 from tests.oracles.cache_simulator import CacheLevel, LevelTraffic
 from tests.oracles.trace_replay import simulate
 from tests.support.algorithms import forced
 from tilewright.machine import Machine
-from tilewright.plan.stationary import Stays, with_stationary_orders
 from tilewright.plan.types import Plan
 from tilewright.render.c.program import lower_program
 

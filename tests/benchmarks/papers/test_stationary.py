@@ -11,6 +11,7 @@ import pytest
 
 import tilewright as tw
 from benchmarks.papers.example_chains import gemm_chain, matrix_product
+from benchmarks.papers.stationary import Stays, stationary_plan, with_stationary_orders
 from tests.support.algorithms import forced
 from tilewright import compiler
 from tilewright.backends import loading
@@ -19,7 +20,6 @@ from tilewright.graph.interpreter import evaluate
 from tilewright.kernels.registry import registered
 from tilewright.machine import Machine
 from tilewright.plan.schedule import Loop, Pack
-from tilewright.plan.stationary import Stays, stationary_plan, with_stationary_orders
 from tilewright.plan.types import ModelPlan, Plan
 
 MACHINE = Machine.named("x86-64-v2")
