@@ -29,7 +29,7 @@ Coefficient: TypeAlias = float | tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True, slots=True)
 class Coefficients:
-    """Every figure of the price that is not the machine's. Sources: measurements on AVX-512 servers (docs/kernels.md) and a Zen 3
+    """Every figure of the price that is not the machine's. Sources: measurements on servers (docs/kernels.md) and a Zen 3
     (docs/decisions/cost-model.md)."""
 
     arithmetic: float = 1.0
@@ -53,7 +53,7 @@ class Coefficients:
     pages of their own, so that each shows a miss (1x1, 64 to 256 channels of 56 x 56: 0.81 ms, 0.61 by pointwise)."""
     strided_cycles_per_vector: float = 5.0
     """A vector of every other element of a row, beyond one of neighbours: windows by two took 5 to 7 cycles more a vector, of
-    lines in L2 (27 rows of 112 x 112, Zen 3; 128 channels of 28 x 28, AVX-512)."""
+    lines in L2 (27 rows of 112 x 112, Zen 3; 128 channels of 28 x 28, Xeon)."""
     row_cycles: float = 30.0
     """Of every state of a row-wise reduction, once a row: ends of loops, and lanes that become one value."""
     visible_later_passes: float = 0.9
@@ -92,17 +92,17 @@ class Coefficients:
     combining: float = 1.0
     """Share of the time of merging the parts of split keys that counts."""
     prefetch_hides: float = 0.5
-    """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on AVX-512 (Zen 5), see docs/kernels.md."""
+    """Share of the visible traffic of an operand that its prefetch hides: 0.3 to 0.7 on Zen 5, see docs/kernels.md."""
     prefetch_cycles_per_line: tuple[tuple[str, float], ...] = (("left", 0.5), ("right", 0.02), ("target", 0.2))
     """Cost of prefetching one cache line of A, B or C that is in L1 or L2 already (same source)."""
     cursor_cycles: float = 8.0
-    """Advancing the cursors of a software prefetch: what a tile of 768 cycles took longer where nothing was gained (AVX-512 6x64,
+    """Advancing the cursors of a software prefetch: what a tile of 768 cycles took longer where nothing was gained (6x64,
     Zen 5)."""
     scalar_step_cycles: float = 2.0
     """Of one function at one point of a scalar loop: a load, an operation and a store of one element, some of which the compiler
     takes together."""
     equal_within: float = 1.01
-    """Prices within this factor are equal: measured on AVX-512, blocks of 24 to 224 rows differ by less than timing noise."""
+    """Prices within this factor are equal: measured on a Xeon, blocks of 24 to 224 rows differ by less than timing noise."""
     least_gain: float = 1.02
     """What another loop, or reading an operand in place, must gain: below it the price cannot tell them apart."""
 

@@ -51,7 +51,6 @@ from tilewright.graph.types import Graph
 from tilewright.graph.verifier import check_sizes, verify
 from tilewright.kernels import registry
 from tilewright.machine import Machine
-from tilewright.machine.description import CPU
 from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
 from tilewright.plan.decisions.micro_kernel import check_exact
 from tilewright.plan.memory import rare_collections
@@ -185,11 +184,8 @@ def plan(
 
 
 def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple[MergedArgument, ...]]:
-    """The graph with dimensions of arguments as one where no operator tells them apart.
-
-    Backends of devices that are not CPUs get arguments as they are declared.
-    """
-    if machine.device != CPU:
+    """The graph with dimensions of arguments as one where no operator tells them apart and the backend takes them so."""
+    if not for_machine(machine).takes_merged_arguments:
         return graph, ()
     merged, joined = with_merged_arguments(graph)
     verify(merged)
@@ -197,11 +193,11 @@ def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple
 
 
 def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> tuple[Rewrite, ...]:
-    """`REWRITES` that leave operands to the planner which micro kernels of a machine take as they are.
+    """`REWRITES` that leave operands to the planner which products of a machine take as they are.
 
     With `precision` "bf16" operands are rounded before `ElementTypes` asks for their types.
     """
-    products = frozenset(kernel.element_types[:2] for kernel in registry.for_machine(machine, element_types=None))
+    products = for_machine(machine).product_types(machine)
     steps: list[Rewrite] = []
     for step in REWRITES:
         if precision is Precision.STRICT and step.licence is Licence.QUANTISED:
@@ -295,7 +291,7 @@ def generate(model_plan: ModelPlan) -> Artifact:
         artifact = backend.emit(program)
         artifact = replace(artifact, recipe=_recipe(model_plan, artifact))
         _log_codegen.info("%s: %d lines by %s, key %s", name, artifact.source.count("\n"), backend.name, artifact.key[:16])
-        _dump("emit", name, lambda: artifact.source)
+        _dump("emit", name, lambda: artifact.source, backend.suffix)
         return artifact
 
 
@@ -303,7 +299,7 @@ def build(model_plan: ModelPlan, *, threads: int | None = None) -> Runnable:
     """Generate the text of a plan, and load it by the backend of its machine.
 
     Its inputs are those of the graph followed by the constants that calls read as they are; the others are packed here. Raises
-    what the backend raises: ToolchainError without a working C compiler.
+    what the backend raises: ToolchainError without a working compiler.
     """
     given = replace(model_plan.graph, constants=model_plan.given)
     executable, _ = loading.load(generate(model_plan), given, model_plan.machine, threads=threads)
@@ -323,10 +319,9 @@ def _recipe(model_plan: ModelPlan, artifact: Artifact) -> Recipe:
     return recipe(graph, names, model_plan.given)
 
 
-def _dump(stage: str, name: str, text: Callable[[], str]) -> None:
+def _dump(stage: str, name: str, text: Callable[[], str], suffix: str = "txt") -> None:
     directory = settings.current().dump_dir
     if directory is not None:
-        suffix = "c" if stage == "emit" else "txt"
         _write(directory, f"{next(_dump_numbers):03}-{file_name(name)}.{stage}.{suffix}", text())
 
 

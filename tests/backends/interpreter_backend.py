@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
@@ -12,12 +11,13 @@ from typing import Any
 import numpy as np
 
 from tilewright.artifact import Artifact, Signature, Symbol, TensorSlot
+from tilewright.backends.backend import Backend
 from tilewright.graph.data_format import decode, encode
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.machine import Machine
-from tilewright.plan.types import ModelPlan, Plan
+from tilewright.plan.types import ModelPlan
 from tilewright.runtime.binding import bind
 from tilewright.runtime.pool import MemoryStats
 
@@ -73,7 +73,7 @@ class Interpreted:
         return MemoryStats(0, 0)
 
 
-class Interpreter:
+class Interpreter(Backend[Program]):
     name = "interpreter"
 
     def serves(self, machine: Machine) -> bool:
@@ -98,12 +98,6 @@ class Interpreter:
         signature = Signature(tuple(symbols.values()), tuple(slots[: len(names)]), tuple(slots[len(names) :]))
         text = "\n".join(encode(chain, Graph).decode() for chain in program.chains)
         return Artifact("evaluate", text, (), DEVICE, frozenset(), signature, tuple(chain.name for chain in program.chains))
-
-    def compiling_ahead(self) -> AbstractContextManager[Callable[[Sequence[Plan]], None]]:
-        return nullcontext(lambda plans: None)
-
-    def lacking(self, artifact: Artifact) -> tuple[str, ...]:
-        return ()
 
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Interpreted:
         chains = tuple(decode(line.encode(), Graph) for line in artifact.text.splitlines())

@@ -20,10 +20,6 @@ from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Graph
 from tilewright.runtime.arrays import as_array, is_torch_tensor
 
-ELEMENT_TYPES = ("float32",)
-"""What compiled kernels compute in."""
-ARGUMENT_TYPES = (*ELEMENT_TYPES, "bool", *INTEGERS)
-"""What they take: truth values and integers where maps read them."""
 STATIC_TYPES = (bool, str, Enum, type, type(None), np.dtype)
 """Arguments of these types are static without being named so; results may hold them beside arrays."""
 NUMBERS = (int, float, np.generic)
@@ -141,8 +137,13 @@ class TracedCall:
     result: Structure
 
 
-def trace_call(function: Callable[..., Any], call: FlatCall, specs: Sequence[TensorSpec], *, compiled: bool) -> TracedCall:
-    """Run the function once on stand-ins. Returned values that are no arrays are part of the result's structure."""
+def trace_call(
+    function: Callable[..., Any], call: FlatCall, specs: Sequence[TensorSpec], element_types: tuple[str, ...] | None = None
+) -> TracedCall:
+    """Run the function once on stand-ins. Returned values that are no arrays are part of the result's structure.
+
+    `element_types` are those that it may compute in; None: in any, as the interpreter does.
+    """
     results: list[Structure] = []
     keys = call.structure.keys
 
@@ -156,17 +157,17 @@ def trace_call(function: Callable[..., Any], call: FlatCall, specs: Sequence[Ten
         return returned.leaves
 
     name = getattr(function, "__name__", "function")
-    graph = trace(flat, specs, name=name, element_types=ELEMENT_TYPES if compiled else None)
+    graph = trace(flat, specs, name=name, element_types=element_types)
     return TracedCall(graph, call.structure, results[0])
 
 
-def check_dtypes(specs: Sequence[TensorSpec], leaves: Sequence[Any]) -> None:
-    """Refuse arguments that kernels cannot take, by name."""
+def check_dtypes(specs: Sequence[TensorSpec], leaves: Sequence[Any], element_types: tuple[str, ...]) -> None:
+    """Refuse arguments that kernels cannot take, by name: they compute in `element_types`, and maps read the others."""
     for spec, leaf in zip(specs, leaves, strict=True):
-        if spec.dtype not in ARGUMENT_TYPES:
+        if spec.dtype not in (*element_types, "bool", *INTEGERS):
             raise DTypeError(
                 f"argument {spec.name!r} has dtype {spec.dtype}",
-                why=f"compiled kernels take {', '.join(ELEMENT_TYPES)}, truth values and integers",
+                why=f"compiled kernels take {', '.join(element_types)}, truth values and integers",
                 hint=f"convert it: {_as_float32(spec.name, leaf)}; or pass interpret=True to interpret the function in NumPy",
             )
 

@@ -28,7 +28,7 @@ def config_lines() -> list[tuple[str, str]]:
         ("machine", _attempt(_machine)),
         ("compiler", _attempt(_compiler)),
         ("cache", str(settings.current().cache_dir)),
-        ("threads", str(settings.current().num_threads or "all usable CPUs")),
+        ("threads", str(settings.current().num_threads or "all usable cores")),
     ]
 
 

@@ -22,6 +22,7 @@ from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import Shortened, shorten
+from tilewright.backends.registry import for_machine
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
@@ -141,10 +142,15 @@ class _Told:
         elif target is not None and not isinstance(target, Machine):
             raise TilewrightError(f"target={target!r} is no machine", where="tw.jit", hint="use a name, a tw.Machine or None")
 
+    def named_machine(self) -> Machine | None:
+        """The machine that was named, if one was."""
+        return Machine.named(self.target) if isinstance(self.target, str) else self.target
+
     def options(self) -> Options:
         """For the machine that was named, else for this one."""
-        machine = Machine.named(self.target) if isinstance(self.target, str) else self.target or calibration.ensure()
-        return Options(machine, self.fuse, self.precision, self.threads, self.target is not None)
+        return Options(
+            self.named_machine() or calibration.ensure(), self.fuse, self.precision, self.threads, self.target is not None
+        )
 
 
 class Jitted:
@@ -315,28 +321,33 @@ class Jitted:
         """`extents` of all arrays, where they are not those of the call."""
         call.check_statics()
         specs = call.specs() if extents is None else with_extents(call.specs(), extents)
-        check_dtypes(specs, call.leaves)
+        check_dtypes(specs, call.leaves, self._element_types)
         try:
-            return trace_call(self._function, call, specs, compiled=True)
+            return trace_call(self._function, call, specs, self._element_types)
         except NeedsValue:
             from tilewright.frontend.tracing.closures import with_traced_arrays
 
             same = with_traced_arrays(self._function)
             if same is None:
                 raise
-        return trace_call(same, call, specs, compiled=True)
+        return trace_call(same, call, specs, self._element_types)
 
     def _lowered(self, traced: TracedCall) -> Lowered:
         logs.configure()
-        _check_outputs(traced.graph)
+        _check_outputs(traced.graph, self._element_types)
         return Lowered(traced, self._told.options(), self._binder)
+
+    @functools.cached_property
+    def _element_types(self) -> tuple[str, ...]:
+        """What kernels compute in and return."""
+        return for_machine(self._told.named_machine() or Machine.detect()).element_types
 
     def _interpret(self, call: FlatCall, arrays: tuple[Array, ...], out: Any) -> Any:
         from tilewright.graph.interpreter import evaluate
 
         call.check_statics()
         specs = [TensorSpec(array.shape, array.dtype.name, name) for array, name in zip(arrays, call.names, strict=True)]
-        traced = trace_call(self._function, call, specs, compiled=False)
+        traced = trace_call(self._function, call, specs)
         results = evaluate(traced.graph, dict(zip(traced.graph.inputs, arrays, strict=True)))
         outputs = [results[name] for name in traced.graph.outputs]
         if out is None:
@@ -382,15 +393,15 @@ def _check_parameters(binder: Binder) -> None:
         raise TilewrightError(f"a jitted function cannot have a parameter {reserved[0]!r}", where="tw.jit", why=why, hint=hint)
 
 
-def _check_outputs(graph: Graph) -> None:
+def _check_outputs(graph: Graph, element_types: tuple[str, ...]) -> None:
     if not graph.outputs:
         why = "its result holds no array, so there is nothing to compute"
         raise TilewrightError(f"{graph.name} cannot be planned", why=why, hint="call it, which gives its result as it is")
     for name in graph.outputs:
         dtype = graph.tensor(name).dtype
-        if dtype != "float32":
+        if dtype not in element_types:
             raise DTypeError(
                 f"{graph.name} returns {'truth values' if dtype == 'bool' else f'{dtype} elements'} ({name})",
-                why="compiled kernels write float32",
+                why=f"compiled kernels write {', '.join(element_types)}",
                 hint="return where(condition, 1.0, 0.0) or x.astype(numpy.float32), or pass interpret=True",
             )

@@ -6,7 +6,7 @@ An artifact is data: it may be kept on disk, and loaded by a process that has ne
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
@@ -63,14 +63,23 @@ class Runnable(Protocol):
 
 
 class Backend(Protocol[P]):
-    """Generated code for one kind of device."""
+    """Generated code for one kind of device. A subclass says what differs from the defaults."""
 
-    @property
-    def name(self) -> str:
-        """In messages; every backend has another name."""
+    name: str
+    """In messages; every backend has another name."""
+    suffix: str = "txt"
+    """Of files that hold the text of its artifacts."""
+    element_types: tuple[str, ...] = ("float32",)
+    """What functions may compute in and return."""
+    takes_merged_arguments: bool = False
+    """Whether neighbouring dimensions of an argument may be walked as one where no operator tells them apart."""
 
     def serves(self, machine: Machine) -> bool:
         """Whether plans for this machine are this backend's."""
+
+    def product_types(self, machine: Machine) -> frozenset[tuple[str, str]]:
+        """Element types of two operands that products take as they are; others are widened first."""
+        return frozenset()
 
     def lower(self, model_plan: ModelPlan) -> P:
         """Translate a plan; decide nothing that changes speed or rounding."""
@@ -83,9 +92,11 @@ class Backend(Protocol[P]):
 
         Nothing may depend on it: other graphs are loaded without.
         """
+        return nullcontext(lambda plans: None)
 
     def lacking(self, artifact: Artifact) -> tuple[str, ...]:
         """What an artifact needs and this host does not have: architectures, features, devices; nothing where it can run."""
+        return ()
 
     def load(self, artifact: Artifact, *, constants: Sequence[object], threads: int | None) -> Runnable:
         """Something to call. `constants` are those of the signature, by order; `threads` of None means all usable cores."""

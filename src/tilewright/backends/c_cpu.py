@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tilewright.artifact import Artifact
+from tilewright.backends.backend import Backend
 from tilewright.machine.description import CPU
 from tilewright.machine.machine import Machine
 from tilewright.runtime import executable
@@ -22,15 +22,22 @@ if TYPE_CHECKING:
     from tilewright.render.c.program import Program
 
 
-@dataclass(frozen=True, slots=True)
-class CForCpus:
+class CForCpus(Backend["Program"]):
     """One library of C per graph, with the entry points of `artifact.py`."""
 
-    name: str = "c_cpu"
+    name = "c_cpu"
+    suffix = "c"
+    takes_merged_arguments = True
 
     def serves(self, machine: Machine) -> bool:
         """CPUs of any architecture: where no vector dialect is written for one, the portable dialect is."""
         return machine.device == CPU
+
+    def product_types(self, machine: Machine) -> frozenset[tuple[str, str]]:
+        """Those of micro kernels."""
+        from tilewright.kernels import registry
+
+        return frozenset(kernel.element_types[:2] for kernel in registry.for_machine(machine, element_types=None))
 
     def lower(self, model_plan: ModelPlan) -> Program:
         """A loop nest for every chain. Raises `DTypeError` for arguments of types that C code cannot take."""

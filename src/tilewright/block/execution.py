@@ -72,7 +72,7 @@ class Vectors:
     row takes 8 cycles a vector with one."""
     least_turned_columns: int = 3
     """Fewer columns of a map whose reads lie transposed are stored lane by lane, not turned in registers. Cycles per element of
-    3000 rows of 2, 3, 4 and 8 (AVX-512, Zen 5): lane by lane 1.22, 1.11, 0.96 and 0.97, in tiles 1.25, 0.81, 0.56 and 0.21."""
+    3000 rows of 2, 3, 4 and 8 (Zen 5): lane by lane 1.22, 1.11, 0.96 and 0.97, in tiles 1.25, 0.81, 0.56 and 0.21."""
     least_turned_rows: int = LEAST_TURNED_ROWS
     """Rows of a window are fewer, and loaded as they lie."""
 

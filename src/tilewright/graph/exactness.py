@@ -1,7 +1,7 @@
-"""Choice between exact computation, in the C type of an operator's accumulator, and vectors of float32.
+"""Choice between exact computation, in the type of an operator's accumulator, and vectors of float32.
 
 Kernels know one vector type. Truth values, halves and integers that an operator with a float32 accumulator reads are converted
-to it where they are loaded; integers and doubles as accumulators are no floats, and their operators are loops in plain C.
+to it where they are loaded; integers and doubles as accumulators are no floats, and their operators are scalar loops.
 """
 
 from __future__ import annotations

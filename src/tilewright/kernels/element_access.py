@@ -33,6 +33,8 @@ C_TYPES: Mapping[str, str] = MappingProxyType(
     }
 )
 """The C type of the elements of every tensor that generated code may read or write, by NumPy name."""
+ELEMENT_TYPES = frozenset(C_TYPES)
+"""Element types of tensors that kernels read and write, by NumPy name."""
 ELEMENT_BYTES: Mapping[str, int] = MappingProxyType({name: element_bytes(name) for name in C_TYPES})
 NARROW = frozenset(("bool", "int8", "int16", "int32", "uint8", "uint16"))
 """Types whose elements fit into the lanes of a vector of 32 bits, widened."""

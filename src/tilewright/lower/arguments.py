@@ -30,7 +30,7 @@ from tilewright.graph.expressions.extents import (
 )
 from tilewright.graph.expressions.scalar import Parameter
 from tilewright.graph.types import Access, Graph, Operator, Tensor
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import ELEMENT_TYPES
 from tilewright.lower.storage import Stored
 from tilewright.plan.schedule import Pack
 from tilewright.plan.types import MergedArgument, ModelPlan
@@ -98,7 +98,7 @@ def _packed_constants(model_plan: ModelPlan) -> tuple[str, ...]:
 
 
 def signature_of(model_plan: ModelPlan) -> Signature:
-    """The arguments in their order, and the constants that are packed ahead. Raises `DTypeError` for types that C cannot take."""
+    """The arguments in their order, and the constants that are packed ahead. Raises `DTypeError` for types no kernel takes."""
     graph, unit, merged = model_plan.graph, unit_stride_dims(model_plan), _merged(model_plan)
     known = {tensor.name: tensor for tensor in graph.tensors} | {name: each.declared for name, each in merged.items()}
     tensors = [known[name] for name in argument_names(model_plan)]
@@ -124,7 +124,7 @@ def _by_dimensions(tensor: Tensor) -> Tensor:
 
 
 def _slot(tensor: Tensor, unit: Mapping[str, int], merged: Mapping[str, MergedArgument]) -> TensorSlot:
-    if tensor.dtype not in C_TYPES:
+    if tensor.dtype not in ELEMENT_TYPES:
         raise DTypeError(
             f"{tensor.name} has elements of type {tensor.dtype}",
             why="kernels neither read nor write it",

@@ -29,6 +29,9 @@ INSTRUCTIONS = {
 }
 """The features that change generated code. Others (clock sources, mitigations) come and go with kernels and hypervisors."""
 
+NOTABLE = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "fma", "sve", "asimddp", "asimd", "mma", "vsx")
+"""The features that reports show, in this order."""
+
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from tilewright.graph.exactness import INTEGERS, SHORT_TYPES, scalar_element_type
 from tilewright.graph.expressions.scalar import Previous, Scalar, subexpressions
 from tilewright.graph.types import Operator, Tensor
-from tilewright.kernels.element_access import C_TYPES
+from tilewright.kernels.element_access import ELEMENT_TYPES
 from tilewright.kernels.functions.scalar_functions import VECTOR_TEXTS, WHOLE_FUNCTIONS, has_double_form
 
 CONNECTIVES = frozenset(("where", "logical_and", "logical_or", "logical_xor", "logical_not"))
@@ -30,7 +30,7 @@ def obstacle(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
 def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str]:
     for access in (*operator.reads, operator.write):
         dtype = tensors[access.tensor].dtype
-        yield "" if dtype in C_TYPES else f"elements of type {dtype}"
+        yield "" if dtype in ELEMENT_TYPES else f"elements of type {dtype}"
         is_read = dtype not in SHORT_TYPES or (
             operator.is_map() and operator.accumulator == "float32" and not operator.looked_up()
         )
@@ -45,7 +45,7 @@ def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str
 
 
 def _is_known(function: str, exact: str) -> bool:
-    """Whether there is C of a function in an exact type, or in vectors."""
+    """Whether there is code of a function in an exact type, or in vectors."""
     if not exact:
         return function in VECTOR_TEXTS
     in_type = function in WHOLE_FUNCTIONS if exact in INTEGERS else has_double_form(function)

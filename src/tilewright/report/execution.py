@@ -141,7 +141,7 @@ def _is_long_sum(plan: Plan, operator: Operator) -> bool:
     """Whether a row-wise reduction has so many steps: vectors along the reduction, or points across."""
     if operator.reduction is None or operator.is_contraction():
         return False
-    lanes = plan.machine.vector_bits // 32 if _has_lanes_along_reduction(operator) else 1
+    lanes = plan.machine.lanes(4) if _has_lanes_along_reduction(operator) else 1
     points = prod(planned_extent(axis.extent) for axis in operator.reduction_axes())
     adds = any(state.combine == "add" for state in operator.reduction.states)
     return adds and points > lanes * plan.execution.sums.long_steps
@@ -228,7 +228,7 @@ def _rows(plan: Plan) -> Iterator[Detail]:
 
 def borders(plan: Plan) -> Iterator[Border]:
     """Of every guarded read of an input of the chain, if its guard is affine. Guards of intermediates are masks."""
-    lanes = plan.machine.vector_bits // 32
+    lanes = plan.machine.lanes(4)
     for operator in plan.chain.operators:
         for access in operator.reads:
             guard = access.guard if access.tensor in plan.chain.inputs else None

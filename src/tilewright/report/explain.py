@@ -26,7 +26,6 @@ MOST_PAGES = 3
 LEAST_REJECTED = 3
 """How many rejected alternatives are shown even where the page is full."""
 STORED = {Storage.KEEP: "kept", Storage.RECOMPUTE: "recomputed", Storage.LINE_BUFFER: "in a circular line buffer"}
-FEATURES_SHOWN = ("amx_tile", "avx512_bf16", "avx512_vnni", "avx512f", "avx2", "fma", "sve", "asimddp", "asimd", "mma", "vsx")
 
 
 def explain(model_plan: ModelPlan, *, full: bool = False, numpy_nodes: Sequence[str] = ()) -> str:
@@ -88,7 +87,7 @@ def _title(plan: Plan, name: str) -> str:
 
 
 def _machine(machine: Machine) -> list[str]:
-    features = " ".join(name for name in FEATURES_SHOWN if name in machine.features)
+    features = " ".join(machine.notable_features)
     peaks = ", ".join(f"{dtype} {units.flop_rate(rate)}" for dtype, rate in machine.peak_flops_per_s)
     registers = f"{machine.vector_registers} registers of {machine.vector_bits} bits"
     return [

@@ -45,7 +45,7 @@ def _table(name: str, form: ConvolutionForm, machine: Machine) -> list[str]:
 
 def _tiles(machine: Machine) -> Iterator[tuple[int, int]]:
     """Windows and filters of the float32 micro kernel with the most products for each load, with either along lanes."""
-    lanes = machine.vector_bits // 32
+    lanes = machine.lanes(4)
     kernel = max(registry.for_machine(machine), key=lambda one: one.rows * one.columns / (one.rows + one.columns / lanes))
     yield kernel.columns, kernel.rows
     yield kernel.rows, kernel.columns

@@ -222,7 +222,7 @@ def _of_types(plan: Plan) -> Iterator[Change]:
 
 
 def _of_sizes(plan: Plan) -> Iterator[Change]:
-    lanes = plan.machine.vector_bits // 32
+    lanes = plan.machine.lanes(4)
     for part in plan.operators:
         column = part.roles.column if part.roles is not None else None
         extent = planned_extent(plan.chain.extents[column]) if column is not None else 0

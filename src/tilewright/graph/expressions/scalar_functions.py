@@ -1,6 +1,6 @@
 """The scalar functions that bodies and reductions may apply: their number of operands and their NumPy reference.
 
-Code generation emits C for exactly these names; everything else (relu, clip, ...) is composed of them. What NumPy lacks is
+Code is generated for exactly these names; everything else (relu, clip, ...) is composed of them. What NumPy lacks is
 computed in float64, by formulas that lose no digits in the tails. Expressions of them have a value, too, where some leaves are
 known and all others are finite numbers.
 """

@@ -6,8 +6,8 @@ are called by the same code, and decided together: they are inlined where the ca
 predicted time, and a time, that are worth those of a compiler.
 
 So are all kernels that have no functions of single shapes: their text depends on the shapes that a library needs, and libraries
-rarely share it. Those of interleaved steps never are: gcc 12 keeps the sums of inlined tiles in memory, so that a product of
-128 x 768 x 3072 bytes takes 2.4 ms instead of 1.0 (Xeon, VNNI).
+rarely share it. Those of interleaved steps never are: compilers keep the sums of inlined tiles in memory, so that a product of
+128 x 768 x 3072 bytes takes 2.4 ms instead of 1.0 (Xeon).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tilewright.plan.contraction_roles import has_known_left
 from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 
 CALL_CYCLES = 40.0
-"""What a tile takes longer in a function of its own: of AVX-512 6x64 with 64 and 208 steps in fused chains (Table IV) 20 to 45
-(GCC 12), with everything in L1 2 to 6."""
+"""What a tile takes longer in a function of its own: of 6x64 with 64 and 208 steps in fused chains (Table IV) 20 to 45,
+with everything in L1 2 to 6."""
 LEAST_GAIN, LEAST_GAIN_S = 0.005, 3e-6
-"""Share of a model's time, and seconds of a call, that are worth a C compiler's time: some 0.1 s for all shapes of the tiles of a
+"""Share of a model's time, and seconds of a call, that are worth a compiler's time: some 0.1 s for all shapes of the tiles of a
 product, which 3 us of each call return after 30,000 calls."""
 
 Place = tuple[int, str]

@@ -1,7 +1,7 @@
 """Non-temporal stores: large outputs that micro tiles finish line by line go past the caches.
 
 A line that is stored in the ordinary way is read first, and pushes out what is in use. An output that no cache holds once it is
-done gains nothing by either: x86 stores it by lines, without reading them (non-temporal stores). Nobody reads it soon, or he
+done gains nothing by either: it is stored by lines that are not read (non-temporal stores). Nobody reads it soon, or he
 would find it in memory in any case. What is half as large as the last cache or smaller stays there for its readers.
 
 A last cache of hundreds of MiB beside two cores is that of a whole socket, whose other cores (those of other virtual machines)

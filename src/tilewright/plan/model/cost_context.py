@@ -197,7 +197,7 @@ class CostContext:
 
     def lanes(self, operator: Operator) -> int:
         """Elements of a vector in which an operator is computed."""
-        return self.machine.vector_bits // (8 * element_bytes(computed_type(operator)))
+        return self.machine.lanes(element_bytes(computed_type(operator)))
 
     def vectors_per_element(self, operator: Operator) -> float:
         """One over the elements of a vector in which an operator is computed."""

@@ -20,7 +20,7 @@ from tilewright.graph.expressions.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.rewrites.exactness.mark_exact import rounded_alone
 from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.kernels.element_access import C_TYPES, NARROW_STORES
+from tilewright.kernels.element_access import ELEMENT_TYPES, NARROW_STORES
 from tilewright.plan.chains import derived_once
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.regions.live_blocks import lies_over, overwritten
@@ -235,7 +235,7 @@ def _is_at_hand(chain: Chain, contraction: Operator, access: Access, column: str
     names = [operator.name for operator in chain.operators]
     producer = chain.producer(access.tensor)
     is_early = producer is None or names.index(producer.name) < names.index(contraction.name)
-    is_readable = chain.tensor(access.tensor).dtype in C_TYPES
+    is_readable = chain.tensor(access.tensor).dtype in ELEMENT_TYPES
     return is_early and is_readable and access.is_affine() and _has_unit_columns(access, column)
 
 

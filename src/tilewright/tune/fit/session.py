@@ -63,7 +63,7 @@ def check_measured(machine: Machine) -> None:
             "coefficients are fitted to a machine of measured rates",
             where=machine.name,
             why=f"its peak is from the {machine.peak_source.value}",
-            hint="run tilewright machine --recalibrate, which needs a C compiler; unset TILEWRIGHT_CALIBRATE",
+            hint="run tilewright machine --recalibrate, which needs a compiler; unset TILEWRIGHT_CALIBRATE",
         )
 
 

@@ -137,7 +137,7 @@ def _measurer() -> Measurer:
 
 
 def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
-    """One C file of all plans, as an artifact for the entry point of each."""
+    """One file of all plans, as an artifact for the entry point of each."""
     programs = [_numbered(lower_program(plan), i) for i, plan in enumerate(plans)]
     files = [replace(c_file(program), entry_point=f"run_{i}") for i, program in enumerate(programs)]
     together = replace(

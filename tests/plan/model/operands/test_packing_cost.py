@@ -13,7 +13,7 @@ from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent, Tensor
 from tilewright.plan.chains import canonical_form, single_operator_chains
 from tilewright.plan.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import context_of
-from tilewright.plan.model.operands.packing_cost import SECOND_TLB_ENTRIES, in_place_seconds
+from tilewright.plan.model.operands.packing_cost import in_place_seconds
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Loop, Pack
 from tilewright.plan.types import Plan
@@ -170,7 +170,7 @@ PANELS, CALLS = 10, 70
         (64, 2 * PAGE_ELEMENTS, 32, NEAR, 0.0),
         (64, 2 * PAGE_ELEMENTS, 64, NEAR, LOOKUP),
         (8192, 2 * PAGE_ELEMENTS, 32, FAR, 0.0),
-        (8192, 2 * PAGE_ELEMENTS, SECOND_TLB_ENTRIES + 100, FAR, FAR),
+        (8192, 2 * PAGE_ELEMENTS, 2048 + 100, FAR, FAR),
     ],
     ids=["in a cache", "beyond the first TLB with the rows of the other operands", "from memory", "beyond the second TLB"],
 )

@@ -11,7 +11,7 @@ filter, in place of 9 m^2. With the matrices of `toom_cook.py`, and U = G w G^T,
 
 Short rows of tiles fill no micro tile, and the filters pass by again for every row. `tiles_in_rows` takes all tiles of an image
 as rows of one product, M[u, v, t, o] with t = ty columns + tx; then no chain can hold a block of the rows of tiles from the image
-to the result, and data and products of the whole image lie in memory. On one core of a Xeon (AVX-512, L2 2 MiB), as rows of one
+to the result, and data and products of the whole image lie in memory. On one core of a Xeon (L2 2 MiB), as rows of one
 product over row by row: 256 channels of 14 x 14 0.81 over 1.03 ms, 64 of 56 x 56 1.18 over 1.05, 64 of 224 x 224 33.6 over 21.2.
 
 A map puts the results into their places; maps behind the convolution (bias, activation, sum with a shortcut) join it. Filters
@@ -48,7 +48,7 @@ TAPS = 3
 """Of filters, along both dimensions."""
 SHORT_ROW = 32
 """Outputs of a row, and of a column, up to which all tiles are offered as rows of one product. Seven layers of 35 to 224 took
-0.93 to 1.58 of the time so (Xeon, AVX-512), of 7, 14 and 28 0.78 to 1.11."""
+0.93 to 1.58 of the time so (Xeon), of 7, 14 and 28 0.78 to 1.11."""
 
 
 def winograd(outputs: int, licence: Licence, precision: Precision, *, tiles_in_rows: bool = False) -> Algorithm:

@@ -27,10 +27,6 @@ from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.types import ContractionRoles
 
-SECOND_TLB_ENTRIES = 2048
-"""Pages that the second level of the TLB holds: 1536 to 4096 on x86 servers. On Zen 3 with 2048, 37x8461x2557 with all 2557 rows
-in place took 115 ms, in blocks of 64 steps 41: 30 cycles a row at every call."""
-
 
 def may_pack(context: CostContext, operator: Operator) -> bool:
     """Whether a right operand is packed at all: an intermediate whose columns lie side by side never is.
@@ -82,7 +78,7 @@ def in_place_seconds(context: CostContext, operator: Operator, tiles: Mapping[st
     panels = calls / _calls_per_panel(context, operator, rows)
     coefficients, machine = context.coefficients, context.machine
     again = either(pages + _pages_beside(context, operator) > machine.tlb_entries, pages, 0) * (calls - panels)
-    lookup_cycles = either(pages > SECOND_TLB_ENTRIES, coefficients.far_page_cycles, coefficients.lookup_cycles)
+    lookup_cycles = either(pages > machine.second_tlb_entries, coefficients.far_page_cycles, coefficients.lookup_cycles)
     first_cycles = coefficients.far_page_cycles if _no_cache_holds_right(context, operator) else coefficients.page_cycles
     return (pages * panels * first_cycles + again * lookup_cycles) / machine.frequency_hz
 
