@@ -37,8 +37,6 @@ TARGETS = re.compile(r"(?:named\(|target=|--target )[\"']?[\w-]+[\"']?")
 ALLOWED = {
     ("api/onnx/", "cpu"): "the provider and the device of onnxruntime's interface",
     ("api/onnx/", "cpus"): "the same",
-    ("lower/", "c_text"): "names of buffers, until the renderer gives them",
-    ("lower/", "to_c"): "the same",
 }
 """(File or folder, word) -> why it stays."""
 
