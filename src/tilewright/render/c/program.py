@@ -1,8 +1,4 @@
-"""The program of a model: its plans lowered, and emitted as an artifact.
-
-Structure of a chain's code: equal for chains whose functions are the same but for names.
-
-From a ModelPlan to an Artifact: arguments, workspace, one loop nest per chain, C files.
+"""The program of a model: its block program, and C files as an artifact.
 
 Micro kernels that a library links for a chain, found from the plan of the chain alone, before the library has a text.
 
@@ -11,19 +7,15 @@ Their text depends on tile shapes, types and epilogues, not on where tensors lie
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
-from pprint import pformat
 
 from tilewright.artifact import Artifact, PackedSlot, Signature
 from tilewright.block.execution import Nests
-from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.loop_nest import WORD_BYTES, BufferName, LoopNest, PackedConstant
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
-from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import KernelSource, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
@@ -31,19 +23,12 @@ from tilewright.kernels.registry import by_name, dialect_for
 from tilewright.lower.arguments import (
     argument_names,
     extents_in,
-    hints,
-    signature_of,
     stored_argument,
-    stored_arguments,
     value_of_formula,
 )
 from tilewright.lower.chain import lower
-from tilewright.lower.plan_comment import header
-from tilewright.lower.storage import Stored, extent_value, partial_buffers, strides_of
-from tilewright.lower.workspace import Workspace, allocations, arranged
-from tilewright.plan.binding import numbered_plan
-from tilewright.plan.chains import names_of
-from tilewright.plan.layout import Layout
+from tilewright.lower.program import BlockProgram, block_program
+from tilewright.lower.storage import partial_buffers
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.c_file import Argument, File, Prepared
@@ -52,76 +37,27 @@ from tilewright.render.c.library import emit_files, packed_bytes, way_of_packing
 from tilewright.render.c.nest import kernel_calls
 from tilewright.render.c.operator_nests import shared, with_shared_nests
 
-
-def code_structure(plan: Plan, stored: Mapping[str, Stored], order: Sequence[str]) -> Hashable:
-    """All that the functions of a chain depend on: its plan in numbers, where its tensors lie, and how their sizes are passed.
-
-    `stored` says where inputs and output lie; `order` has the arguments of the program, whose run-time strides are passed in
-    this order. Nothing else may reach the text of a routine, but for comments.
-    """
-    numbers = names_of(plan.chain).inverse().tensors
-    places = tuple((numbers[tensor], *_place(tensor, place)) for tensor, place in stored.items())
-    sizes = tuple(numbers[tensor] for tensor in order if tensor in stored)
-    return numbered_plan(replace(plan, rejected=())), places, sizes
-
-
-def _place(tensor: str, place: Stored) -> Iterator[Hashable]:
-    """Where a tensor lies: run-time strides are passed under its name."""
-    yield tuple(_stride(tensor, dimension, stride) for dimension, stride in enumerate(place.strides))
-    yield place.origins, place.offset, place.dtype
-
-
-def _stride(tensor: str, dimension: int, stride: IntegerExpression) -> IntegerExpression | None:
-    return None if stride == Variable(VariableKind.STRIDE, tensor, dimension) else stride
-
-
 ENTRY_POINT = "tilewright_run"
 LARGEST_LONG = (1 << 63) - 1
 """Of C's `long`."""
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
-    """A ModelPlan lowered: everything that the emitter needs, and how the result is called."""
+class Program(BlockProgram):
+    """A block program with the vector dialect and the micro kernels that its text is made of."""
 
-    model_plan: ModelPlan
-    signature: Signature
     dialect: VectorDialect
     kernels: Mapping[str, MicroKernel]
-    nests: tuple[LoopNest, ...]
-    plans: tuple[Plan, ...]
-    """Of every nest: a plan that splits a reduction has two."""
-    workspace: Workspace
-    """Tensors between chains, what parts leave to their combination, and shared operands."""
-    constants: tuple[PackedConstant, ...] = ()
-    """Those that several chains pack alike are there once."""
-
-    def listing(self) -> str:
-        """The loop nests, for people."""
-        return pformat(self.nests, width=120)
 
 
 def lower_program(model_plan: ModelPlan) -> Program:
-    """Lower every chain of a plan. The machine of the plans decides the vector dialect."""
-    graph = model_plan.graph
+    """The block program of a plan. The machine of the plans decides the vector dialect."""
     machine = model_plan.machine
-    dialect = dialect_for(machine.architecture, machine.features)
-    kernels = by_name()
-    signature = signature_of(model_plan)
-    tensors = {tensor.name: tensor for tensor in graph.tensors}
-    stored = stored_arguments(model_plan)
-    stored |= {tensor: _between(tensors[tensor], layout) for tensor, layout in model_plan.layouts}
-    kinds = _kinds(model_plan, signature, stored)
-    lowered = [
-        (replace(nest, lookups_before=before, structure=(kind, number)), plan)
-        for plan, kind, before in zip(model_plan.plans, kinds, _lookups_before(model_plan), strict=True)
-        for number, nest in enumerate(lower(plan, kernels, dialect.lanes, _of_chain(plan, stored), header(plan)))
-    ]
-    nests, plans = _with_unique_names(tuple(nest for nest, _ in lowered)), tuple(plan for _, plan in lowered)
-    workspace = arranged(tuple(allocations(model_plan, zip(nests, plans, strict=True))), hints(graph))
-    constants = tuple(dict.fromkeys(constant for nest in nests for constant in nest.constants))
-    signature = replace(signature, packed=tuple(_packed_slots(signature, constants)))
-    return Program(model_plan, signature, dialect, kernels, nests, plans, workspace, constants)
+    dialect, kernels = dialect_for(machine.architecture, machine.features), by_name()
+    lowered = block_program(model_plan, kernels, dialect.lanes)
+    nests, constants = _with_unique_names(lowered.nests), lowered.constants
+    signature = replace(lowered.signature, packed=tuple(_packed_slots(lowered.signature, constants)))
+    return Program(model_plan, signature, nests, lowered.plans, lowered.workspace, constants, dialect, kernels)
 
 
 def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
@@ -144,19 +80,6 @@ def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
         kernels=emitted.kernels,
         reports_not_finite=any(REPORT_NOT_FINITE in op.functions() for plan in program.plans for op in plan.chain.operators),
     )
-
-
-def _kinds(model_plan: ModelPlan, signature: Signature, stored: Mapping[str, Stored]) -> list[int]:
-    """For every chain the number of its kind: chains of a kind have the same code but for names."""
-    order = [slot.name for slot in (*signature.inputs, *signature.outputs)]
-    found: dict[Hashable, int] = {}
-    return [found.setdefault(code_structure(plan, _of_chain(plan, stored), order), len(found)) for plan in model_plan.plans]
-
-
-def _lookups_before(model_plan: ModelPlan) -> Iterator[int]:
-    """For every chain, how many lookups the chains before it have."""
-    counts = (len(lookups_of(plan.chain)) for plan in model_plan.plans)
-    return islice(accumulate(counts, initial=0), len(model_plan.plans))
 
 
 def c_file(program: Program) -> File:
@@ -209,15 +132,6 @@ def _packed_slots(signature: Signature, constants: Iterable[PackedConstant]) -> 
 
 def _prepared(constant: PackedConstant) -> Prepared:
     return Prepared(constant, names.identifier(constant.tensor))
-
-
-def _between(tensor: Tensor, layout: Layout) -> Stored:
-    sizes = tuple(extent_value(extent) for extent in tensor.shape)
-    return Stored(BufferName(tensor.name), strides_of(layout, sizes), (0,) * len(sizes), dtype=tensor.dtype)
-
-
-def _of_chain(plan: Plan, stored: Mapping[str, Stored]) -> dict[str, Stored]:
-    return {tensor: stored[tensor] for tensor in (*plan.chain.inputs, plan.chain.output) if tensor in stored}
 
 
 def _arguments(
