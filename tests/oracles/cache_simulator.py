@@ -220,10 +220,14 @@ class Simulation:
 @lru_cache(maxsize=1)
 def library() -> ctypes.CDLL:
     """The compiled simulator. Raises `ToolchainError` or `CacheError`."""
-    artifact = Artifact("tw_simulate", SOURCE.read_text(), (), platform.machine(), frozenset(), Signature((), (), ()))
-    exported = ("tw_simulate", "tw_simulate_flush")
-    _, loaded = libraries.opened(artifact, kernel_cache.default(), exported, ctypes.CDLL)
+    loaded = compiled(SOURCE, ("tw_simulate", "tw_simulate_flush"))
     loaded.tw_simulate.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
     loaded.tw_simulate_flush.argtypes = (ctypes.c_void_p,)
     loaded.tw_simulate.restype = loaded.tw_simulate_flush.restype = None
     return loaded
+
+
+def compiled(source: Path, exported: tuple[str, ...]) -> ctypes.CDLL:
+    """The library of a C file, from the cache. Raises `ToolchainError` or `CacheError`."""
+    artifact = Artifact(exported[0], source.read_text(), (), platform.machine(), frozenset(), Signature((), (), ()))
+    return libraries.opened(artifact, kernel_cache.default(), exported, ctypes.CDLL)[1]

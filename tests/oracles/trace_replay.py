@@ -1,35 +1,42 @@
 """Replay the memory accesses of a lowered program: into simulated caches, or into a list.
 
-Nothing is computed and no tensor is allocated: tensors, workspace and scratch are places in an address space that only the trace
-knows (see `memory_trace.emit_trace`).
+Nothing is computed and no tensor is allocated: tensors, workspace and scratch are places in an address space that only the replay
+knows. What a leaf touches there follows from the block program (see `memory_runs`).
+
+A touch is one 64-bit word: bit 0 for a write, then the line, and from bit `49 - log2(line_bytes)` upwards the buffer, numbered
+from 1. Buffers are told apart by the upper 16 bits of their addresses; the lower 48 are where they lie.
 """
 
 from __future__ import annotations
 
 import ctypes
-import platform
-import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tests.oracles.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches
-from tests.oracles.memory_trace import TAG_SHIFT, Trace, emit_trace, tag
+from tests.oracles.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches, compiled
+from tests.oracles.memory_runs import Runs
 from tilewright.artifact import TensorSlot
+from tilewright.block.integers import Variable, VariableKind, evaluated
+from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, LoopNest
+from tilewright.c_text.names import buffer_name
 from tilewright.errors import TilewrightError
+from tilewright.graph.expressions.extents import value_of
 from tilewright.graph.types import element_bytes
+from tilewright.lower.arguments import extents_in
 from tilewright.lower.storage import dense_strides
 from tilewright.render.c.program import Program
-from tilewright.runtime.compilation import libraries, toolchain
-from tilewright.runtime.launcher import longs
 
 SINK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long)
+TAG_SHIFT = 48
 _one_at_a_time = threading.Lock()
-"""Traces keep their buffer of touches in static memory, and one library may be loaded twice."""
+"""The library of runs keeps touches in static memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +71,11 @@ def simulate(
 ) -> SimulationResult:
     """What crosses between the levels when a program runs once, on one thread, with caches that are empty at first.
 
-    `sizes` gives values to symbolic extents. With `flush`, what is dirty at the end is written back. `every_step`: see
-    `memory_trace.emit_trace`. Buffers are named as in `Trace.buffers`. Raises `ToolchainError` without a working C compiler.
+    `sizes` gives values to symbolic extents. With `flush`, what is dirty at the end is written back; with `every_step`, rows of A
+    are touched at every step of K, not when they enter a line. Raises `ToolchainError` without a working C compiler.
     """
     replay = Replay(program, levels[0].line_bytes, sizes or {}, placement or Placement(), every_step)
-    simulation = Simulation(levels, replay.trace.buffers, replay.trace.buffer_shift, first_buffer=1)
+    simulation = Simulation(levels, replay.buffers, replay.buffer_shift, first_buffer=1)
     replay.run(ctypes.cast(simulation.library.tw_simulate, SINK), simulation.address)
     return simulation.result(flush=flush)
 
@@ -89,50 +96,112 @@ def record(
         parts.append(np.array((ctypes.c_int64 * count).from_address(touches)))
 
     replay.run(SINK(keep), None)
-    words, shift = np.concatenate(parts), replay.trace.buffer_shift
+    words, shift = np.concatenate(parts), replay.buffer_shift
     lines = (words >> 1) & ((1 << (shift - 1)) - 1)
     assert int(lines.max(initial=0)) < 1 << LINE_BITS
-    return Touches(lines, (words & 1).astype(np.bool_), (words >> shift) - 1, replay.trace.buffers)
+    return Touches(lines, (words & 1).astype(np.bool_), (words >> shift) - 1, replay.buffers)
 
 
 class Replay:
-    """A trace, compiled, with all that it is called with. `places` says where every argument lies."""
+    """The places of a program's buffers, and what its blocks touch there, in order.
+
+    `buffers` names what is told apart: inputs, constants and outputs, tensors between chains, then the scratch buffers and the
+    packed constants of every chain. What packs constants is not replayed.
+    """
 
     def __init__(
         self, program: Program, line_bytes: int, sizes: Mapping[str, int], placement: Placement, every_step: bool
     ) -> None:
-        self.trace = emit_trace(program, line_bytes=line_bytes, every_step=every_step)
-        self._library = _compiled(self.trace)
-        signature = self.trace.signature
-        slots = (*signature.inputs, *signature.outputs)
+        self.program, self.every_step, self.line_shift = program, every_step, line_bytes.bit_length() - 1
+        slots = (*program.signature.inputs, *program.signature.outputs)
         strides = [_strides(slot, sizes, placement.row_padding) for slot in slots]
-        symbols = [_size(symbol.name, sizes) for symbol in signature.symbols]
-        self._sizes = longs([*symbols, *(stride for tensor_strides in strides for stride in tensor_strides)])
-        workspace_bytes = self._library.tilewright_run_workspace_bytes(self._sizes)
+        symbols = {symbol.name: _size(symbol.name, sizes) for symbol in program.signature.symbols}
+        self.variables = {
+            Variable(VariableKind.EXTENT, name): value_of(extent, symbols)
+            for name, extent in extents_in(program.model_plan).items()
+        }
+        for slot, steps in zip(slots, strides, strict=True):
+            self.variables |= {Variable(VariableKind.STRIDE, slot.name, d): step for d, step in enumerate(steps)}
         spans = [_span_bytes(slot, sizes, tensor_strides) for slot, tensor_strides in zip(slots, strides, strict=True)]
-        starts = _places([*spans, workspace_bytes, self.trace.constant_bytes, 0], placement)
+        workspace_bytes = self._words(program.workspace.size_words)
+        constants = list(accumulate((self._words(one.buffer.size_words) for one in program.constants), initial=0))
+        starts = _places([*spans, workspace_bytes, constants[-1], 0], placement)
         self.places = {slot.name: Address(start, size) for slot, start, size in zip(slots, starts, spans, strict=False)}
-        self._tensors = longs([tag(number) + start for number, start in enumerate(starts[:-3], start=1)])
-        self._plain = starts[-3:]
+        self._names: list[str] = []
+        shared = {BufferName(slot.name): self._tagged(slot.name, start) for slot, start in zip(slots, starts, strict=False)}
+        for name, offset in program.workspace.places:
+            shared[name] = self._tagged(buffer_name(name), starts[-3] + self._words(offset))
+        scratch = [dict(self._scratch(nest, starts[-1])) for nest in program.nests]
+        packed = dict(zip((constant.buffer.name for constant in program.constants), constants, strict=False))
+        self._nests = [
+            shared | more | dict(self._constants(nest, packed, starts[-2]))
+            for nest, more in zip(program.nests, scratch, strict=True)
+        ]
+
+    @property
+    def buffers(self) -> tuple[str, ...]:
+        """What is told apart, in the order of numbers from 1."""
+        return tuple(self._names)
+
+    @property
+    def buffer_shift(self) -> int:
+        """The lowest bit of a touch that belongs to the buffer's number."""
+        return TAG_SHIFT + 1 - self.line_shift
 
     def run(self, sink: Any, state: int | None) -> None:
         """Send every touch to a sink, which is called with `state`."""
         with _one_at_a_time:
-            self._library.tw_trace(sink, state, self._tensors, self._sizes, *self._plain)
+            library().tw_begin(ctypes.cast(sink, ctypes.c_void_p), state, self.line_shift)
+            for nest, places in zip(self.program.nests, self._nests, strict=True):
+                runs = Runs(
+                    library(),
+                    places,
+                    self.variables,
+                    self.program.kernels,
+                    self.program.dialect.lanes,
+                    every_step=self.every_step,
+                )
+                runs.region(nest)
+            library().tw_end()
+
+    def _words(self, words: Any) -> int:
+        return evaluated(words, self.variables) * WORD_BYTES
+
+    def _tagged(self, name: str, start: int) -> int:
+        """The address of a new buffer."""
+        self._names.append(name)
+        return (len(self._names) << TAG_SHIFT) + start
+
+    def _of(self, nest: LoopNest, buffer: Buffer) -> str:
+        name = buffer_name(buffer.name)
+        return f"{nest.name}.{name}" if len(self.program.nests) > 1 else name
+
+    def _constants(self, nest: LoopNest, offsets: Mapping[BufferName, int], start: int) -> Iterator[tuple[BufferName, int]]:
+        for constant in nest.constants:
+            name = constant.buffer.name
+            yield name, self._tagged(self._of(nest, constant.buffer), start + offsets[name])
+
+    def _scratch(self, nest: LoopNest, start: int) -> Iterator[tuple[BufferName, int]]:
+        """The scratch of a thread: one group behind the other."""
+        groups: dict[Any, int] = {}
+        of = [buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in nest.buffers]
+        for buffer, group in zip(nest.buffers, of, strict=True):
+            groups[group] = max(groups.get(group, 0), self._words(buffer.size_words))
+        offsets = dict(zip(groups, accumulate(groups.values(), initial=start), strict=False))
+        for buffer, group in zip(nest.buffers, of, strict=True):
+            yield buffer.name, self._tagged(self._of(nest, buffer), offsets[group])
 
 
-def _compiled(trace: Trace) -> ctypes.CDLL:
-    """Traces are many and used once, so they are not kept in the kernel cache."""
-    content = toolchain.find().compile(trace.text, architecture=platform.machine())
-    with tempfile.TemporaryDirectory(prefix="tilewright-trace-") as directory:
-        path = Path(directory, "trace.so")
-        path.write_bytes(content)
-        loaded = libraries.load(path, ctypes.CDLL)
+@lru_cache(maxsize=1)
+def library() -> ctypes.CDLL:
+    """The compiled `runs.c`. Raises `ToolchainError` or `CacheError`."""
+    loaded = compiled(Path(__file__).with_name("runs.c"), ("tw_begin", "tw_end", "tw_elements", "tw_product"))
     pointer = ctypes.c_void_p
-    loaded.tw_trace.argtypes = (SINK, *[pointer] * 6)
-    loaded.tw_trace.restype = None
-    loaded.tilewright_run_workspace_bytes.argtypes = (pointer,)
-    loaded.tilewright_run_workspace_bytes.restype = ctypes.c_long
+    loaded.tw_begin.argtypes = (pointer, pointer, ctypes.c_long)
+    loaded.tw_elements.argtypes = (pointer, pointer, ctypes.c_long)
+    loaded.tw_product.argtypes = (pointer,) * 4
+    for name in ("tw_begin", "tw_end", "tw_elements", "tw_product"):
+        getattr(loaded, name).restype = None
     return loaded
 
 
@@ -161,5 +230,5 @@ def _places(sizes_bytes: list[int], placement: Placement) -> list[int]:
         start = -(-(cursor + placement.gap_bytes) // placement.alignment_bytes) * placement.alignment_bytes
         starts.append(start)
         cursor = start + size
-    assert cursor < 1 << TAG_SHIFT
+    assert cursor < 1 << TAG_SHIFT, cursor
     return starts

@@ -26,7 +26,7 @@ ROWS, CACHE_BYTES, LINE_BYTES = 16, 48 << 10, 64
 def test_blocks_of_rows_move_the_bytes_of_each_operand(types: ElementTypes) -> None:
     """The cache holds a block of rows and the panel that passes by, but not all panels: every block reads them anew.
 
-    The packed copy is written once before, which brings its lines in.
+    The packed copy is written once before, which brings its lines in; some of the last ones are still there.
     """
     kernel = for_machine(Machine.named("x86-64-v2"), element_types=types)[0]
     layout = panels(kernel.columns, kernel.interleave)
@@ -41,5 +41,5 @@ def test_blocks_of_rows_move_the_bytes_of_each_operand(types: ElementTypes) -> N
     assert level.of("x0").misses * LINE_BYTES == moved["x0"] * left == 64 * 512 * left
     assert level.of("y0").misses * LINE_BYTES == packed
     wanted = moved["y0"] * right + packed
-    assert wanted <= level.of("packed_y0").misses * LINE_BYTES <= wanted + 5 * LINE_BYTES, "the copy may begin inside of a line"
+    assert wanted - 64 * LINE_BYTES <= level.of("packed_y0").misses * LINE_BYTES <= wanted
     assert level.of("z0").write_backs * LINE_BYTES == moved["z0"] * result == 64 * 256 * result
