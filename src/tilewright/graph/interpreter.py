@@ -19,7 +19,7 @@ from tilewright.graph.expressions.extents import dimensions_of, value_of
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTIONS
-from tilewright.graph.numpy_types import rounded_once
+from tilewright.graph.numpy_types import number_of, rounded_once
 from tilewright.graph.positions import NamedLookup, named_lookup
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Access, Extent, Graph, Operator, StateVariable, SymbolicExtent, Tensor
@@ -367,19 +367,11 @@ def _identity(value: float, dtype: np.dtype[Any]) -> Any:
     return dtype.type(value)
 
 
-def _literal(value: float, dtype: np.dtype[Any]) -> float:
-    """A constant, which among integers is one where it can be: they would be compared and chosen as float64 otherwise."""
-    if np.issubdtype(dtype, np.integer) and math.isfinite(value) and value == int(value):
-        limits = np.iinfo(dtype)
-        return int(value) if limits.min <= value <= limits.max else value
-    return value
-
-
 def value_of_scalar(scalar: Scalar, environment: Environment) -> Any:
     """The values of an expression where its leaves stand for these."""
     match scalar:
         case Literal(value):
-            return _literal(value, environment.dtype)
+            return number_of(value, environment.dtype)
         case Load(read):
             return environment.loads[read]
         case Point():

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from math import log2
+from math import isfinite, log2
 from typing import Any
 
 import ml_dtypes
@@ -56,6 +56,14 @@ def rounded_once(x: Any, dtype: str) -> Any:
     beyond = np.abs(near.astype(np.float64)) > np.abs(x)
     is_inexact = (near != x) & (x == x)
     return np.where(is_inexact, (bits - beyond) | 1, bits).astype(np.uint32).view(np.float32).astype(dtype)
+
+
+def number_of(value: float, dtype: Any) -> float:
+    """A constant, which among integers is one where it can be: they would be compared and chosen as float64 otherwise."""
+    if np.issubdtype(dtype, np.integer) and isfinite(value) and value == int(value):
+        limits = np.iinfo(dtype)
+        return int(value) if limits.min <= value <= limits.max else value
+    return value
 
 
 INFINITY, NAN, NEGATIVE_ZERO = "infinity", "NaN", "-0"

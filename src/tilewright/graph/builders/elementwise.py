@@ -170,23 +170,27 @@ def accumulator_of(dtype: str) -> str:
 def numpy_reference(function: str) -> Callable[..., Any]:
     """The function of that name on arrays, in their precision."""
 
-    def evaluate(*operands: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return _evaluate(body_of(function), operands)
-
-    return evaluate
+    return lambda *operands: computed(body_of(function), operands)
 
 
-def _evaluate(scalar: Scalar, operands: Sequence[Any]) -> Any:
+def computed(body: Scalar, operands: Sequence[Any], literal: Callable[[float], float] = float) -> Any:
+    """A body on arrays, in their precision; `literal` gives the numbers in it.
+
+    >>> computed(body_of("relu"), [np.array([-1, 2])], int).tolist()
+    [0, 2]
+    """
+    with np.errstate(all="ignore"):
+        return _computed(body, [np.asarray(operand)[()] for operand in operands], literal)
+
+
+def _computed(scalar: Scalar, operands: Sequence[Any], literal: Callable[[float], float]) -> Any:
     match scalar:
         case Load(read):
-            return np.asarray(operands[read])[()]
+            return operands[read]
         case Literal(value):
-            return value
-        case Apply("reciprocal", (operand,)):
-            return 1 / _evaluate(operand, operands)
+            return literal(value)
         case Apply(function, inner):
-            return FUNCTIONS[function].numpy(*(_evaluate(operand, operands) for operand in inner))
+            return FUNCTIONS[function].numpy(*(_computed(operand, operands, literal) for operand in inner))
     raise TypeError(f"{scalar} has no place in an elementwise body")
 
 

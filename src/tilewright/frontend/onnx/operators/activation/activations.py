@@ -14,12 +14,12 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import define, onnx_operator
-from tilewright.frontend.onnx.operators.math.elements import RealFunction
+from tilewright.frontend.onnx.operators.math.elements import Pointwise, pointwise
 from tilewright.frontend.onnx.operators.operands import in_operand_type, known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import log_softmax, softmax_reference
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, times
-from tilewright.graph.expressions.scalar_functions import gelu, gelu_tanh, sigmoid
+from tilewright.graph.expressions.scalar_functions import gelu, gelu_tanh
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 
@@ -31,30 +31,20 @@ def where_negative(below: Scalar, otherwise: Scalar) -> Scalar:
     return apply("where", apply("less", _X, _ZERO), below, otherwise)
 
 
-@onnx_operator("LeakyRelu")
-class LeakyRelu:
+@pointwise("LeakyRelu")
+def leaky_relu(alpha: float = 0.01) -> Scalar:
     """x, times alpha where it is negative."""
-
-    alpha: float = 0.01
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.where(x < 0, self.alpha * x, x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(where_negative(times(_X, self.alpha), _X), x, kind="leaky_relu")
+    return where_negative(times(_X, alpha), _X)
 
 
 @onnx_operator("PRelu", since=7)
-class PRelu:
+class PRelu(Pointwise):
     """x, times the slope where it is negative."""
 
-    @in_operand_type
-    def reference(self, x: Any, slope: Any) -> Any:
-        return np.where(x < 0, slope * x, x)
+    kind = "prelu"
 
-    def lower(self, builder: Builder, x: Tensor, slope: Tensor) -> Tensor:
-        return builder.body(where_negative(apply("multiply", _X, Load(1)), _X), x, slope, kind="prelu")
+    def body(self, *operands: Any) -> Scalar:
+        return where_negative(apply("multiply", _X, Load(1)), _X)
 
 
 @onnx_operator("PRelu")
@@ -68,153 +58,79 @@ class PReluBefore7:
         return PRelu().lower(builder, x, builder.reshape(slope, _slope_shape(slope.shape, x.shape)))
 
 
-@onnx_operator("ThresholdedRelu", since=10)
-class ThresholdedRelu:
-    """x where it is above alpha, else 0."""
-
-    alpha: float = 1.0
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.where(x > self.alpha, x, 0)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(apply("where", apply("greater", _X, Literal(self.alpha)), _X, _ZERO), x, kind="thresholded_relu")
-
-
 def _slope_shape(shape: Shape, x: Shape) -> Shape:
     """The shape of the slopes of channels: dimension 1 of x."""
     return (*shape, *(1,) * (len(x) - 2)) if len(shape) == 1 and len(x) > 2 else shape
+
+
+@pointwise("ThresholdedRelu", since=10)
+def thresholded_relu(alpha: float = 1.0) -> Scalar:
+    """x where it is above alpha, else 0."""
+    return apply("where", apply("greater", _X, Literal(alpha)), _X, _ZERO)
 
 
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 """Of the schema: Klambauer et al., "Self-Normalizing Neural Networks", arXiv:1706.02515 (2017), in float32."""
 
 
-@onnx_operator("Elu")
-class Elu:
+@pointwise("Elu")
+def elu(alpha: float = 1.0) -> Scalar:
     """x, but alpha (exp(x) - 1) where it is negative."""
-
-    alpha: float = 1.0
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.where(x < 0, self.alpha * np.expm1(x), x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(where_negative(times(apply("expm1", _X), self.alpha), _X), x, kind="elu")
+    return where_negative(times(apply("expm1", _X), alpha), _X)
 
 
-@onnx_operator("Selu")
-class Selu:
+@pointwise("Selu")
+def selu(alpha: float = SELU_ALPHA, gamma: float = SELU_GAMMA) -> Scalar:
     """gamma x, but gamma alpha (exp(x) - 1) where it is negative."""
-
-    alpha: float = SELU_ALPHA
-    gamma: float = SELU_GAMMA
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return self.gamma * np.where(x < 0, self.alpha * np.expm1(x), x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        below = times(apply("expm1", _X), self.alpha * self.gamma)
-        return builder.body(where_negative(below, times(_X, self.gamma)), x, kind="selu")
+    return where_negative(times(apply("expm1", _X), alpha * gamma), times(_X, gamma))
 
 
-@onnx_operator("Celu", since=12)
-class Celu:
+@pointwise("Celu", since=12)
+def celu(alpha: float = 1.0) -> Scalar:
     """x, but alpha (exp(x / alpha) - 1) where it is negative (for alpha > 0)."""
-
-    alpha: float = 1.0
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.maximum(x, 0) + np.minimum(self.alpha * np.expm1(x / self.alpha), 0)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        below = times(apply("expm1", apply("divide", _X, Literal(self.alpha))), self.alpha)
-        return builder.body(apply("add", apply("maximum", _X, _ZERO), apply("minimum", below, _ZERO)), x, kind="celu")
+    below = times(apply("expm1", apply("divide", _X, Literal(alpha))), alpha)
+    return apply("add", apply("maximum", _X, _ZERO), apply("minimum", below, _ZERO))
 
 
-@onnx_operator("Shrink", since=9)
-class Shrink:
+@pointwise("Shrink", since=9)
+def shrink(bias: float = 0.0, lambd: float = 0.5) -> Scalar:
     """x + bias below -lambd, x - bias above lambd, 0 between them."""
-
-    bias: float = 0.0
-    lambd: float = 0.5
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.where(x < -self.lambd, x + self.bias, np.where(x > self.lambd, x - self.bias, 0))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        bias = Literal(self.bias)
-        above = apply("where", apply("greater", _X, Literal(self.lambd)), apply("subtract", _X, bias), _ZERO)
-        is_below = apply("less", _X, Literal(-self.lambd))
-        return builder.body(apply("where", is_below, apply("add", _X, bias), above), x, kind="shrink")
+    above = apply("where", apply("greater", _X, Literal(lambd)), apply("subtract", _X, Literal(bias)), _ZERO)
+    return apply("where", apply("less", _X, Literal(-lambd)), apply("add", _X, Literal(bias)), above)
 
 
-SWISH_SLOPE = 1 / 6
-
-
-@onnx_operator("HardSigmoid")
-class HardSigmoid:
+@pointwise("HardSigmoid")
+def hard_sigmoid(alpha: float = 0.2, beta: float = 0.5) -> Scalar:
     """alpha x + beta between 0 and 1."""
-
-    alpha: float = 0.2
-    beta: float = 0.5
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.maximum(0, np.minimum(1, self.alpha * x + self.beta))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(_hard_sigmoid(self.alpha, self.beta), x, kind="hard_sigmoid")
-
-
-def _hard_sigmoid(alpha: float, beta: float) -> Scalar:
     line = apply("add", times(_X, alpha), Literal(beta))
     return apply("maximum", apply("minimum", line, _ONE), _ZERO)
 
 
-def _shrinking() -> Scalar:
-    """exp(-|x|)."""
-    return apply("exp", apply("negative", apply("abs", _X)))
+@pointwise("HardSwish", since=14)
+def hard_swish() -> Scalar:
+    """x times its hard sigmoid with the slope 1/6."""
+    return apply("multiply", _X, hard_sigmoid(1 / 6, 0.5))
 
 
-@onnx_operator("Swish", since=24)
-class Swish:
+@pointwise("Swish", since=24)
+def swish(alpha: float = 1.0) -> Scalar:
     """x sigmoid(alpha x) (P. Ramachandran, B. Zoph, Q. V. Le, arXiv:1710.05941, 2017)."""
-
-    alpha: float = 1.0
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return x * sigmoid(self.alpha * x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(_swish(self.alpha), x, kind="swish")
+    return apply("silu", _X) if alpha == 1 else apply("multiply", _X, apply("sigmoid", times(_X, alpha)))
 
 
 @onnx_operator("SwiGLU", since=28)
-class SwiGLU:
+class SwiGLU(Pointwise):
     """swish(a) b (N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202, 2020)."""
 
+    kind = "swiglu"
     alpha: float = 1.0
 
-    @in_operand_type
-    def reference(self, a: Any, b: Any) -> Any:
-        return Swish(alpha=self.alpha).reference(a) * b
-
-    def lower(self, builder: Builder, a: Tensor, b: Tensor) -> Tensor:
+    def body(self, *operands: Any) -> Scalar:
         """Raises `ShapeError` for shapes that differ."""
+        a, b = operands
         if a.shape != b.shape:
             raise ShapeError(f"SwiGLU of {shape_text(a.shape)} and {shape_text(b.shape)}", why="both have the same shape")
-        return builder.body(apply("multiply", _swish(self.alpha), Load(1)), a, b, kind="swiglu")
-
-
-def _swish(alpha: float) -> Scalar:
-    return apply("silu", _X) if alpha == 1 else apply("multiply", _X, apply("sigmoid", times(_X, alpha)))
+        return apply("multiply", swish(self.alpha), Load(1))
 
 
 @onnx_operator("Gelu", since=20)
@@ -230,11 +146,13 @@ class Gelu:
         return builder.map("gelu" if self.approximate == "none" else "gelu_tanh", x)
 
 
-def _hard_swish(x: Any) -> Any:
-    return x * HardSigmoid(alpha=SWISH_SLOPE).reference(x)
+def _shrinking() -> Scalar:
+    """exp(-|x|)."""
+    return apply("exp", apply("negative", apply("abs", _X)))
 
 
-def _mish() -> Scalar:
+@pointwise("Mish", since=18)
+def mish() -> Scalar:
     """x tanh(log(1 + exp(x))) (D. Misra, arXiv:1908.08681, 2019).
 
     With u = exp(-|x|), tanh(log(1 + exp x)) is n / (n + 2 u^2) for x >= 0, n = 1 + 2 u, and else n / (n + 2), n = u (u + 2).
@@ -248,18 +166,22 @@ def _mish() -> Scalar:
     return apply("multiply", _X, where_negative(small, large))
 
 
-SOFTPLUS = apply("add", apply("maximum", _X, _ZERO), apply("log1p", _shrinking()))
-"""max(x, 0) + log(1 + exp(-|x|)), which is log(1 + exp(x))."""
-SOFTSIGN = apply("divide", _X, apply("add", apply("abs", _X), _ONE))
-"""x / (1 + |x|)."""
-HARD_SWISH = apply("multiply", _X, _hard_sigmoid(SWISH_SLOPE, 0.5))
-"""x times its hard sigmoid with the slope 1/6."""
+@pointwise("Relu")
+def relu() -> Scalar:
+    """max(x, 0)."""
+    return apply("maximum", _X, _ZERO)
 
-define("Relu", RealFunction, "relu", lambda x: np.maximum(x, 0))
-define("HardSwish", RealFunction, "hard_swish", _hard_swish, HARD_SWISH, since=14)
-define("Softplus", RealFunction, "softplus", lambda x: np.logaddexp(x, 0), SOFTPLUS)
-define("Softsign", RealFunction, "softsign", lambda x: x / (1 + np.abs(x)), SOFTSIGN)
-define("Mish", RealFunction, "mish", lambda x: x * np.tanh(np.logaddexp(x, 0)), _mish(), since=18)
+
+@pointwise("Softplus")
+def softplus() -> Scalar:
+    """log(1 + exp(x)), which is max(x, 0) + log(1 + exp(-|x|))."""
+    return apply("add", apply("maximum", _X, _ZERO), apply("log1p", _shrinking()))
+
+
+@pointwise("Softsign")
+def softsign() -> Scalar:
+    """x / (1 + |x|)."""
+    return apply("divide", _X, apply("add", apply("abs", _X), _ONE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,8 +19,8 @@ import numpy as np
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import onnx_number
-from tilewright.frontend.onnx.operators.activation.activations import LeakyRelu, OverRows, Softmax
-from tilewright.frontend.onnx.operators.math.elements import ElementFunction, RealFunction
+from tilewright.frontend.onnx.operators.activation.activations import OverRows, Softmax, leaky_relu
+from tilewright.frontend.onnx.operators.math.elements import ElementFunction
 from tilewright.frontend.onnx.operators.nn.pools import AveragePool, GlobalPool
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling
 from tilewright.frontend.onnx.operators.operands import completed
@@ -34,6 +34,7 @@ from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
 )
 from tilewright.frontend.onnx.operators.tensor.shapes import Concat, Transpose
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.builders.elementwise import body_of
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Tensor
@@ -145,7 +146,7 @@ class QLinearAdd(QLinearOperator):
     names: ClassVar[str] = "ABC"
 
     def function(self, call: Call, *operands: Any) -> Any:
-        return call(ElementFunction("add", "add"))(*operands)
+        return call(ElementFunction("add", body_of("add")))(*operands)
 
 
 @onnx_operator("QLinearMul", domain=MICROSOFT)
@@ -155,7 +156,7 @@ class QLinearMul(QLinearOperator):
     names: ClassVar[str] = "ABC"
 
     def function(self, call: Call, *operands: Any) -> Any:
-        return call(ElementFunction("mul", "multiply"))(*operands)
+        return call(ElementFunction("mul", body_of("multiply")))(*operands)
 
 
 @onnx_operator("QLinearSigmoid", domain=MICROSOFT)
@@ -163,7 +164,7 @@ class QLinearSigmoid(QLinearOperator):
     """1 / (1 + exp(-x))."""
 
     def function(self, call: Call, *operands: Any) -> Any:
-        return call(RealFunction("sigmoid"))(*operands)
+        return call(ElementFunction("sigmoid", body_of("sigmoid")))(*operands)
 
 
 @onnx_operator("QLinearLeakyRelu", domain=MICROSOFT)
@@ -173,7 +174,7 @@ class QLinearLeakyRelu(QLinearOperator):
     alpha: float = 0.01
 
     def function(self, call: Call, *operands: Any) -> Any:
-        return call(LeakyRelu(alpha=self.alpha))(*operands)
+        return call(ElementFunction("leaky_relu", leaky_relu(self.alpha)))(*operands)
 
 
 @onnx_operator("QLinearAveragePool", domain=MICROSOFT)

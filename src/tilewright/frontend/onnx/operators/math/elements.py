@@ -11,9 +11,11 @@ contiguous part of the first operand's, which begins at `axis`, or is its end. S
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, asdict, dataclass, make_dataclass
 from functools import reduce
+from inspect import signature
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,10 +24,10 @@ from tilewright.errors import InternalError, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import define, definition, onnx_operator
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, has_simple_power, power_body
-from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
+from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, computed, has_simple_power, power_body
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, with_loads
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
-from tilewright.graph.numpy_types import widened
+from tilewright.graph.numpy_types import number_of, widened
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import Extent, Tensor
 
@@ -33,112 +35,111 @@ BROADCASTING = 7
 """The opset from which on both operands broadcast, as in NumPy."""
 
 
-@dataclass(frozen=True, slots=True)
-class ElementFunction:
-    """A function of one or two arrays."""
+class Pointwise(ABC):
+    """An operator that is one expression of its operands, which broadcast, at every point: by a kernel, or by NumPy."""
 
+    __slots__ = ()
     kind: str
-    function: str
-    """The scalar function at every point."""
     dtype: str | None = None
     """The type of the result; None is that of the operands."""
 
+    @abstractmethod
+    def body(self, *operands: Any) -> Scalar:
+        """The expression, for operands of the element types that these arrays or tensors have."""
+
     def reference(self, *operands: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return np.asarray(FUNCTIONS[self.function].numpy(*operands))
+        """Short floating-point numbers are computed in float32."""
+        dtype = operands[0].dtype
+        result = computed(self.body(*operands), [widened(x) for x in operands], lambda value: number_of(value, dtype))
+        with np.errstate(over="ignore"):
+            return np.asarray(result).astype(self.dtype or dtype, copy=False)
 
     def lower(self, builder: Builder, *operands: Tensor) -> Tensor:
-        return builder.body(body_of(self.function), *operands, dtype=self.dtype, kind=self.kind)
+        """One map."""
+        return builder.body(self.body(*operands), *operands, dtype=self.dtype, kind=self.kind)
+
+
+def pointwise(name: str, *, since: int = 1, dtype: str | None = None) -> Callable[[Callable[..., Scalar]], Callable[..., Scalar]]:
+    """A function of an operator's attributes that gives an expression of its operands, as that operator."""
+
+    def decorate(body: Callable[..., Scalar]) -> Callable[..., Scalar]:
+        attributes = [(one.name, Any, one.default) for one in signature(body).parameters.values()]
+        own: dict[str, Any] = {
+            "__doc__": body.__doc__,
+            "__module__": body.__module__,
+            "kind": body.__name__.strip("_"),
+            "dtype": dtype,
+        }
+        own["body"] = lambda operator, *operands: body(**asdict(operator))
+        made = make_dataclass(name, attributes, bases=(Pointwise,), namespace=own, frozen=True, kw_only=True)
+        define(name, made, since=since)
+        return body
+
+    return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class ElementFunction(Pointwise):
+    """A scalar function of one or two arrays."""
+
+    kind: str
+    expression: Scalar
+    dtype: str | None = None
+
+    def body(self, *operands: Any) -> Scalar:
+        return self.expression
 
 
 def define_functions(functions: Mapping[str, str], dtype: str | None = None, since: int | None = None) -> None:
     """Define operators that are scalar functions: `since` 1 or, of two operands, `BROADCASTING`."""
     for name, function in functions.items():
         first = since or (BROADCASTING if FUNCTIONS[function].arity == 2 else 1)
-        define(name, ElementFunction, name.lower(), function, dtype, since=first)
-
-
-@onnx_operator("Equal", since=BROADCASTING)
-class Equal:
-    """Whether elements are equal, truth values included."""
-
-    def reference(self, x: Any, y: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return np.asarray(np.equal(x, y))
-
-    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
-        """One map; truth values are compared by logic."""
-        is_equal = apply("equal", Load(0), Load(1))
-        body = apply("logical_not", apply("logical_xor", Load(0), Load(1))) if x.dtype == "bool" else is_equal
-        return builder.body(body, x, y, dtype="bool", kind="equal")
+        define(name, ElementFunction, name.lower(), body_of(function), dtype, since=first)
 
 
 _X, _Y, _ZERO = Load(0), Load(1), Literal(0.0)
 
 
+@onnx_operator("Equal", since=BROADCASTING)
+class Equal(Pointwise):
+    """Whether elements are equal; truth values are compared by logic."""
+
+    kind = "equal"
+    dtype = "bool"
+
+    def body(self, *operands: Any) -> Scalar:
+        is_truth = operands[0].dtype == "bool"
+        return apply("logical_not", apply("logical_xor", _X, _Y)) if is_truth else apply("equal", _X, _Y)
+
+
 @onnx_operator("BitShift", since=11)
-class BitShift:
+class BitShift(Pointwise):
     """x with its bits moved by y places; signed numbers keep their sign to the right.
 
     By a negative number of places, or as many as there are bits, nothing but copies of the sign (right) or 0 (left) is left.
     """
 
+    kind = "bit_shift"
     direction: str
 
-    def reference(self, x: Any, y: Any) -> Any:
-        inside = (y >= 0) & (y < 8 * x.dtype.itemsize)
-        places = np.where(inside, y, 0).astype(x.dtype)
-        if self.direction == "LEFT":
-            return np.where(inside, np.left_shift(x, places), 0).astype(x.dtype)
-        return np.where(inside, np.right_shift(x, places), np.where(x < 0, -1, 0)).astype(x.dtype)
-
-    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
-        bits = Literal(float(np.dtype(x.dtype).itemsize * 8))
-        inside = apply("logical_and", apply("greater_equal", _Y, _ZERO), apply("less", _Y, bits))
+    def body(self, *operands: Any) -> Scalar:
+        dtype = np.dtype(operands[0].dtype)
+        inside = apply("logical_and", apply("greater_equal", _Y, _ZERO), apply("less", _Y, Literal(dtype.itemsize * 8.0)))
         places = apply("where", inside, _Y, _ZERO)
         moved = apply("left_shift" if self.direction == "LEFT" else "right_shift", _X, places)
-        is_signed = self.direction == "RIGHT" and x.dtype.startswith("int")
+        is_signed = self.direction == "RIGHT" and dtype.kind == "i"
         rest = apply("where", apply("less", _X, _ZERO), Literal(-1.0), _ZERO) if is_signed else _ZERO
-        return builder.body(apply("where", inside, moved, rest), x, y, kind="bit_shift")
+        return apply("where", inside, moved, rest)
 
 
-@dataclass(frozen=True, slots=True)
-class RealFunction:
-    """A function of one array, which may be of short floating-point numbers."""
-
-    function: str
-    """The scalar function at every point, or the name of `body`."""
-    numpy: Callable[[Any], Any] | None = None
-    """Of `body`."""
-    body: Scalar | None = None
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return (self.numpy or FUNCTIONS[self.function].numpy)(x)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(self.body or body_of(self.function), x, kind=self.function)
-
-
-@onnx_operator("IsInf", since=10)
-class IsInf:
+@pointwise("IsInf", since=10, dtype="bool")
+def isinf(detect_negative: int = 1, detect_positive: int = 1) -> Scalar:
     """Whether it is an infinity of a sign that is asked for."""
-
-    detect_negative: int = 1
-    detect_positive: int = 1
-
-    def reference(self, x: Any) -> Any:
-        return (x == np.inf) & bool(self.detect_positive) | (x == -np.inf) & bool(self.detect_negative)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.body(self._body(), x, dtype="bool", kind="isinf")
-
-    def _body(self) -> Scalar:
-        if self.detect_negative and self.detect_positive:
-            return apply("isinf", Load(0))
-        if self.detect_negative or self.detect_positive:
-            return apply("equal", Load(0), Literal(np.inf if self.detect_positive else -np.inf))
-        return apply("less", apply("abs", Load(0)), Literal(0.0))
+    if detect_negative and detect_positive:
+        return apply("isinf", _X)
+    if detect_negative or detect_positive:
+        return apply("equal", _X, Literal(np.inf if detect_positive else -np.inf))
+    return apply("less", apply("abs", _X), _ZERO)
 
 
 @onnx_operator("Where", since=9)
@@ -174,27 +175,16 @@ class Clip:
         return x if high is None else builder.map("minimum", x, high)
 
 
-@onnx_operator("Clip")
-class ClipBefore6:
+@pointwise("Clip")
+def clip(min: float = -np.inf, max: float = np.inf) -> Scalar:
     """`minimum(maximum(x, min), max)` with numbers as bounds."""
-
-    min: float = -np.inf
-    max: float = np.inf
-
-    @in_operand_type
-    def reference(self, x: Any) -> Any:
-        return np.minimum(np.maximum(x, self.min), self.max)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        return builder.map("clip", x, self.min, self.max)
+    return with_loads(body_of("clip"), {0: _X, 1: Literal(float(min)), 2: Literal(float(max))})
 
 
-@onnx_operator("Clip", since=6)
-class ClipBefore11(ClipBefore6):
+@pointwise("Clip", since=6)
+def _clip(min: float = -LARGEST, max: float = LARGEST) -> Scalar:
     """The same, within float32's ends where no numbers are given."""
-
-    min: float = -LARGEST
-    max: float = LARGEST
+    return clip(min, max)
 
 
 define_functions(
@@ -217,7 +207,7 @@ REAL_FUNCTIONS = {
 """By the opset from which on they are there."""
 for _since, _names in REAL_FUNCTIONS.items():
     for _name in _names:
-        define(_name, RealFunction, _name.lower(), since=_since)
+        define(_name, ElementFunction, _name.lower(), body_of(_name.lower()), since=_since)
 
 
 @onnx_operator("Div", since=BROADCASTING)
