@@ -21,9 +21,6 @@ LEGACY = frozenset({"consumed_inputs"})
 
 FROM_OPERANDS = "0 stands for what the operands' shapes say"
 OTHER_DEFAULTS = {
-    ("Attention-23", "kv_num_heads"): (0, FROM_OPERANDS),
-    ("Attention-23", "q_num_heads"): (0, FROM_OPERANDS),
-    ("RotaryEmbedding-23", "num_heads"): (0, FROM_OPERANDS),
     ("GRU-7", "hidden_size"): (0, FROM_OPERANDS),
     ("LSTM-7", "hidden_size"): (0, FROM_OPERANDS),
     ("GridSample-16", "mode"): ("linear", "of which bilinear is the other name"),
@@ -31,7 +28,6 @@ OTHER_DEFAULTS = {
     ("Clip-1", "min"): (-np.inf, "no bound"),
     ("RNN-7", "hidden_size"): (0, FROM_OPERANDS),
     ("RNN-7", "activations"): ((), "Tanh for every direction, of which there are one or two"),
-    ("Split-13", "num_outputs"): (0, "0 stands for the number of outputs that the node has"),
     ("RegexFullMatch-20", "pattern"): (REQUIRED, "optional in the schema, which gives a node without it no meaning"),
 }
 """Defaults that differ from the schema's, by the first version of a definition and the attribute, and why."""

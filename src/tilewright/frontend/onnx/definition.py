@@ -86,7 +86,7 @@ class Definition:
         Raises `TypeError` for an attribute that is missing or does not exist.
 
         >>> definition("Gelu", 20).operator(approximate="tanh")
-        Gelu(approximate='tanh')
+        Gelu(output_count=1, approximate='tanh')
         """
         keywords = self._keywords()
         if OUTPUT_COUNT in keywords:
@@ -96,6 +96,8 @@ class Definition:
             raise TypeError(f"{self.name} lacks an attribute of {', '.join(given)}")
         if issubclass(self.implementation, SchemaAttributes):
             attributes = {name: default for name, default in keywords.items() if default is not MISSING} | attributes
+            if wrong := (attributes.keys() ^ keywords.keys()) - self.by_attribute.keys():
+                raise TypeError(f"{self.name} lacks, or has not, the attributes {', '.join(sorted(wrong))}")
         operator = self.implementation(*self.parameters, **attributes)
         return _WithOperands(operator, given) if given else operator
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.definition import define, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.frontend.onnx.operators.math.elements import Pointwise, pointwise
 from tilewright.frontend.onnx.operators.operands import in_operand_type, known
 from tilewright.graph.builders.builder import Builder
@@ -134,10 +134,8 @@ class SwiGLU(Pointwise):
 
 
 @onnx_operator("Gelu", since=20)
-class Gelu:
+class Gelu(SchemaAttributes):
     """x Phi(x)."""
-
-    approximate: str = "none"
 
     def reference(self, x: Any) -> Any:
         return np.asarray((gelu if self.approximate == "none" else gelu_tanh)(x), x.dtype)
@@ -227,10 +225,8 @@ class Softmax:
 
 
 @onnx_operator("LogSoftmax", since=13)
-class LogSoftmax:
+class LogSoftmax(SchemaAttributes):
     """x - max - log(sum(exp(x - max)))."""
-
-    axis: int = -1
 
     @in_operand_type
     def reference(self, x: Any) -> Any:
@@ -244,10 +240,8 @@ class LogSoftmax:
 
 
 @onnx_operator("Hardmax", since=13)
-class Hardmax:
+class Hardmax(SchemaAttributes):
     """1 at the first of the largest elements, 0 elsewhere."""
-
-    axis: int = -1
 
     def reference(self, x: Any) -> Any:
         result = np.zeros_like(x)

@@ -36,10 +36,8 @@ LARGEST_WHOLE_FLOAT64 = 2**53
 
 
 @onnx_operator("ConstantOfShape", since=9)
-class ConstantOfShape:
+class ConstantOfShape(SchemaAttributes):
     """A tensor of one value, float32 zeros without one."""
-
-    value: Any = None
 
     def reference(self, shape: Any) -> Any:
         element = self._element()
@@ -69,10 +67,8 @@ STASH_TYPES = ("float32", "float64")
 
 
 @onnx_operator("Range", since=11)
-class Range:
+class Range(SchemaAttributes):
     """start, start + delta, ... before the limit; short floating-point numbers are computed in `stash_type`."""
-
-    stash_type: int = 1
 
     def reference(self, start: Any, limit: Any, delta: Any) -> Any:
         dtype = np.asarray(start).dtype
@@ -173,11 +169,11 @@ class Multinomial(SchemaAttributes):
 
 @onnx_operator("Dropout", since=7, by_attribute={"ratio": 0.5})
 @onnx_operator("Dropout", since=12, is_random=True)
-class Dropout:
+class Dropout(SchemaAttributes):
     """The operand, and which of its elements were kept."""
 
     seed: int | None = None
-    output_count: int = 1
+    """Before opset 12."""
 
     def reference(self, x: Any, ratio: Any = None, training_mode: Any = None) -> Any:
         share = 0.5 if ratio is None else float(np.asarray(ratio).reshape(()))
@@ -199,10 +195,8 @@ class Dropout:
 
 
 @onnx_operator("Trilu", since=14)
-class Trilu:
+class Trilu(SchemaAttributes):
     """The triangle with the diagonal k."""
-
-    upper: int = 1
 
     def reference(self, x: Any, k: Any = None) -> Any:
         if x.ndim < 2:
@@ -233,11 +227,8 @@ def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) 
 
 
 @onnx_operator("EyeLike", since=9)
-class EyeLike:
+class EyeLike(SchemaAttributes):
     """Of the shape of a matrix and, without `dtype`, of its type."""
-
-    dtype: int | None = None
-    k: int = 0
 
     def reference(self, x: Any) -> Any:
         if x.ndim != 2:

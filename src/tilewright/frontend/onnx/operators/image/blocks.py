@@ -27,11 +27,8 @@ TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 
 
 @onnx_operator("DepthToSpace")
-class DepthToSpace:
+class DepthToSpace(SchemaAttributes):
     """Channels as blocks of pixels: dimensions split, put into another order, and merged."""
-
-    blocksize: int
-    mode: str = "DCR"
 
     def reference(self, x: Any) -> Any:
         split, order, shape = self._moves(x.shape)

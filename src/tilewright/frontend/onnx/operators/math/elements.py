@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import InternalError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define, definition, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, definition, onnx_operator
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, computed, has_simple_power, power_body
@@ -64,13 +64,8 @@ def pointwise(name: str, *, since: int = 1, dtype: str | None = None) -> Callabl
 
     def decorate(body: Callable[..., Scalar]) -> Callable[..., Scalar]:
         attributes = [(one.name, Any, one.default) for one in signature(body).parameters.values()]
-        own: dict[str, Any] = {
-            "__doc__": body.__doc__,
-            "__module__": body.__module__,
-            "kind": body.__name__.strip("_"),
-            "dtype": dtype,
-        }
-        own["body"] = lambda operator, *operands: body(**asdict(operator))
+        own: dict[str, Any] = {"__doc__": body.__doc__, "__module__": body.__module__, "dtype": dtype}
+        own |= {"kind": body.__name__.strip("_"), "body": lambda operator, *operands: body(**asdict(operator))}
         made = make_dataclass(name, attributes, bases=(Pointwise,), namespace=own, frozen=True, kw_only=True)
         define(name, made, since=since)
         return body
@@ -229,10 +224,8 @@ class Div:
 
 
 @onnx_operator("Mod", since=10)
-class Mod:
+class Mod(SchemaAttributes):
     """The remainder of the quotient rounded down (it has the sign of y), or with `fmod` towards 0 (it has the sign of x)."""
-
-    fmod: int = 0
 
     def reference(self, x: Any, y: Any) -> Any:
         with np.errstate(all="ignore"):

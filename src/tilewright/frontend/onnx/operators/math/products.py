@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
@@ -30,14 +30,10 @@ class MatMul:
         return builder.matmul(left, right)
 
 
+@onnx_operator("Gemm")
 @onnx_operator("Gemm", since=7)
-class Gemm:
-    """alpha A' B' + beta C."""
-
-    alpha: float = 1.0
-    beta: float = 1.0
-    transA: int = 0
-    transB: int = 0
+class Gemm(SchemaAttributes):
+    """alpha A' B' + beta C, where C broadcasts, whatever `broadcast` of the first opsets says."""
 
     @in_operand_type
     def reference(self, a: Any, b: Any, c: Any = None) -> Any:
@@ -58,18 +54,9 @@ class Gemm:
         return builder.body(apply("add", scaled, times(Load(1), self.beta)), product, c, kind="add")
 
 
-@onnx_operator("Gemm")
-class GemmBefore7(Gemm):
-    """The same. C broadcasts whenever it is smaller, whatever `broadcast` says."""
-
-    broadcast: int = 0
-
-
 @onnx_operator("Einsum", since=12)
-class Einsum:
+class Einsum(SchemaAttributes):
     """The sum of products, in NumPy's notation."""
-
-    equation: str
 
     @in_operand_type
     def reference(self, *operands: Any) -> Any:

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import completed, known
 from tilewright.frontend.onnx.operators.tensor.gather import Gather
@@ -53,19 +53,8 @@ STAGES = ("scores", "capped", "biased", "shares")
 
 
 @onnx_operator("Attention", since=23)
-class Attention:
+class Attention(SchemaAttributes):
     """The attended values, and if they are asked for the keys and values with the past ones, and a stage of the scores."""
-
-    is_causal: int = 0
-    kv_num_heads: int = 0
-    left_window_size: int = -1
-    q_num_heads: int = 0
-    qk_matmul_output_mode: int = 0
-    right_window_size: int = -1
-    scale: float | None = None
-    softcap: float = 0.0
-    softmax_precision: int | None = None
-    output_count: int = 1
 
     def reference(self, *operands: Any) -> Any:
         q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
@@ -168,9 +157,9 @@ def _unpacked(builder: Builder, x: Tensor, heads: int) -> Tensor:
     return builder.transpose(builder.reshape(x, (*x.shape[:2], heads, width // heads)), (0, 2, 1, 3))
 
 
-def _check_heads(shape: Shape, heads: int) -> None:
-    if heads < 1 or (isinstance(shape[2], int) and shape[2] % heads):
-        why = f"{heads} heads do not divide {shape[2]} columns"
+def _check_heads(shape: Shape, heads: int | None) -> None:
+    if not heads or heads < 1 or (isinstance(shape[2], int) and shape[2] % heads):
+        why = f"{heads or 0} heads do not divide {shape[2]} columns"
         raise ShapeError(
             f"Attention of packed heads in {shape_text(shape)}", why=why, hint="q_num_heads, kv_num_heads say how many"
         )
@@ -196,13 +185,8 @@ Modification = Callable[[Any], Sequence[Any]]
 
 
 @onnx_operator("FlexAttention", domain="ai.onnx.preview")
-class FlexAttention:
+class FlexAttention(SchemaAttributes):
     """`prob_mod(softmax(score_mod(q k^T scale))) v` of [batch, heads, length, size]; groups of query heads share keys."""
-
-    prob_mod: Modification | None = None
-    scale: float | None = None
-    score_mod: Modification | None = None
-    softmax_precision: int | None = None
 
     def reference(self, q: Any, k: Any, v: Any) -> Any:
         group = _group(q.shape, k.shape, v.shape)
@@ -220,13 +204,9 @@ class FlexAttention:
             raise UnsupportedOperation("FlexAttention with graphs inside, or in another type than float32")
         if _group(q.shape, k.shape, v.shape) > 1:
             raise UnsupportedOperation("FlexAttention with shared keys")
-        scores = builder.map("multiply", builder.einsum("bhik,bhjk->bhij", q, k), self._factor(q))
+        factor = self.scale if self.scale is not None else 1 / math.sqrt(*known(q.shape[3:], "FlexAttention of heads"))
+        scores = builder.map("multiply", builder.einsum("bhik,bhjk->bhij", q, k), factor)
         return builder.matmul(builder.softmax(scores, -1), v)
-
-    def _factor(self, q: Tensor) -> float:
-        if self.scale is not None:
-            return self.scale
-        return 1 / math.sqrt(*known(q.shape[3:], "FlexAttention of heads"))
 
 
 def _group(q: Shape, k: Shape, v: Shape) -> int:
@@ -252,17 +232,11 @@ _RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, Tru
 
 
 @onnx_operator("LinearAttention", since=27)
-class LinearAttention:
+class LinearAttention(SchemaAttributes):
     """Outputs [batch, tokens, q_num_heads * d_v] and the last state [batch, kv_num_heads, d_k, d_v].
 
     Keys, values, decay (also one per head) and beta (also one for all heads) are [batch, tokens, kv_num_heads * ...].
     """
-
-    chunk_size: int = 64
-    kv_num_heads: int
-    q_num_heads: int
-    scale: float = 0.0
-    update_rule: str = "gated_delta"
 
     def reference(self, query: Any, key: Any, value: Any, past_state: Any = None, decay: Any = None, beta: Any = None) -> Any:
         is_gated, is_delta = self._rule(decay, beta)
@@ -302,12 +276,8 @@ def _heads(x: Any, count: int) -> Any:
 
 
 @onnx_operator("RotaryEmbedding", since=23)
-class RotaryEmbedding:
+class RotaryEmbedding(SchemaAttributes):
     """x with the first columns of every head turned: (batch, heads, length, width), or packed (batch, length, heads * width)."""
-
-    interleaved: int = 0
-    num_heads: int = 0
-    rotary_embedding_dim: int = 0
 
     def reference(self, x: Any, cos_cache: Any, sin_cache: Any, position_ids: Any = None) -> Any:
         _, width, turned = self._extents(x.shape)

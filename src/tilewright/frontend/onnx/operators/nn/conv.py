@@ -200,13 +200,11 @@ def _sampled(data: Any, window: Window, tap: int, moves: Any) -> Any:
 
 
 @onnx_operator("CausalConvWithState", since=27)
-class CausalConvWithState:
+class CausalConvWithState(SchemaAttributes):
     """Of x [batch, channels, length] and weight [channels, 1, k]: results like x, and the last k - 1 positions.
 
     `past_state` [batch, channels, k - 1] comes before x, zeros without it. Sums are float32 at least.
     """
-
-    activation: str = "none"
 
     def reference(self, x: Any, weight: Any, bias: Any = None, past_state: Any = None) -> Any:
         if self.activation not in ("none", "silu", "swish"):

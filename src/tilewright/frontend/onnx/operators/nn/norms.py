@@ -38,7 +38,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
 from tilewright.frontend.onnx.operators.operands import known
@@ -278,10 +278,8 @@ SMALL = 1e-9
 
 
 @onnx_operator("MeanVarianceNormalization", since=9)
-class MeanVarianceNormalization:
+class MeanVarianceNormalization(SchemaAttributes):
     """(x - mean) / (deviation + SMALL)."""
-
-    axes: Sequence[int] = (0, 2, 3)
 
     def reference(self, x: Any) -> Any:
         over = normalize_axes(tuple(self.axes), x.ndim, where="MeanVarianceNormalization")
@@ -299,11 +297,8 @@ class MeanVarianceNormalization:
 
 
 @onnx_operator("LpNormalization")
-class LpNormalization:
+class LpNormalization(SchemaAttributes):
     """x over its p-norm; a row of zeros stays."""
-
-    axis: int = -1
-    p: int = 2
 
     def reference(self, x: Any) -> Any:
         along = normalize_axis(self.axis, x.ndim, where="LpNormalization")

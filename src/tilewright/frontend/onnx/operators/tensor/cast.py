@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
@@ -213,10 +213,8 @@ class CastLike:
 
 
 @onnx_operator("BitCast", since=26)
-class BitCast:
+class BitCast(SchemaAttributes):
     """The same bits as elements of another type of the same width."""
-
-    to: int
 
     def reference(self, x: Any) -> Any:
         target = element_type(self.to)

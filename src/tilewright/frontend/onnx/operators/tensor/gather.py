@@ -46,10 +46,8 @@ class Gather:
 
 
 @onnx_operator("GatherElements", since=11)
-class GatherElements:
+class GatherElements(SchemaAttributes):
     """One element for every position, along an axis."""
-
-    axis: int = 0
 
     def reference(self, x: Any, ids: Any) -> Any:
         axis = normalize_axis(self.axis, x.ndim, "GatherElements")
@@ -65,10 +63,8 @@ class GatherElements:
 
 
 @onnx_operator("GatherND", since=11)
-class GatherND:
+class GatherND(SchemaAttributes):
     """Slices at positions of several dimensions, behind `batch_dims` that both have."""
-
-    batch_dims: int = 0
 
     def reference(self, x: Any, ids: Any) -> Any:
         depth = ids.shape[-1]
@@ -139,11 +135,8 @@ class ScatterND(SchemaAttributes):
 
 
 @onnx_operator("TensorScatter", since=24)
-class TensorScatter:
+class TensorScatter(SchemaAttributes):
     """A cache with new entries along `axis`, from a position that every batch item has; `circular` ones begin anew at the end."""
-
-    axis: int = -2
-    mode: str = "linear"
 
     def reference(self, past: Any, update: Any, write_indices: Any = None) -> Any:
         axis = normalize_axis(self.axis, past.ndim, "TensorScatter")
@@ -210,10 +203,8 @@ class Unique(SchemaAttributes):
 
 
 @onnx_operator("OneHot", since=9)
-class OneHot:
+class OneHot(SchemaAttributes):
     """Negative elements count from the end; those outside give the value of all others everywhere."""
-
-    axis: int = -1
 
     def reference(self, ids: Any, depth: Any, values: Any) -> Any:
         count = int(np.asarray(depth).reshape(-1)[0])
@@ -259,11 +250,8 @@ def _chosen(mask: Tensor, values: Tensor, *, name: str, result: str) -> tuple[Op
 
 
 @onnx_operator("ReverseSequence", since=10)
-class ReverseSequence:
+class ReverseSequence(SchemaAttributes):
     """Batch and time are the first two dimensions, in any order."""
-
-    batch_axis: int = 1
-    time_axis: int = 0
 
     def reference(self, x: Any, lengths: Any) -> Any:
         self._check(x.shape, lengths.shape)

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS, check_size
 from tilewright.graph.builders.builder import Builder
@@ -38,10 +38,8 @@ MODES = ("constant", "reflect", "edge", "wrap")
 
 @onnx_operator("Pad", since=2, by_attribute={"pads": MISSING, "value": 0.0})
 @onnx_operator("Pad", since=11)
-class Pad:
+class Pad(SchemaAttributes):
     """By numbers of elements that an operand gives; negative ones are cut off first."""
-
-    mode: str = "constant"
 
     def reference(self, x: Any, pads: Any, value: Any = None, axes: Any = None) -> Any:
         chosen = None if axes is None else np.asarray(axes).tolist()
@@ -153,10 +151,8 @@ def _checked(mode: Any) -> str:
 
 
 @onnx_operator("CenterCropPad", since=18)
-class CenterCropPad:
+class CenterCropPad(SchemaAttributes):
     """Elements behind the middle go where the difference of extents is odd."""
-
-    axes: Sequence[int] | None = None
 
     def reference(self, x: Any, shape: Any) -> Any:
         wanted = _wanted(x.shape, [int(extent) for extent in np.reshape(shape, -1)], self.axes)
@@ -174,9 +170,9 @@ class CenterCropPad:
         return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
 
 
-def _wanted(shape: Sequence[int], extents: Sequence[int], axes: Sequence[int] | None) -> tuple[int, ...]:
+def _wanted(shape: Sequence[int], extents: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
     """The whole shape of the result."""
-    along = range(len(shape)) if axes is None else [normalize_axis(axis, len(shape), where="CenterCropPad") for axis in axes]
+    along = [normalize_axis(axis, len(shape), where="CenterCropPad") for axis in axes or range(len(shape))]
     if len(set(along)) != len(extents) or min(extents, default=0) < 0:
         raise ShapeError(f"CenterCropPad of {shape_text(shape)} to {shape_text(extents)}", where="CenterCropPad")
     wanted = dict(zip(along, extents, strict=True))

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
@@ -31,10 +31,8 @@ from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExten
 
 
 @onnx_operator("Reshape", since=5)
-class Reshape:
+class Reshape(SchemaAttributes):
     """The shape that an operand gives; 0 there copies the extent, -1 takes the rest."""
-
-    allowzero: int = 0
 
     def reference(self, x: Any, shape: Any) -> Any:
         wanted = self._wanted(x.shape, np.asarray(shape).reshape(-1).tolist())
@@ -58,10 +56,8 @@ class Reshape:
 
 
 @onnx_operator("Flatten")
-class Flatten:
+class Flatten(SchemaAttributes):
     """A matrix: the dimensions before `axis` as rows, the others as columns."""
-
-    axis: int = 1
 
     def reference(self, x: Any) -> Any:
         cut = self._cut(x.ndim)
@@ -73,9 +69,10 @@ class Flatten:
         return builder.reshape(x, (times(*x.shape[:cut]), times(*x.shape[cut:])))
 
     def _cut(self, rank: int) -> int:
-        if not -rank <= self.axis <= rank:
-            raise ShapeError(f"axis {self.axis} of {rank} dimensions", where="Flatten")
-        return self.axis + rank if self.axis < 0 else self.axis
+        axis: int = self.axis
+        if not -rank <= axis <= rank:
+            raise ShapeError(f"axis {axis} of {rank} dimensions", where="Flatten")
+        return axis + rank if axis < 0 else axis
 
 
 @onnx_operator("Squeeze", by_attribute={"axes": None})
@@ -243,17 +240,16 @@ class Concat:
 
 @onnx_operator("Split", since=2, by_attribute={"split": None})
 @onnx_operator("Split", since=13)
-class Split:
+class Split(SchemaAttributes):
     """Parts of extents that an operand gives, or equal ones."""
 
-    axis: int = 0
-    num_outputs: int = 0
-    output_count: int = 1
+    num_outputs = None
+    """Before opset 18."""
 
     def reference(self, x: Any, split: Any = None) -> Any:
         axis = normalize_axis(self.axis, x.ndim, "Split")
         sizes = None if split is None else [int(size) for size in split]
-        parts = split_sizes(x.shape[axis], sizes, self._count(), f"Split of {x.shape}")
+        parts = split_sizes(x.shape[axis], sizes, self.num_outputs or self.output_count, f"Split of {x.shape}")
         return tuple(np.split(x, np.cumsum(parts)[:-1], axis=axis))
 
     def lower(self, builder: Builder, x: Tensor, split: Tensor | None = None) -> tuple[Tensor, ...]:
@@ -261,13 +257,10 @@ class Split:
         axis = normalize_axis(self.axis, len(x.shape), "Split")
         (extent,) = known((x.shape[axis],), "Split along extents")
         sizes = None if split is None else known(builder.integers(split), "Split into parts of extents")
-        parts = split_sizes(extent, sizes, self._count(), f"Split of {shape_text(x.shape)}")
+        parts = split_sizes(extent, sizes, self.num_outputs or self.output_count, f"Split of {shape_text(x.shape)}")
         ends = np.cumsum(parts).tolist()
         keys = [(slice(None),) * axis + (slice(end - size, end),) for end, size in zip(ends, parts, strict=True)]
         return tuple(builder.slice(x, key) for key in keys)
-
-    def _count(self) -> int:
-        return self.num_outputs or self.output_count
 
 
 def split_sizes(extent: int, sizes: Sequence[int] | None, count: int, where: str) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import LogSoftmax
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather, gather_elements
@@ -27,11 +27,8 @@ REDUCTIONS = ("none", "mean", "sum")
 
 
 @onnx_operator("NegativeLogLikelihoodLoss", since=12)
-class NegativeLogLikelihoodLoss:
+class NegativeLogLikelihoodLoss(SchemaAttributes):
     """Minus the element of x that the target names, times the weight of its class."""
-
-    ignore_index: int | None = None
-    reduction: str = "mean"
 
     def reference(self, x: Any, target: Any, weight: Any = None) -> Any:
         self._check(x.shape, target.shape)
@@ -80,12 +77,8 @@ class NegativeLogLikelihoodLoss:
 
 
 @onnx_operator("SoftmaxCrossEntropyLoss", since=12)
-class SoftmaxCrossEntropyLoss:
+class SoftmaxCrossEntropyLoss(SchemaAttributes):
     """The loss of the logarithm of the softmax along dimension 1, and that logarithm."""
-
-    ignore_index: int | None = None
-    reduction: str = "mean"
-    output_count: int = 1
 
     def reference(self, scores: Any, labels: Any, weights: Any = None) -> Any:
         logarithm = LogSoftmax(axis=1).reference(widened(scores))
