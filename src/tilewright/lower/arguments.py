@@ -20,9 +20,7 @@ from tilewright.errors import DTypeError
 from tilewright.graph.expressions.dimensions import dimension_of_multiple
 from tilewright.graph.expressions.extents import (
     Extent,
-    Greatest,
-    Least,
-    Quotient,
+    Operation,
     Sum,
     SymbolicExtent,
     dimensions_of,
@@ -190,14 +188,11 @@ def value_of_formula(extent: Extent, dimensions: Mapping[str, IntegerExpression]
             return dimensions[extent.name]
         case Sum(terms):
             return sum(coefficient * prod(value_of_formula(f, dimensions) for f in factors) for coefficient, factors in terms)
-        case Quotient(dividend, divisor):
-            return _floor(dividend, value_of_formula(dividend, dimensions), value_of_formula(divisor, dimensions))
-        case Least(first, second):
+        case Operation(function, first, second):
             this, that = value_of_formula(first, dimensions), value_of_formula(second, dimensions)
-            return choose(less(this, that), this, that)
-        case Greatest(first, second):
-            this, that = value_of_formula(first, dimensions), value_of_formula(second, dimensions)
-            return choose(less(this, that), that, this)
+            if function == "//":
+                return _floor(first, this, that)
+            return choose(less(this, that), *((this, that) if function == "min" else (that, this)))
         case _:
             assert_never(extent.formula)
 

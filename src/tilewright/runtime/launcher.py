@@ -9,7 +9,7 @@ from typing import assert_never
 
 from tilewright.artifact import Signature, Symbol, TensorSlot
 from tilewright.errors import UnsupportedOperation
-from tilewright.graph.expressions.extents import Extent, Greatest, Least, Quotient, Sum
+from tilewright.graph.expressions.extents import Extent, Operation, Sum
 from tilewright.runtime.arrays import dtype_named
 
 
@@ -104,7 +104,7 @@ class Step(IntEnum):
     GREATEST = 7
 
 
-OF_TWO = {Quotient: Step.DIVIDE, Least: Step.LEAST, Greatest: Step.GREATEST}
+OPERATIONS = {"//": Step.DIVIDE, "min": Step.LEAST, "max": Step.GREATEST}
 MOST_STACKED = 64
 """Of launcher.c's stack."""
 
@@ -139,8 +139,8 @@ def _steps(extent: Extent, numbers: Mapping[str, int]) -> Iterator[int]:
                 for factor in factors:
                     yield from (*_steps(factor, numbers), Step.MULTIPLY)
                 yield Step.ADD
-        case Quotient(first, second) | Least(first, second) | Greatest(first, second):
-            yield from (*_steps(first, numbers), *_steps(second, numbers), OF_TWO[type(extent.formula)])
+        case Operation(function, first, second):
+            yield from (*_steps(first, numbers), *_steps(second, numbers), OPERATIONS[function])
         case _:
             assert_never(extent.formula)
 

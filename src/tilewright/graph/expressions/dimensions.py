@@ -8,9 +8,7 @@ from typing import assert_never
 
 from tilewright.graph.expressions.extents import (
     Extent,
-    Greatest,
-    Least,
-    Quotient,
+    Operation,
     Sum,
     SymbolicExtent,
     dimensions_of,
@@ -46,7 +44,7 @@ def dimension_of_multiple(extent: SymbolicExtent) -> SymbolicExtent | None:
     ('s', None)
     """
     match extent.formula:
-        case Sum(terms=((factor, (SymbolicExtent(formula=Quotient(dividend=SymbolicExtent() as dimension, divisor=divisor)),)),)):
+        case Sum(terms=((factor, (SymbolicExtent(formula=Operation("//", SymbolicExtent() as dimension, divisor)),)),)):
             return dimension if factor == divisor and dimension.formula is None else None
     return None
 
@@ -84,11 +82,8 @@ def substituted(extent: Extent, values: Mapping[str, Extent]) -> Extent:
             return values.get(extent.name, extent)
         case Sum(terms):
             return plus(*(times(coefficient, *(substituted(f, values) for f in factors)) for coefficient, factors in terms))
-        case Quotient(dividend, divisor):
-            return quotient(substituted(dividend, values), substituted(divisor, values))
-        case Least(first, second):
-            return minimum(substituted(first, values), substituted(second, values))
-        case Greatest(first, second):
-            return maximum(substituted(first, values), substituted(second, values))
+        case Operation(function, first, second):
+            operation = {"//": quotient, "min": minimum, "max": maximum}[function]
+            return operation(substituted(first, values), substituted(second, values))
         case _:
             assert_never(extent.formula)

@@ -17,10 +17,11 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 from math import prod
+from operator import floordiv
 from typing import TypeAlias, assert_never
 
 from tilewright.errors import Undecided
@@ -55,30 +56,17 @@ class Sum:
 
 
 @dataclass(frozen=True, slots=True)
-class Quotient:
-    """`floor(dividend / divisor)`, the divisor at least 1."""
+class Operation:
+    """`//` (rounded down, the second at least 1), `min` or `max` of two extents, of which neither is always the smaller one."""
 
-    dividend: Extent
-    divisor: Extent
-
-
-@dataclass(frozen=True, slots=True)
-class Least:
-    """The minimum of two extents, of which neither is always the smaller one."""
-
+    function: str
     first: Extent
     second: Extent
 
 
-@dataclass(frozen=True, slots=True)
-class Greatest:
-    """The maximum of two extents, of which neither is always the larger one."""
-
-    first: Extent
-    second: Extent
-
-
-Formula: TypeAlias = Sum | Quotient | Least | Greatest
+Formula: TypeAlias = Sum | Operation
+OPERATIONS: Mapping[str, Callable[[int, int], int]] = {"//": floordiv, "min": min, "max": max}
+"""Of integers."""
 
 
 def planned_extent(extent: Extent) -> int:
@@ -124,12 +112,8 @@ def value_of(extent: Extent, dimensions: Mapping[str, int]) -> int:
             return dimensions[extent.name]
         case Sum(terms):
             return sum(coefficient * prod(value_of(f, dimensions) for f in factors) for coefficient, factors in terms)
-        case Quotient(dividend, divisor):
-            return value_of(dividend, dimensions) // value_of(divisor, dimensions)
-        case Least(first, second):
-            return min(value_of(first, dimensions), value_of(second, dimensions))
-        case Greatest(first, second):
-            return max(value_of(first, dimensions), value_of(second, dimensions))
+        case Operation(function, first, second):
+            return OPERATIONS[function](value_of(first, dimensions), value_of(second, dimensions))
         case _:
             assert_never(extent.formula)
 
@@ -191,7 +175,9 @@ def quotient(dividend: Extent, divisor: Extent) -> Extent:
         return plus(whole, rest // divisor)
     (low, high), (least, most) = range_of(rest), range_of(divisor)
     ends = [end // by for end in (low, high) for by in (least, most)]
-    return plus(whole, _atom(f"{_in_brackets(rest)}//{_in_brackets(divisor)}", min(ends), max(ends), Quotient(rest, divisor)))
+    return plus(
+        whole, _atom(f"{_in_brackets(rest)}//{_in_brackets(divisor)}", min(ends), max(ends), Operation("//", rest, divisor))
+    )
 
 
 def ceil_quotient(dividend: Extent, divisor: Extent) -> Extent:
@@ -229,11 +215,7 @@ def minimum(first: Extent, second: Extent) -> Extent:
     ('min(4, s)', True, True)
     """
     low, high = range_of(minus(second, first))
-    if low >= 0 or high <= 0:
-        return first if low >= 0 else second
-    first, second = sorted((first, second), key=str)
-    ends = [min(pair) for pair in zip(range_of(first), range_of(second), strict=True)]
-    return _atom(f"min({first}, {second})", ends[0], ends[1], Least(first, second))
+    return (first if low >= 0 else second) if low >= 0 or high <= 0 else _extreme("min", first, second)
 
 
 def maximum(first: Extent, second: Extent) -> Extent:
@@ -243,11 +225,13 @@ def maximum(first: Extent, second: Extent) -> Extent:
     'max(1, s)'
     """
     low, high = range_of(minus(second, first))
-    if low >= 0 or high <= 0:
-        return second if low >= 0 else first
+    return (second if low >= 0 else first) if low >= 0 or high <= 0 else _extreme("max", first, second)
+
+
+def _extreme(function: str, first: Extent, second: Extent) -> Extent:
     first, second = sorted((first, second), key=str)
-    ends = [max(pair) for pair in zip(range_of(first), range_of(second), strict=True)]
-    return _atom(f"max({first}, {second})", ends[0], ends[1], Greatest(first, second))
+    low, high = (OPERATIONS[function](*ends) for ends in zip(range_of(first), range_of(second), strict=True))
+    return _atom(f"{function}({first}, {second})", low, high, Operation(function, first, second))
 
 
 def range_of(extent: Extent) -> tuple[int, int]:
@@ -382,7 +366,7 @@ def _parts(formula: Formula) -> Iterator[Extent]:
     match formula:
         case Sum(terms):
             yield from (factor for _, factors in terms for factor in factors)
-        case Quotient(first, second) | Least(first, second) | Greatest(first, second):
+        case Operation(_, first, second):
             yield from (first, second)
         case _:
             assert_never(formula)
@@ -398,8 +382,13 @@ def _sum_text(terms: Iterable[tuple[int, Factors]]) -> str:
 
 
 def _factor_text(factor: SymbolicExtent) -> str:
-    return f"({factor})" if isinstance(factor.formula, Quotient) else str(factor)
+    return f"({factor})" if _is_quotient(factor) else str(factor)
+
+
+def _is_quotient(extent: SymbolicExtent) -> bool:
+    return isinstance(extent.formula, Operation) and extent.formula.function == "//"
 
 
 def _in_brackets(extent: Extent) -> str:
-    return f"({extent})" if isinstance(extent, SymbolicExtent) and isinstance(extent.formula, Sum | Quotient) else str(extent)
+    is_open = isinstance(extent, SymbolicExtent) and (isinstance(extent.formula, Sum) or _is_quotient(extent))
+    return f"({extent})" if is_open else str(extent)
