@@ -6,14 +6,13 @@ l < length    is    ceil(length) - l - 1 >= 0
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import ceil, floor
 
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.index import constant as constant_index
-from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar
+from tilewright.graph.expressions.polynomials import ONE, Polynomial, polynomial
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, apply
 
 SPREAD = 1 << 24
 """No two positions of a comparison are further apart: numbers beyond it are all the same."""
@@ -38,19 +37,6 @@ class Constraint:
     index: Index
     data: tuple[Datum, ...] = ()
     """At most one of them is an element of a read."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Linear:
-    """`index + constant + sum of sign * leaf`; the index has no constant of its own."""
-
-    index: Index
-    constant: float = 0.0
-    leaves: tuple[tuple[int, Load | Parameter], ...] = field(default=())
-
-    def plus(self, other: _Linear, sign: int) -> _Linear:
-        leaves = (*self.leaves, *((sign * factor, leaf) for factor, leaf in other.leaves))
-        return _Linear(self.index + other.index * sign, self.constant + sign * other.constant, leaves)
 
 
 def compared_ahead(function: str, this: Scalar, that: Scalar, by: int) -> Apply:
@@ -97,57 +83,25 @@ def constraint_of(comparison: Scalar) -> Constraint | None:
     """
     if not isinstance(comparison, Apply) or comparison.function not in OPPOSITE:
         return None
-    left, right = (_linear(operand) for operand in comparison.operands)
-    if left is None or right is None:
+    left, right = comparison.operands if comparison.function.startswith("less") else comparison.operands[::-1]
+    return _constraint(polynomial(apply("subtract", right, left)) or {}, comparison.function in ("less", "greater"))
+
+
+def _constraint(terms: Polynomial, is_strict: bool) -> Constraint | None:
+    """The constraint that a sum is not negative, or, if strict, positive; None if it is not affine."""
+    index, data, constant = Index(), list[Datum](), terms.get(ONE, 0.0)
+    for monomial, coefficient in terms.items():
+        match tuple(monomial):
+            case ():
+                continue
+            case ((AxisValue(axis), 1),) if coefficient.is_integer():
+                index = index + axis_index(axis) * int(coefficient)
+            case ((Load() | Parameter() as leaf, 1),) if abs(coefficient) == 1:
+                data.append(Datum(leaf, int(coefficient), is_strict))
+            case _:
+                return None
+    loads = sum(isinstance(datum.leaf, Load) for datum in data)
+    if not index.terms or loads > 1 or abs(constant) >= SPREAD or (loads and not constant.is_integer()):
         return None
-    is_strict = comparison.function in ("less", "greater")
-    return _rounded(right.plus(left, -1) if comparison.function.startswith("less") else left.plus(right, -1), is_strict)
-
-
-def _rounded(linear: _Linear, is_strict: bool) -> Constraint | None:
-    """The constraint that a linear form is not negative, or, if strict, positive."""
-    loads = [leaf for _, leaf in linear.leaves if isinstance(leaf, Load)]
-    whole = ceil(linear.constant) - 1 if is_strict and not loads else floor(linear.constant) - is_strict
-    if not linear.index.terms or len(loads) > 1 or (loads and linear.constant != floor(linear.constant)):
-        return None
-    data = tuple(Datum(leaf, sign, is_strict) for sign, leaf in linear.leaves)
-    return Constraint(linear.index + constant_index(whole), data)
-
-
-def _linear(scalar: Scalar) -> _Linear | None:
-    match scalar:
-        case AxisValue(axis):
-            return _Linear(axis_index(axis))
-        case Literal(value) if abs(value) < 2**24:
-            return _Linear(Index(), value)
-        case Load() | Parameter():
-            return _Linear(Index(), 0.0, ((1, scalar),))
-        case Apply(function, operands):
-            parts = [_linear(operand) for operand in operands]
-            known = [part for part in parts if part is not None]
-            return _combined(function, known) if len(known) == len(parts) else None
-        case _:
-            return None
-
-
-def _combined(function: str, parts: Sequence[_Linear]) -> _Linear | None:
-    zero = _Linear(Index())
-    match function, parts:
-        case "add", (left, right):
-            return left.plus(right, 1)
-        case "subtract", (left, right):
-            return left.plus(right, -1)
-        case "negative", (only,):
-            return zero.plus(only, -1)
-        case "multiply", (left, right):
-            return _product(left, right) or _product(right, left)
-        case _:
-            return None
-
-
-def _product(linear: _Linear, factor: _Linear) -> _Linear | None:
-    """A linear form times an integer."""
-    whole = int(factor.constant)
-    if factor.index.terms or factor.leaves or linear.leaves or whole != factor.constant:
-        return None
-    return _Linear(linear.index * whole, linear.constant * whole)
+    whole = ceil(constant) - 1 if is_strict and not loads else floor(constant) - is_strict
+    return Constraint(index + whole, tuple(data))

@@ -59,7 +59,7 @@ def test_positions_that_float32_does_not_count_are_read(columns, is_inlined):
 def test_positions_along_an_axis_that_float32_cannot_count_are_refused():
     builder = Builder("long")
     with pytest.raises(UnsupportedOperation, match="16777217"):
-        Trilu().lower(builder, builder.input("x", (2, 2**24 + 1), "float32"))
+        Trilu(upper=1).lower(builder, builder.input("x", (2, 2**24 + 1), "float32"))
 
 
 def test_finishes_of_reductions_follow_reads_that_become_one():
