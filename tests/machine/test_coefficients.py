@@ -12,7 +12,7 @@ from tilewright.coefficients import TERMS, Coefficients, Fit, coefficients_for, 
 from tilewright.errors import TilewrightError
 from tilewright.machine import Machine
 from tilewright.machine.fit_files import FITTED
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import Blocking, price_blocking

@@ -14,7 +14,7 @@ from tilewright.graph.types import Chain, Constant, Extent, Graph, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine, registered
 from tilewright.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.layout import panels
 from tilewright.plan.regions.epilogues import maps_in_tiles

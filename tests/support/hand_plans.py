@@ -12,20 +12,8 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.layout import panels, row_major
 from tilewright.plan.reasons import BeyondShare, Defeat, Loops, LossReason, OtherLoops
 from tilewright.plan.schedule import Compute, Loop, Pack, Schedule, Storage
-from tilewright.plan.types import (
-    ContractionRoles,
-    Cut,
-    Floor,
-    LevelPlan,
-    ModelPlan,
-    Movement,
-    OperatorPlan,
-    Plan,
-    Price,
-    PriceTerm,
-    Rejected,
-    TermKind,
-)
+from tilewright.graph.contraction_roles import ContractionRoles
+from tilewright.plan.types import Cut, Floor, LevelPlan, ModelPlan, Movement, OperatorPlan, Plan, Price, PriceTerm, Rejected, TermKind
 from tilewright.plan.whole_model.partition import with_layouts
 
 MACHINE = Machine(

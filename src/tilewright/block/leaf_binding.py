@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.expressions.index import Index
 
 
@@ -31,11 +32,29 @@ class Window:
 
 
 @dataclass(frozen=True, slots=True)
+class MatrixTile:
+    """A tile of the matrix product of a contraction, by the name of the micro kernel that computes it."""
+
+    micro_kernel: str
+    roles: ContractionRoles
+    rows: int
+    """Of a whole tile."""
+    columns: int
+    interleave: int
+    """Steps of the depth that lie side by side in the right operand, once it is packed."""
+    element_types: tuple[str, str, str]
+    """Of the left and the right operand, and of what is stored."""
+    accumulator: str
+    """The element type of products and their sums."""
+
+
+@dataclass(frozen=True, slots=True)
 class LeafBinding:
     """The leaf that computes an operator, and what the operator is to it.
 
     `axes` are those that have a role: (role, axis). `windows` stand outermost first. `numbers` are what else the leaf's code
-    depends on, by name. `element_type` is computed in, point by point; "" for vectors of float32.
+    depends on, by name. `element_type` is computed in, point by point; "" for vectors of float32. `tile` is what a
+    matrix product is computed in.
     """
 
     leaf: str
@@ -43,8 +62,10 @@ class LeafBinding:
     windows: tuple[Window, ...] = ()
     numbers: tuple[tuple[str, float], ...] = ()
     element_type: str = ""
+    tile: MatrixTile | None = None
 
     def with_axes(self, names: Mapping[str, str]) -> LeafBinding:
         """The same in other names of axes."""
         windows = (replace(window, output=names[window.output], tap=names[window.tap]) for window in self.windows)
-        return replace(self, axes=tuple((role, names[axis]) for role, axis in self.axes), windows=tuple(windows))
+        tile = self.tile and replace(self.tile, roles=self.tile.roles.with_axes(names))
+        return replace(self, axes=tuple((role, names[axis]) for role, axis in self.axes), windows=tuple(windows), tile=tile)

@@ -66,7 +66,7 @@ def form_of(binding: LeafBinding) -> ChannelLanes:
     return ChannelLanes(*rows_and_columns(binding), channel=dict(binding.axes)["channel"])
 
 
-def match(problem: Problem) -> LeafBinding | Refusal:
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """The windows of a weighted sum over channels that lie last, side by side."""
     operator = problem.operator
     windows = image_windows(operator)

@@ -17,17 +17,26 @@ from tilewright.coefficients import Coefficients
 from tilewright.graph.exactness import scalar_type
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
+from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.helpers import Helper
+from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a leaf is asked to compute: an operator, and the element types of its reads and of what it writes."""
+    """What a leaf is asked to compute: an operator, and the element types of its reads and of what it writes.
+
+    `kernels` are the micro kernels that machine and precision allow. `bounds` say how large the elements of its reads get, where
+    these are integers; `needs_epilogue`, that elementwise operators must join it.
+    """
 
     operator: Operator
     reads: tuple[str, ...]
     write: str
+    kernels: tuple[MicroKernel, ...] = ()
+    bounds: tuple[OperandBounds, ...] = ()
+    needs_epilogue: bool = False
 
     @classmethod
     def of(cls, operator: Operator, tensors: Mapping[str, Tensor]) -> Problem:
@@ -54,6 +63,10 @@ class Mismatch(StrEnum):
     LANES = "no elements side by side along the lanes"
     VECTORS = "vectors of float32 compute it"
     REGISTERS = "more rows of sums than registers"
+    MICRO_KERNEL = "no micro kernel of its element types"
+    COLUMNS = "no columns side by side in the result, or in panels"
+    EPILOGUE = "no micro kernel that ends with elementwise operators"
+    SATURATION = "sums that may saturate"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +82,15 @@ class Constraints:
     """What a leaf asks of the loops around it.
 
     No loop that operators share cuts `whole_axes`. `shares_loops` says whether operators of a program may share its loops.
+    Loops cut packed panels and groups of steps, which lie along the axes `panels` and `steps`, nowhere but between them; `largest`
+    are the extents of a whole tile.
     """
 
     whole_axes: frozenset[str] = frozenset()
     shares_loops: bool = False
+    panels: tuple[tuple[str, int], ...] = ()
+    steps: tuple[tuple[str, int], ...] = ()
+    largest: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +136,14 @@ class Lowered(Protocol):
 class Leaf:
     """The declaration of a leaf.
 
-    Of two leaves that take an operator, the one of lower `order` computes it. `seconds` is the time of all blocks of an operator,
-    by operations of `tilewright.arrays` only. `lower` takes the `VectorLoops` of a loop nest.
+    Of two leaves that take an operator, the one of lower `order` computes it. `match` gives a binding for each of its tiles, of
+    which the planner chooses one. `seconds` is the time of all blocks of an operator, by operations of `tilewright.arrays` only.
+    `lower` takes the `VectorLoops` of a loop nest.
     """
 
     name: str
     order: int
-    match: Callable[[Problem], LeafBinding | Refusal]
+    match: Callable[[Problem], tuple[LeafBinding, ...] | Refusal]
     seconds: Callable[[LeafBinding, CostProblem], Quantity]
     lower: Callable[[Any, LeafBinding], Lowered]
     constraints: Callable[[LeafBinding], Constraints] = lambda _: Constraints()

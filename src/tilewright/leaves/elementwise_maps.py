@@ -34,11 +34,11 @@ MOST_LANES = 16
 """Of vectors of float32, of any dialect."""
 
 
-def match(problem: Problem) -> LeafBinding | Refusal:
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """Any elementwise operator."""
     if not problem.operator.is_map():
         return Refusal(NAME, Mismatch.OPERATION)
-    return Refusal(NAME, Mismatch.ELEMENT_TYPE) if problem.scalar_type else LeafBinding(NAME)
+    return Refusal(NAME, Mismatch.ELEMENT_TYPE) if problem.scalar_type else (LeafBinding(NAME),)
 
 
 def seconds(_: LeafBinding, problem: CostProblem) -> Quantity:

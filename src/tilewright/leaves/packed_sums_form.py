@@ -75,7 +75,7 @@ def form_of(binding: LeafBinding) -> PackedSum:
     return PackedSum(**known)
 
 
-def match(problem: Problem) -> LeafBinding | Refusal:
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """The axes of a packed sum."""
     operator = problem.operator
     if operator.reduction is None or operator.reduction.states != SUM.states:
@@ -88,7 +88,7 @@ def match(problem: Problem) -> LeafBinding | Refusal:
         if operator.body == body:
             axes = _axes(operator, per_byte)
             numbers = ("per_byte", per_byte), ("is_whole", int(is_whole)), ("has_zeros", int(has_zeros))
-            return LeafBinding(NAME, tuple(axes.items()), (), numbers) if axes else Refusal(NAME, Mismatch.LANES)
+            return (LeafBinding(NAME, tuple(axes.items()), (), numbers),) if axes else Refusal(NAME, Mismatch.LANES)
     return Refusal(NAME, Mismatch.OPERATION)
 
 

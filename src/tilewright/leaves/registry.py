@@ -30,10 +30,15 @@ def _by_name() -> dict[str, Leaf]:
     return {leaf.name: leaf for leaf in leaves()}
 
 
+def tiles_of(problem: Problem) -> tuple[LeafBinding, ...]:
+    """The bindings of the first leaf that takes an operator, one for each of its tiles: one of the general leaves does."""
+    return next(found for leaf in leaves() if not isinstance(found := leaf.match(problem), Refusal))
+
+
 @lru_cache(1024)
 def binding_of(problem: Problem) -> LeafBinding:
-    """The first leaf that takes an operator: one of the general ones does."""
-    return next(found for leaf in leaves() if isinstance(found := leaf.match(problem), LeafBinding))
+    """The binding of an operator that no micro kernel computes."""
+    return tiles_of(problem)[0]
 
 
 def refusals(problem: Problem) -> list[Refusal]:
@@ -41,7 +46,7 @@ def refusals(problem: Problem) -> list[Refusal]:
     found: list[Refusal] = []
     for leaf in leaves():
         answer = leaf.match(problem)
-        if isinstance(answer, LeafBinding):
+        if not isinstance(answer, Refusal):
             break
         found.append(answer)
     return found

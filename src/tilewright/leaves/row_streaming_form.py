@@ -96,7 +96,7 @@ def form_of(binding: LeafBinding) -> RowStreaming:
     return RowStreaming(*rows_and_columns(binding))
 
 
-def match(problem: Problem) -> LeafBinding | Refusal:
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """The windows of a weighted sum: lanes run along columns, and weights are the same for all of them."""
     operator = problem.operator
     found = image_windows(operator)

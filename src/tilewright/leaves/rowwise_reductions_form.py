@@ -27,7 +27,7 @@ class RowwiseReduction:
     loses_nan: frozenset[str]
 
 
-def match(problem: Problem) -> LeafBinding | Refusal:
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """Any reduction, whose states are told by their numbers."""
     reduction = problem.operator.reduction
     if reduction is None:
@@ -37,7 +37,7 @@ def match(problem: Problem) -> LeafBinding | Refusal:
     states = tuple(enumerate(reduction.states))
     largest = ((LARGEST, n) for n, state in states if state.combine == "maximum" and state.contribution == Point())
     loses_nan = ((LOSES_NAN, n) for n, state in states if may_lose_nan(reduction, state))
-    return LeafBinding(NAME, numbers=(*largest, *loses_nan))
+    return (LeafBinding(NAME, numbers=(*largest, *loses_nan)),)
 
 
 def form_of(binding: LeafBinding, reduction: Reduction) -> RowwiseReduction:

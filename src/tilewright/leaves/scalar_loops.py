@@ -343,12 +343,12 @@ NAME = "scalar loops"
 INTEGER_LANES = "integer lanes"
 
 
-def match(problem: Problem) -> LeafBinding | Refusal:
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """The element type of an operator that vectors of float32 do not compute, and whether vectors of integers do."""
     operator, element_type = problem.operator, problem.scalar_type
     in_lanes = has_integer_lanes(operator, problem.reads, problem.write) or sums_in_integer_lanes(operator, problem.reads)
     binding = LeafBinding(NAME, numbers=((INTEGER_LANES, int(in_lanes)),), element_type=element_type)
-    return binding if element_type else Refusal(NAME, Mismatch.VECTORS)
+    return (binding,) if element_type else Refusal(NAME, Mismatch.VECTORS)
 
 
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:

@@ -48,7 +48,7 @@ static __attribute__((noinline, unused)) void tw_load_transposed@SUFFIX@(tw_vec 
 """
 
 
-def match(problem: Problem) -> LeafBinding | Refusal:
+def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     """The axes along which the write and some reads of an elementwise operator lie side by side."""
     operator = problem.operator
     if not operator.is_map():
@@ -58,7 +58,7 @@ def match(problem: Problem) -> LeafBinding | Refusal:
     columns, written = operator.write.innermost(), operator.write.axes()
     found = (row for access in operator.reads for row in _rows(access, columns) if row in written) if columns else ()
     rows = tuple((ROWS, row) for row in dict.fromkeys(found))
-    return LeafBinding(NAME, ((COLUMNS, columns), *rows)) if columns and rows else Refusal(NAME, Mismatch.LANES)
+    return (LeafBinding(NAME, ((COLUMNS, columns), *rows)),) if columns and rows else Refusal(NAME, Mismatch.LANES)
 
 
 def _rows(access: Access, columns: str) -> Iterator[str]:

@@ -51,11 +51,11 @@ def image_windows(operator: Operator) -> tuple[Window, ...] | Mismatch:
     return _with_limits(operator, windows) or Mismatch.PADDING
 
 
-def binding_of_windows(leaf: str, operator: Operator, windows: tuple[Window, ...], **axes: str) -> LeafBinding:
+def binding_of_windows(leaf: str, operator: Operator, windows: tuple[Window, ...], **axes: str) -> tuple[LeafBinding]:
     """The binding of a weighted sum: its windows, what is read outside of the image, and axes by role."""
     guard = operator.reads[0].guard
     otherwise = guard.otherwise if guard is not None else 0.0
-    return LeafBinding(leaf, tuple(axes.items()), windows, (("otherwise", otherwise),))
+    return (LeafBinding(leaf, tuple(axes.items()), windows, (("otherwise", otherwise),)),)
 
 
 def rows_and_columns(binding: LeafBinding) -> tuple[Window | None, Window, float]:

@@ -35,9 +35,9 @@ from tilewright.lower.context import Lowering, Packed, Scope, added_loops
 from tilewright.lower.epilogue import known_left, with_epilogue, written
 from tilewright.lower.storage import Stored, dense_strides, extent_value, strided
 from tilewright.plan import schedule as tree
-from tilewright.plan.contraction_roles import outer_reductions
+from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.plan.layout import panels, row_major
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))
 """The range of a role that a contraction does not have."""

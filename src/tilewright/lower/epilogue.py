@@ -19,9 +19,9 @@ from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Scope
 from tilewright.lower.row_reductions import adds_no_more, divides_in_tiles, tile_division
-from tilewright.plan.contraction_roles import has_known_left
+from tilewright.plan.known_operands import has_known_left
 from tilewright.plan.regions.epilogues import Epilogue
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 
 def known_left(

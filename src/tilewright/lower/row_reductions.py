@@ -66,7 +66,7 @@ from tilewright.plan.regions.online_reductions import (
     state_blocks,
     weights_read,
 )
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 FACTOR = "factor"
 """Names the buffer of what older weights of every row are multiplied by."""

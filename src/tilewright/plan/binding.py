@@ -11,7 +11,7 @@ from tilewright.graph.types import Chain
 from tilewright.plan import reasons
 from tilewright.plan.chains import Names, canonical_form, names_of, renamed, renamed_graph
 from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
-from tilewright.plan.types import ContractionRoles, Cut, ImageLayouts, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price
+from tilewright.plan.types import Cut, ImageLayouts, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price
 
 
 def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
@@ -115,14 +115,8 @@ def _loops(loops: reasons.Loops, names: Names) -> reasons.Loops:
 
 def _operator_plan(plan: OperatorPlan, names: Names) -> OperatorPlan:
     epilogue_of = names.operators[plan.epilogue_of] if plan.epilogue_of else ""
-    roles = plan.roles and _roles(plan.roles, names)
     leaf = plan.leaf and plan.leaf.with_axes(names.axes)
-    return replace(plan, operator=names.operators[plan.operator], roles=roles, epilogue_of=epilogue_of, leaf=leaf)
-
-
-def _roles(roles: ContractionRoles, names: Names) -> ContractionRoles:
-    row, column, depth = (axis and names.axes[axis] for axis in (roles.row, roles.column, roles.depth))
-    return replace(roles, row=row, column=column, depth=depth, outer=_axes(roles.outer, names))
+    return replace(plan, operator=names.operators[plan.operator], epilogue_of=epilogue_of, leaf=leaf)
 
 
 def _key_blocks(blocks: KeyBlocks, names: Names) -> KeyBlocks:

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from tilewright.block.execution import Execution, KernelCalls
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.types import Chain, Constant, Graph, Tensor
 from tilewright.machine.machine import Machine
 from tilewright.plan.layout import Layout
@@ -15,36 +16,28 @@ from tilewright.plan.schedule import Schedule
 
 
 @dataclass(frozen=True, slots=True)
-class ContractionRoles:
-    """How a contraction meets the matrix micro kernel C[row, column] += A[row, depth] * B[depth, column].
-
-    `left` and `right` are read numbers. An axis is None where the contraction has none of that role (its extent is then 1).
-    `outer` are all other axes: code generation loops over them one by one around the micro kernel.
-    """
-
-    left: int
-    right: int
-    row: str | None
-    column: str | None
-    depth: str | None
-    outer: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class OperatorPlan:
-    """The micro kernel chosen for an operator; maps and row-wise reductions have none and run as generated vector loops."""
+    """How one operator is computed."""
 
     operator: str
-    micro_kernel: str | None = None
-    roles: ContractionRoles | None = None
+    leaf: LeafBinding | None = None
+    """The leaf that computes it; None for general vector loops."""
     efficiency: float = 1.0
-    """Useful share of the lanes and rows that the kernel computes, edges included."""
+    """Useful share of the lanes and rows that a micro kernel computes, edges included."""
     epilogue_of: str = ""
     """The contraction whose micro tiles apply a map in registers, before they are stored; "" for all other operators."""
     calls: KernelCalls = field(default_factory=KernelCalls)
     """How calls of the micro kernel cover a block."""
-    leaf: LeafBinding | None = None
-    """The leaf that computes an operator without a micro kernel."""
+
+    @property
+    def micro_kernel(self) -> str | None:
+        """The name of the micro kernel that computes it, if one does."""
+        return self.leaf.tile.micro_kernel if self.leaf is not None and self.leaf.tile is not None else None
+
+    @property
+    def roles(self) -> ContractionRoles | None:
+        """The roles of its axes in that."""
+        return self.leaf.tile.roles if self.leaf is not None and self.leaf.tile is not None else None
 
 
 @dataclass(frozen=True, slots=True)

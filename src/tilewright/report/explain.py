@@ -11,7 +11,8 @@ from tilewright.leaves.declaration import Problem
 from tilewright.leaves.registry import leaf_of, refusals
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
-from tilewright.plan.types import ContractionRoles, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
+from tilewright.graph.contraction_roles import ContractionRoles
+from tilewright.plan.types import KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
 from tilewright.report.execution import borders, execution_lines
 from tilewright.report.layout import columns, section, wrapped

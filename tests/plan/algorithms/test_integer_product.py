@@ -21,7 +21,7 @@ from tilewright.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Problem, expanded, registered
 from tilewright.plan.algorithms.of_bytes.integer_product import PRODUCT_OF_BYTES
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 
 MACHINE = Machine.named("x86-64-v3")
 TYPES = ("uint8", "int8")

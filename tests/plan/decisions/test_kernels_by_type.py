@@ -12,7 +12,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.decisions.micro_kernel import fitting
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.planner import plan_chain

@@ -9,7 +9,7 @@ from tilewright.errors import PlanningError
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.registry import for_machine
 from tilewright.machine.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.decisions.micro_kernel import choose_kernel
 from tilewright.plan.model.kernel_work import kernel_work, pieces, useful_share
 

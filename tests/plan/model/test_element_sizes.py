@@ -13,7 +13,7 @@ from tests.plan.search.test_exact_search import STRICT, machine_with
 from tests.plan.walk import walked_movements, walked_working_set
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.element_types import computed_type, held_bytes, held_type, product_type
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of

@@ -13,7 +13,7 @@ from tilewright.graph.types import Access
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.kernel_work import GATHER_CYCLES, crossing_share, kernel_work
 
 MACHINE = Machine.named("x86-64-v4")

@@ -11,7 +11,7 @@ from tilewright.coefficients import DEFAULT, TERMS
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.machine.fit_files import FITTED
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.price_features import features, unit_coefficients
 from tilewright.plan.model.pricing import works

@@ -23,7 +23,7 @@ from tests.support.halo_chains import conv, convolution_chain, halo_chain
 from tilewright.coefficients import DEFAULT
 from tilewright.graph.types import Chain, Extent
 from tilewright.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.planner import forget_plans, plan_chain

@@ -15,7 +15,7 @@ from tilewright.graph.types import Chain, largest_extent, planned_extent
 from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel
 from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
-from tilewright.plan.contraction_roles import outer_reductions
+from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.kernel_work import is_contiguous

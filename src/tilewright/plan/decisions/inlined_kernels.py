@@ -18,7 +18,7 @@ from dataclasses import replace
 
 from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.contraction_roles import has_known_left
+from tilewright.plan.known_operands import has_known_left
 from tilewright.plan.types import ModelPlan, OperatorPlan, Plan
 
 CALL_CYCLES = 40.0

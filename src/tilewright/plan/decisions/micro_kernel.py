@@ -18,7 +18,7 @@ from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.element_types import SHORT_INTEGERS, computed_type, held_type
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.kernel_work import KernelWork, kernel_work
@@ -27,7 +27,8 @@ from tilewright.plan.reasons import Barrier, CannotFuse, NoMicroKernel, NotExecu
 from tilewright.plan.regions.epilogues import integers_in_memory, needs_epilogue
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.schedule import planned_sizes
-from tilewright.plan.types import ContractionRoles, Plan
+from tilewright.graph.contraction_roles import ContractionRoles
+from tilewright.plan.types import Plan
 
 Bounds = tuple[OperandBounds, OperandBounds]
 """Of the left and the right operand."""

@@ -12,7 +12,7 @@ from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.decisions.micro_kernel import fitting
 from tilewright.plan.element_types import is_held_short
 from tilewright.plan.model.cost import floor

@@ -26,7 +26,7 @@ from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, distinct_elements, footprint_of, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.schedule import planned_sizes
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 
 @dataclass(frozen=True, slots=True)

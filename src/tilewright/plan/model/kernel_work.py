@@ -21,7 +21,7 @@ from tilewright.arrays import Count, Quantity, as_integer, is_zero, largest, max
 from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""

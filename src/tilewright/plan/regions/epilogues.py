@@ -22,7 +22,7 @@ from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import ELEMENT_TYPES, NARROW_STORES
 from tilewright.plan.chains import derived_once
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule, Trip

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Mapping
 
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.regions.epilogues import Epilogue
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 FEWEST_OPERATORS = 4
 """Of a chain in which layers may repeat: two products, and a map behind each."""

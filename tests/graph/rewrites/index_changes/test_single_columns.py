@@ -12,7 +12,7 @@ from tilewright.graph.expressions.scalar import AxisValue, Load, apply
 from tilewright.graph.rewrites.index_changes.axes import SingleColumns
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.graph.verifier import verify
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 
 
 def product(subscripts: str, *shapes: tuple[Extent, ...]) -> Graph:

@@ -10,7 +10,7 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contr
 from tilewright.coefficients import coefficients_for
 from tilewright.errors import PlanningError
 from tilewright.machine import Filling, Machine
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.planner import plan_chain

@@ -32,7 +32,7 @@ from tilewright.plan.algorithms.convolution_gemm import OF_INTEGERS
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.depthwise import MAP_OF_TAPS
 from tilewright.plan.algorithms.product_roles import extents, parallel, plain, points, roles_of
-from tilewright.plan.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import contraction_roles
 
 LEFT, RIGHT = "uint8", "int8"
 """What the micro kernel multiplies."""

@@ -25,7 +25,7 @@ from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kerne
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.schedule import planned_sizes
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 
 def may_pack(context: CostContext, operator: Operator) -> bool:

@@ -1,13 +1,33 @@
-"""Roles of a contraction's axes in the micro kernel C[row, column] += A[row, depth] * B[depth, column]."""
+"""Roles of a contraction's axes in the matrix product C[row, column] += A[row, depth] * B[depth, column]."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Chain, Operator, planned_extent
-from tilewright.kernels.contract import MicroKernel
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.types import Operator, planned_extent
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionRoles:
+    """How a contraction is the matrix product C[row, column] += A[row, depth] * B[depth, column].
+
+    `left` and `right` are read numbers. An axis is None where the contraction has none of that role (its extent is then 1).
+    `outer` are all other axes: code generation loops over them one by one around the micro kernel.
+    """
+
+    left: int
+    right: int
+    row: str | None
+    column: str | None
+    depth: str | None
+    outer: tuple[str, ...]
+
+    def with_axes(self, names: Mapping[str, str]) -> ContractionRoles:
+        """The same in other names of axes."""
+        row, column, depth = (axis and names[axis] for axis in (self.row, self.column, self.depth))
+        return ContractionRoles(self.left, self.right, row, column, depth, tuple(names[axis] for axis in self.outer))
 
 
 def contraction_roles(operator: Operator) -> ContractionRoles:
@@ -45,15 +65,6 @@ def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, 
     """The reduction axes around the depth, innermost first."""
     reductions = {axis.name for axis in operator.reduction_axes()}
     return tuple(name for name in reversed(roles.outer) if name in reductions)
-
-
-def has_known_left(chain: Chain, operator: Operator, roles: ContractionRoles, kernel: MicroKernel) -> bool:
-    """Whether the left operand is a matrix of known entries (`Tensor.entries`), which the rows and steps of a tile alone index:
-    generated code may hold them then."""
-    access = operator.reads[roles.left]
-    is_matrix = roles.row is not None and roles.depth is not None and access.axes() == {roles.row, roles.depth}
-    is_plain = access.guard is None and not access.lookups
-    return kernel.emit_known is not None and is_matrix and is_plain and chain.tensor(access.tensor).entries is not None
 
 
 def _column(operator: Operator, reads: tuple[frozenset[str], frozenset[str]] | tuple[frozenset[str], ...]) -> str | None:

@@ -6,8 +6,8 @@ import pytest
 
 from tests.plan.cases import contraction, elementwise
 from tilewright.errors import PlanningError
-from tilewright.plan.contraction_roles import contraction_roles
-from tilewright.plan.types import ContractionRoles
+from tilewright.graph.contraction_roles import contraction_roles
+from tilewright.graph.contraction_roles import ContractionRoles
 
 EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3}
 
