@@ -19,6 +19,9 @@ Quantity: TypeAlias = float | npt.NDArray[np.int64] | npt.NDArray[np.floating]
 Condition: TypeAlias = bool | npt.NDArray[np.bool_]
 """Whether something holds."""
 
+Pieces: TypeAlias = tuple[tuple[Count, Count], ...]
+"""(number, length) of the pieces that a loop around a micro kernel cuts an axis into."""
+
 Value = TypeVar("Value", Count, Quantity, Condition)
 
 _TRUTHS = (bool, np.bool_)
@@ -107,6 +110,21 @@ def largest(count: Count) -> Any:
 def smallest(count: Count) -> Any:
     """The smallest number of an array; a plain value is itself."""
     return count if isinstance(count, int) else as_integer(count.min())
+
+
+def pieces(size: Count, tile: Count, step: Count) -> Pieces:
+    """How an axis is cut: blocks of `tile` (the last one shorter), each into pieces of `step` and a rest.
+
+    >>> pieces(100, 40, 16), pieces(96, 96, 16)
+    (((5, 16), (2, 8), (1, 4)), ((6, 16),))
+    """
+    tile = minimum(tile, size)
+    blocks: Count = size // maximum(tile, 1)
+    last: Count = size % maximum(tile, 1)
+    number: Count = blocks * (tile // step) + last // step
+    rest, last_rest = tile % step, last % step
+    every = ((number, step), (blocks * minimum(rest, 1), rest), (minimum(last_rest, 1), last_rest))
+    return tuple((as_integer(number), as_integer(length)) for number, length in every if not is_zero(number))
 
 
 def product(counts: Iterable[Count]) -> Count:

@@ -12,9 +12,9 @@ from tests.codegen.test_online_rows import KERNEL, MACHINE, interpreted
 from tests.support.chains import artifact_of, chain, hand_plan, random_inputs
 from tests.support.operators import contraction, mapping, softmax
 from tilewright.coefficients import DEFAULT
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import Chain, Operator
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.operands.packing_cost import may_pack
 from tilewright.plan.regions.loop_views import parallel_axes

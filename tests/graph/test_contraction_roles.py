@@ -6,8 +6,7 @@ import pytest
 
 from tests.plan.cases import contraction, elementwise
 from tilewright.errors import PlanningError
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.graph.contraction_roles import ContractionRoles
+from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
 
 EXTENTS = {"b": 12, "m": 512, "k": 64, "l": 512, "n": 64, "h": 3}
 

@@ -73,4 +73,4 @@ def test_refusals_say_why(leaf: str) -> None:
     problem, binding = problem_for(leaf)
     exact = replace(problem, operator=replace(problem.operator, accumulator="float64"))
     answer = leaf_of(binding).match(exact)
-    assert answer == Refusal(leaf, Mismatch.ELEMENT_TYPE) or binding_of(exact) == answer
+    assert answer == Refusal(leaf, Mismatch.ELEMENT_TYPE) or (binding_of(exact),) == answer

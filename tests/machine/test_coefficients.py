@@ -10,9 +10,9 @@ from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain
 from tests.support.table_iv import TABLE_IV
 from tilewright.coefficients import TERMS, Coefficients, Fit, coefficients_for, family_fits, nearest, parse, to_text
 from tilewright.errors import TilewrightError
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.machine import Machine
 from tilewright.machine.fit_files import FITTED
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import Blocking, price_blocking

@@ -21,9 +21,9 @@ from tests.plan.cases import (
 from tests.plan.walk import walked_movements
 from tests.support.table_iv import TABLE_IV
 from tilewright.coefficients import DEFAULT
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.layout import panels
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import imbalance

@@ -9,12 +9,12 @@ import numpy as np
 
 from tests.support.operators import contraction, mapping, softmax, tensors_of
 from tilewright.artifact import Artifact
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.types import Chain, Constant, Extent, Graph, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.registry import for_machine, registered
 from tilewright.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.layout import panels
 from tilewright.plan.regions.epilogues import maps_in_tiles
@@ -54,7 +54,7 @@ def hand_plan(one: Chain, schedule: Schedule, machine: Machine, kernel: MicroKer
     contractions = {op.name for op in one.operators if op.is_contraction()}
     maps = maps_in_tiles(one, schedule, dict.fromkeys(contractions, kernel))
     operators = tuple(
-        OperatorPlan(op.name, kernel.name, contraction_roles(op))
+        OperatorPlan(op.name, kernel.binding(contraction_roles(op)))
         if op.name in contractions
         else OperatorPlan(op.name, epilogue_of=maps.get(op.name, ""))
         for op in one.operators

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from tests.support.chains import chain
 from tests.support.operators import contraction, softmax
-from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.leaf_binding import LeafBinding, MatrixTile
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Chain, Graph, Reduction, StateVariable
+from tilewright.kernels.contract import FLOAT32, MATRIX_TILES
 from tilewright.machine.description import MemoryLevel, Source
 from tilewright.machine.machine import Machine
 from tilewright.plan.layout import panels, row_major
 from tilewright.plan.reasons import BeyondShare, Defeat, Loops, LossReason, OtherLoops
 from tilewright.plan.schedule import Compute, Loop, Pack, Schedule, Storage
-from tilewright.graph.contraction_roles import ContractionRoles
-from tilewright.plan.types import Cut, Floor, LevelPlan, ModelPlan, Movement, OperatorPlan, Plan, Price, PriceTerm, Rejected, TermKind
+from tilewright.plan.types import (
+    Cut,
+    Floor,
+    LevelPlan,
+    ModelPlan,
+    Movement,
+    OperatorPlan,
+    Plan,
+    Price,
+    PriceTerm,
+    Rejected,
+    TermKind,
+)
 from tilewright.plan.whole_model.partition import with_layouts
 
 MACHINE = Machine(
@@ -44,9 +57,9 @@ def attention_plan(rejected: tuple[Rejected, ...] = ()) -> Plan:
         machine=MACHINE,
         schedule=_schedule(),
         operators=(
-            OperatorPlan("scores", "x86_avx512_f32_6x64", ContractionRoles(0, 1, "m", "l", "k", ("b",)), 0.98),
+            OperatorPlan("scores", _tile(ContractionRoles(0, 1, "m", "l", "k", ("b",))), 0.98),
             OperatorPlan("weights", leaf=LeafBinding("row-wise reductions")),
-            OperatorPlan("out", "x86_avx512_f32_6x64", ContractionRoles(0, 1, "m", "n", "l", ("b",)), 0.98),
+            OperatorPlan("out", _tile(ContractionRoles(0, 1, "m", "n", "l", ("b",))), 0.98),
         ),
         levels=(
             LevelPlan("L1", ("l", "k"), (("m", 24), ("l", 64), ("k", 64)), 20480, 32 << 10),
@@ -70,6 +83,11 @@ def attention_plan(rejected: tuple[Rejected, ...] = ()) -> Plan:
         floor=Floor(402653184, 402653184 / 1e11, 6291456, 6291456 / 1e10),
         rejected=rejected,
     )
+
+
+def _tile(roles: ContractionRoles) -> LeafBinding:
+    tile = MatrixTile("x86_avx512_f32_6x64", roles, 6, 64, 1, FLOAT32, "float32")
+    return LeafBinding(MATRIX_TILES, tile=tile)
 
 
 def attention_chain() -> Chain:

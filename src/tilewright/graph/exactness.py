@@ -32,6 +32,11 @@ LARGEST_WHOLE = 1 << 24
 """Up to it float32 holds every whole number."""
 
 
+def computed_type(operator: Operator) -> str:
+    """The element type of the lanes that an operator is computed in: truth values and halves are widened to float32."""
+    return "float32" if operator.accumulator in HALVES or operator.accumulator == "bool" else operator.accumulator
+
+
 def scalar_element_type(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
     """The element type of the scalar loops that compute an operator exactly, "" if vectors of float32 compute it.
 

@@ -49,7 +49,9 @@ from dataclasses import dataclass
 from enum import Enum, StrEnum
 from typing import TypeAlias
 
+from tilewright.block.leaf_binding import LeafBinding, MatrixTile
 from tilewright.block.loop_nest import Matrix
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation
 from tilewright.machine.machine import Machine
@@ -108,6 +110,8 @@ NESTED_LOOPS = 3
 Variants: TypeAlias = frozenset[tuple[int, int]] | None
 """The shapes (rows, vectors) that a caller needs; None for all."""
 
+MATRIX_TILES = "matrix tiles"
+"""The leaf that computes contractions by micro kernels."""
 COLUMNS, DEPTH = "columns", "depth"
 """What the lanes of a kernel's vectors run along."""
 
@@ -275,6 +279,11 @@ class MicroKernel:
     def __hash__(self) -> int:
         """Equal for equal kernels: their names tell almost all apart."""
         return hash(self.name)
+
+    def binding(self, roles: ContractionRoles) -> LeafBinding:
+        """Of a contraction of these roles to tiles of this kernel."""
+        shape = self.rows, self.columns, self.interleave
+        return LeafBinding(MATRIX_TILES, tile=MatrixTile(self.name, roles, *shape, self.element_types, self.accumulator))
 
     @property
     def accumulator(self) -> str:

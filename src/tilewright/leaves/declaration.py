@@ -82,8 +82,8 @@ class Constraints:
     """What a leaf asks of the loops around it.
 
     No loop that operators share cuts `whole_axes`. `shares_loops` says whether operators of a program may share its loops.
-    Loops cut packed panels and groups of steps, which lie along the axes `panels` and `steps`, nowhere but between them; `largest`
-    are the extents of a whole tile.
+    Loops do not cut packed panels and groups of steps, which lie along the axes of `panels` and `steps`. `largest` are the
+    extents of a whole tile.
     """
 
     whole_axes: frozenset[str] = frozenset()
@@ -107,14 +107,24 @@ class CostProblem:
     tiles: Mapping[str, Count]
     lanes: int
     """Elements of a vector in which the operator is computed."""
-    write_bytes: int
+    write_bytes: int = 0
     """Of an element of the result, as it lies while the chain runs."""
-    fused_bytes: int
+    fused_bytes: int = 0
     """What one core may use of the level that intermediates stay in."""
+    kernel: MicroKernel | None = None
+    """That of the binding, where a micro kernel computes the operator."""
 
     def seconds_per_element(self, roots: Iterable[Scalar], passes: int) -> float:
         """The time of the functions of some expressions, and of so many passes over memory, at a point."""
         return self.coefficients.cycles_per_vector(roots, passes) / self.lanes / self.machine.frequency_hz
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWork:
+    """What a micro kernel needs for an operator: seconds of arithmetic, and how often it is called."""
+
+    seconds: Quantity
+    calls: Quantity
 
 
 class Lowered(Protocol):
@@ -137,8 +147,9 @@ class Leaf:
     """The declaration of a leaf.
 
     Of two leaves that take an operator, the one of lower `order` computes it. `match` gives a binding for each of its tiles, of
-    which the planner chooses one. `seconds` is the time of all blocks of an operator, by operations of `tilewright.arrays` only.
-    `lower` takes the `VectorLoops` of a loop nest.
+    which the planner chooses one. `seconds` is the time of all blocks of an operator, by operations of `tilewright.arrays` only;
+    `work` has the number of its calls, too, where that matters. `lower` takes the `VectorLoops` of a loop nest. `contract` is the
+    test module with the contract suite; "" for the one of all leaves, `tests/leaves/test_contract.py`.
     """
 
     name: str
@@ -147,3 +158,5 @@ class Leaf:
     seconds: Callable[[LeafBinding, CostProblem], Quantity]
     lower: Callable[[Any, LeafBinding], Lowered]
     constraints: Callable[[LeafBinding], Constraints] = lambda _: Constraints()
+    work: Callable[[LeafBinding, CostProblem], KernelWork] | None = None
+    contract: str = ""

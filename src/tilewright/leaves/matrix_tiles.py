@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.errors import InternalError
 from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
 from tilewright.graph.exactness import computed_type
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MATRIX_TILES, MicroKernel
-from tilewright.leaves.declaration import Constraints, Leaf, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import Constraints, Leaf, Lowered, Mismatch, Problem, Refusal
+from tilewright.leaves.matrix_tile_work import kernel_work
 
 
 def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
@@ -63,4 +67,17 @@ def constraints(binding: LeafBinding) -> Constraints:
     )
 
 
-LEAF = Leaf(MATRIX_TILES, order=0, match=match, seconds=None, lower=None, constraints=constraints)
+def _lower(_: Any, binding: LeafBinding) -> Lowered:
+    raise InternalError(f"{binding.leaf} are no vector loops: `lower/contraction.py` makes calls of micro kernels")
+
+
+LEAF = Leaf(
+    MATRIX_TILES,
+    order=0,
+    match=match,
+    seconds=lambda binding, problem: kernel_work(binding, problem).seconds,
+    lower=_lower,
+    constraints=constraints,
+    work=kernel_work,
+    contract="tests/contract/test_matmul_kernels.py",
+)

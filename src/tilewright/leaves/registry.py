@@ -14,7 +14,7 @@ from typing import Any
 
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.types import Operator, Tensor
-from tilewright.leaves.declaration import Leaf, Lowered, Problem, Refusal
+from tilewright.leaves.declaration import Constraints, CostProblem, KernelWork, Leaf, Lowered, Problem, Refusal
 
 
 @cache
@@ -66,6 +66,17 @@ def is_taken(leaf: str, operator: Operator, tensors: Mapping[str, Tensor]) -> bo
 def leaf_of(binding: LeafBinding) -> Leaf:
     """The leaf of a binding."""
     return _by_name()[binding.leaf]
+
+
+def constraints_of(binding: LeafBinding) -> Constraints:
+    """What the leaf of a binding asks of the loops around it."""
+    return leaf_of(binding).constraints(binding)
+
+
+def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
+    """What a micro kernel needs for an operator; nothing where none computes it."""
+    work = leaf_of(binding).work
+    return KernelWork(0.0, 0) if work is None else work(binding, problem)
 
 
 def lowered(loops: Any) -> Lowered:

@@ -27,6 +27,7 @@ from tilewright.block.loop_nest import (
     View,
 )
 from tilewright.errors import InternalError, PlanningError
+from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator
@@ -35,9 +36,7 @@ from tilewright.lower.context import Lowering, Packed, Scope, added_loops
 from tilewright.lower.epilogue import known_left, with_epilogue, written
 from tilewright.lower.storage import Stored, dense_strides, extent_value, strided
 from tilewright.plan import schedule as tree
-from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.plan.layout import panels, row_major
-from tilewright.graph.contraction_roles import ContractionRoles
 
 POINT = Range(0, 1, 1, frozenset((1,)))
 """The range of a role that a contraction does not have."""

@@ -13,6 +13,7 @@ import numpy as np
 from tilewright.block.integers import IntegerExpression, all_of, equal
 from tilewright.block.loop_nest import If, KernelCall, Matrix, Node, Range, TileEpilogue, TileOperand
 from tilewright.errors import InternalError
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Access, Operator
@@ -21,7 +22,6 @@ from tilewright.lower.context import Lowering, Scope
 from tilewright.lower.row_reductions import adds_no_more, divides_in_tiles, tile_division
 from tilewright.plan.known_operands import has_known_left
 from tilewright.plan.regions.epilogues import Epilogue
-from tilewright.graph.contraction_roles import ContractionRoles
 
 
 def known_left(

@@ -41,6 +41,7 @@ from tilewright.block.loop_nest import (
     View,
 )
 from tilewright.errors import InternalError
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
@@ -66,7 +67,6 @@ from tilewright.plan.regions.online_reductions import (
     state_blocks,
     weights_read,
 )
-from tilewright.graph.contraction_roles import ContractionRoles
 
 FACTOR = "factor"
 """Names the buffer of what older weights of every row are multiplied by."""

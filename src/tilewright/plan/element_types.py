@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilewright.graph.exactness import HALVES
+from tilewright.graph.exactness import computed_type
 from tilewright.graph.types import Access, Chain, Operator, element_bytes
 from tilewright.plan.chains import derived_once
 
 SHORT_INTEGERS = frozenset(("int8", "uint8", "int16"))
 """Types of intermediates that maps store as they are: what products of integers read."""
-
-
-def computed_type(operator: Operator) -> str:
-    """The element type of the lanes that an operator is computed in: truth values and halves are widened to float32."""
-    return "float32" if operator.accumulator in HALVES or operator.accumulator == "bool" else operator.accumulator
 
 
 def product_type(chain: Chain, contraction: Operator) -> str:

@@ -6,12 +6,12 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.types import Extent, planned_extent
 from tilewright.leaves.declaration import Problem
 from tilewright.leaves.registry import leaf_of, refusals
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
-from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.plan.types import KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
 from tilewright.report.execution import borders, execution_lines

@@ -12,6 +12,7 @@ import pytest
 from tests.support.operators import integer_matmul_reference
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.einsum import integer_matmul
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, apply
 from tilewright.graph.interpreter import evaluate
@@ -21,7 +22,6 @@ from tilewright.machine import Machine
 from tilewright.plan.algorithms import as_written
 from tilewright.plan.algorithms.definition import Problem, expanded, registered
 from tilewright.plan.algorithms.of_bytes.integer_product import PRODUCT_OF_BYTES
-from tilewright.graph.contraction_roles import contraction_roles
 
 MACHINE = Machine.named("x86-64-v3")
 TYPES = ("uint8", "int8")

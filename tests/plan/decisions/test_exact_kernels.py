@@ -106,7 +106,8 @@ def test_a_plan_with_a_kernel_that_may_saturate_is_refused() -> None:
     kernels = {kernel.name: kernel for kernel in registered()}
     for pair, is_refused in (((64, 64), False), ((65, 64), True)):
         (plan,) = planned("uint8", weights(pair, (0, -128)), None, 2).plans
-        operators = tuple(replace(part, micro_kernel="matmul_avx2_u8s8pairs_3x24") for part in plan.operators)
+        pairs = kernels["matmul_avx2_u8s8pairs_3x24"]
+        operators = tuple(replace(part, leaf=pairs.binding(part.roles)) for part in plan.operators)
         with pytest.raises(InternalError, match="may saturate") if is_refused else nullcontext():
             check_exact(replace(plan, operators=operators), kernels)
 

@@ -9,11 +9,11 @@ import pytest
 
 from tests.plan.cases import KERNELS, chain_of, contraction, kernel, typed
 from tilewright.errors import PlanningError
-from tilewright.graph.types import Chain, Operator
+from tilewright.graph.contraction_roles import contraction_roles
+from tilewright.graph.types import Chain
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.plan.decisions.micro_kernel import fitting
+from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.schedule import Loop, Node, Pack
@@ -94,8 +94,7 @@ def test_operands_that_exchange_their_roles_exchange_their_types() -> None:
 
 
 def _fitting(chain: Chain) -> tuple[MicroKernel, ...]:
-    operator: Operator = chain.operators[0]
-    return fitting(chain, operator, contraction_roles(operator), ALL)
+    return tuple(tiles(chain, chain.operators[0], ALL))
 
 
 def test_interleaved_operands_are_always_packed_in_whole_groups_of_steps() -> None:

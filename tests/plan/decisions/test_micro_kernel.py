@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
-from tests.plan.cases import CASCADE_LAKE, KERNELS, contraction, kernel
+from tests.leaves.test_matrix_tile_work import work_of
+from tests.plan.cases import CASCADE_LAKE, KERNELS, chain_of, contraction, kernel
+from tilewright.arrays import pieces
+from tilewright.coefficients import DEFAULT
 from tilewright.errors import PlanningError
-from tilewright.kernels.contract import DEPTH
+from tilewright.graph.types import Operator
+from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.kernels.registry import for_machine
+from tilewright.leaves.declaration import CostProblem, Problem
+from tilewright.leaves.registry import tiles_of
 from tilewright.machine.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.plan.decisions.micro_kernel import choose_kernel
-from tilewright.plan.model.kernel_work import kernel_work, pieces, useful_share
+from tilewright.plan.decisions.micro_kernel import chain_context, choose_kernel
 
 
 def work(m: int, n: int, k: int, rows: int, columns: int, row_tile: int = 0):
     operator = contraction("C", "mk,kn->mn", "AB", {"m": m, "n": n, "k": k})
     sizes = {"m": m, "n": n, "k": k}
     one = kernel(rows, columns)
-    done = kernel_work(operator, contraction_roles(operator), one, CASCADE_LAKE, sizes, {**sizes, "m": row_tile or m})
-    return done, useful_share(operator, done, one, CASCADE_LAKE, sizes)
+    done = work_of(operator, one, CASCADE_LAKE, sizes, {**sizes, "m": row_tile or m})
+    return done, 2 * m * n * k / done.seconds / one.attainable(CASCADE_LAKE)
+
+
+def chosen_of(
+    operator: Operator, machine: Machine, sizes: Mapping[str, int], kernels: Sequence[MicroKernel], copied_s: float = 0.0
+):
+    found = tiles_of(Problem(operator, ("float32", "float32"), "float32", tuple(kernels)))
+    known = {one.name: one for one in kernels}
+    candidates = {known[binding.tile.micro_kernel]: binding for binding in found}
+    return choose_kernel(candidates, CostProblem(operator, machine, DEFAULT, sizes, sizes, lanes=1), copied_s)
 
 
 def test_pieces_cover_the_axis() -> None:
@@ -47,7 +62,7 @@ def test_blocks_that_cut_tiles_cost_short_tiles() -> None:
 def test_the_kernel_that_fits_the_columns_is_chosen() -> None:
     sizes = {"m": 208, "n": 80, "k": 208}
     operator = contraction("C", "mk,kn->mn", "AB", sizes)
-    chosen, ranked = choose_kernel(operator, contraction_roles(operator), CASCADE_LAKE, sizes, KERNELS)
+    chosen, ranked = chosen_of(operator, CASCADE_LAKE, sizes, KERNELS)
     assert chosen.name == "test_8x48"
     assert [seconds for _, seconds in ranked] == sorted(seconds for _, seconds in ranked)
 
@@ -56,14 +71,14 @@ def test_narrow_vectors_reach_their_share_of_the_peak_only() -> None:
     sizes = {"m": 48, "n": 64, "k": 64}
     operator = contraction("C", "mk,kn->mn", "AB", sizes)
     narrow = kernel(6, 16, vector_bits=256)
-    chosen, _ = choose_kernel(operator, contraction_roles(operator), CASCADE_LAKE, sizes, (narrow, kernel(6, 64)))
+    chosen, _ = chosen_of(operator, CASCADE_LAKE, sizes, (narrow, kernel(6, 64)))
     assert chosen.name == "test_6x64"
 
 
 def test_no_kernel_is_an_error_that_says_what_to_do() -> None:
     operator = contraction("C", "mk,kn->mn", "AB", {"m": 4, "n": 4, "k": 4})
     with pytest.raises(PlanningError, match="no micro kernel can compute C on cascadelake-6240") as caught:
-        choose_kernel(operator, contraction_roles(operator), CASCADE_LAKE, {"m": 4, "n": 4, "k": 4}, ())
+        chain_context(chain_of((operator,)), CASCADE_LAKE, (), DEFAULT)
     assert "register" in str(caught.value)
 
 
@@ -79,7 +94,7 @@ def test_no_kernel_is_an_error_that_says_what_to_do() -> None:
 def test_lanes_run_along_the_depth_of_one_contiguous_column(spec: str, sizes: dict[str, int], is_dot: bool) -> None:
     operator = contraction("C", spec, "AB", sizes)
     machine = Machine.named("zen5")
-    chosen, _ = choose_kernel(operator, contraction_roles(operator), machine, sizes, for_machine(machine))
+    chosen, _ = chosen_of(operator, machine, sizes, for_machine(machine))
     assert (chosen.lanes_along == DEPTH) == is_dot
 
 
@@ -88,8 +103,8 @@ def test_few_rows_read_columns_in_place_and_many_pay_for_a_copy(rows: int, copie
     sizes = {"m": rows, "n": 4096, "k": 128}
     operator = contraction("C", "mk,nk->mn", "AB", sizes)
     machine = Machine.named("zen5")
-    chosen, _ = choose_kernel(operator, contraction_roles(operator), machine, sizes, for_machine(machine), copied_s)
+    chosen, _ = chosen_of(operator, machine, sizes, for_machine(machine), copied_s)
     assert chosen.right_by_columns == by_columns
     strided = contraction("C", "mk,kn->mn", "AB", sizes)
-    chosen, _ = choose_kernel(strided, contraction_roles(strided), machine, sizes, for_machine(machine), copied_s)
+    chosen, _ = chosen_of(strided, machine, sizes, for_machine(machine), copied_s)
     assert not chosen.right_by_columns, "rows of B are contiguous here"

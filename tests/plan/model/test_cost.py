@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction
 from tests.plan.exhaustive import operator_work
 from tilewright.coefficients import coefficients_for
-from tilewright.graph.types import Chain
 from tilewright.graph.contraction_roles import contraction_roles
+from tilewright.graph.types import Chain
 from tilewright.plan.model.cost import floor, least_work, measure, seconds, traffic_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import chain_figures, set_conflict, share_bytes

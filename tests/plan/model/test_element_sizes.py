@@ -11,10 +11,11 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, batch_chain, contraction, gemm_chain, kernel, typed
 from tests.plan.search.test_exact_search import STRICT, machine_with
 from tests.plan.walk import walked_movements, walked_working_set
+from tilewright.graph.contraction_roles import contraction_roles
+from tilewright.graph.exactness import computed_type
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.plan.element_types import computed_type, held_bytes, held_type, product_type
+from tilewright.plan.element_types import held_bytes, held_type, product_type
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints

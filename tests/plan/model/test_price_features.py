@@ -8,10 +8,10 @@ import pytest
 
 from tests.support.chains import gemm_chain
 from tilewright.coefficients import DEFAULT, TERMS
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.machine.fit_files import FITTED
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.price_features import features, unit_coefficients
 from tilewright.plan.model.pricing import works

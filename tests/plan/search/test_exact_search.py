@@ -21,9 +21,9 @@ from tests.plan.cases import (
 from tests.plan.exhaustive import cheapest
 from tests.support.halo_chains import conv, convolution_chain, halo_chain
 from tilewright.coefficients import DEFAULT
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.types import Chain, Extent
 from tilewright.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.counts import Counted, counting
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.planner import forget_plans, plan_chain

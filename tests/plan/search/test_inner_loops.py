@@ -10,9 +10,9 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, gemm_chain, kernel
 from tests.plan.search.test_exact_search import STRICT, machine_with
 from tests.plan.walk import walked_movements
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.types import Chain
 from tilewright.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints
 from tilewright.plan.planner import plan_chain

@@ -10,8 +10,8 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, gemm_chain, kernel
 from tests.support.halo_chains import convolution_chain
 from tilewright.coefficients import DEFAULT
-from tilewright.graph.types import Chain
 from tilewright.graph.contraction_roles import contraction_roles
+from tilewright.graph.types import Chain
 from tilewright.plan.memory import NEW_OBJECTS, rare_collections
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import context_of

@@ -11,12 +11,11 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import Access, Operator, Tensor, planned_extent
 from tilewright.plan.algorithms.definition import Algorithm, Problem, expected
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.graph.contraction_roles import ContractionRoles
 
 MOST_COLUMNS = 64
 """More columns fill vectors as they are, and tiles of a few of them would walk down rows of B that lie far apart (35 x 2000 by

@@ -10,15 +10,15 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.block.execution import Execution, KernelCalls, PanelPrefetch
+from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.graph.exactness import INTEGERS
+from tilewright.graph.strides import is_contiguous
 from tilewright.graph.types import Chain, largest_extent, planned_extent
 from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel
 from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
-from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.plan.decisions.long_sums import CALL_DEPTH, LONG_DEPTH
 from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.kernel_work import is_contiguous
 from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import view_schedule

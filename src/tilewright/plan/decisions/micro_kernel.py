@@ -8,26 +8,30 @@ equal chains have in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from tilewright.arrays import Count
+from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import Coefficients
 from tilewright.errors import InternalError
+from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
+from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH, MicroKernel
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.kernels.saturation import OperandBounds
+from tilewright.leaves.declaration import CostProblem, KernelWork, Problem
+from tilewright.leaves.registry import kernel_work, tiles_of
 from tilewright.machine.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.plan.element_types import SHORT_INTEGERS, computed_type, held_type
+from tilewright.plan.element_types import SHORT_INTEGERS, held_type
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.operands.packing_cost import reading_seconds, streams_ahead, transposing_seconds
 from tilewright.plan.reasons import Barrier, CannotFuse, NoMicroKernel, NotExecutable, Unplannable
 from tilewright.plan.regions.epilogues import integers_in_memory, needs_epilogue
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.schedule import planned_sizes
-from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.plan.types import Plan
 
 Bounds = tuple[OperandBounds, OperandBounds]
@@ -94,22 +98,33 @@ def chain_context(
     chain = without_lookups(chain)
     _check_integers(chain)
     sizes = planned_sizes(chain)
-    roles = {op.name: contraction_roles(op) for op in chain.operators if op.is_contraction()}
+    roles: dict[str, ContractionRoles] = {}
     chosen: dict[str, MicroKernel] = {}
     ranked: RankedKernels = {}
-    for name, own_roles in roles.items():
-        operator = chain.operator(name)
-        chosen[name], ranked[name] = choose_kernel(
-            operator,
-            own_roles,
-            machine,
-            sizes,
-            fitting(chain, operator, own_roles, available),
+    for operator in chain.operators:
+        if not operator.is_contraction():
+            continue
+        found = tiles(chain, operator, available)
+        if not found:
+            raise _no_kernel(operator, machine)
+        own_roles = roles[operator.name] = contraction_roles(operator)
+        chosen[operator.name], ranked[operator.name] = choose_kernel(
+            found,
+            CostProblem(operator, machine, coefficients, sizes, sizes, lanes=1),
             copied_s=transposing_seconds(chain, operator, own_roles, machine, coefficients),
             reading_s=reading_seconds(chain, operator, own_roles, machine),
             is_streamed=streams_ahead(chain, operator, own_roles, machine),
         )
     return context_of(chain, machine, chosen, roles, coefficients), ranked
+
+
+def _no_kernel(operator: Operator, machine: Machine) -> Unplannable:
+    return Unplannable(
+        f"no micro kernel can compute {operator.name} on {machine.name}",
+        reason=NoMicroKernel(operator.name),
+        where=operator.name,
+        hint="register one with tilewright.kernels.registry.register",
+    )
 
 
 def _check_integers(chain: Chain) -> None:
@@ -135,51 +150,26 @@ def _is_behind_reductions(chain: Chain, tensor: str) -> bool:
     return not producer.is_map() or any(_is_behind_reductions(chain, access.tensor) for access in producer.reads)
 
 
-def fitting(
-    chain: Chain, contraction: Operator, roles: ContractionRoles, kernels: Iterable[MicroKernel]
-) -> tuple[MicroKernel, ...]:
-    """The kernels that multiply elements of the types that a contraction reads, sum as it does, and store what it writes.
-
-    Tiles whose columns do not lie side by side are staged in vectors of float32, so that other sums must have such columns: those
-    of the last dimension, even where that has one element, as arrays of callers have any stride in others.
-    Interleaved panels need a depth and columns. Maps behind sums of integers need a kernel that takes an epilogue. Kernels whose
-    sums saturate need operands of which it is proved that they do not get so far.
-    """
-    accesses = contraction.reads[roles.left], contraction.reads[roles.right], contraction.write
-    types = tuple(held_type(chain, access.tensor) for access in accesses)
-    of_types = (
-        kernel for kernel in kernels if kernel.element_types == types and kernel.accumulator == computed_type(contraction)
-    )
-    in_place = roles.column is None or contraction.write.indices[-1].coefficient(roles.column) == 1
-    has_panels = roles.depth is not None and roles.column is not None
-    return tuple(
-        kernel
-        for kernel in of_types
-        if (in_place or kernel.element_types[2] == "float32")
-        and (has_panels or kernel.interleave == 1)
-        and (kernel.emit_with is not None or not needs_epilogue(chain, contraction))
-        and is_exact(kernel, chain, contraction, roles)
-    )
+def tiles(chain: Chain, contraction: Operator, kernels: Iterable[MicroKernel]) -> dict[MicroKernel, LeafBinding]:
+    """The micro tiles that compute a contraction in a chain, of some kernels; none where other leaves do, or nobody."""
+    known = {kernel.name: kernel for kernel in kernels}
+    found = tiles_of(_problem(chain, contraction, tuple(known.values())))
+    return {known[binding.tile.micro_kernel]: binding for binding in found if binding.tile is not None}
 
 
-def has_unit_depth(operator: Operator, roles: ContractionRoles) -> bool:
-    """Whether the columns of the right operand are contiguous, one by one: then a kernel may read it by columns."""
-    indices = operator.reads[roles.right].indices
-    is_last = bool(indices) and indices[-1].is_axis() and roles.depth in indices[-1].axes()
-    return roles.column is not None and is_last and operator.reads[roles.right].is_affine()
-
-
-def can_compute(kernel: MicroKernel, operator: Operator, roles: ContractionRoles) -> bool:
-    """Whether a contraction's right operand lies as a kernel wants it, or can be packed so."""
-    return not kernel.right_by_columns or has_unit_depth(operator, roles)
+def _problem(chain: Chain, contraction: Operator, kernels: tuple[MicroKernel, ...]) -> Problem:
+    """What a leaf is asked, with types and bounds of operands as the chain holds them."""
+    reads = tuple(held_type(chain, access.tensor) for access in contraction.reads)
+    is_bounded = INTEGERS.issuperset(reads) and any(kernel.saturation is not None for kernel in kernels)
+    depth = contraction_roles(contraction).depth if is_bounded else None
+    bounds = tuple(_bounds(chain, access, depth) for access in contraction.reads) if is_bounded else ()
+    written = held_type(chain, contraction.write.tensor)
+    return Problem(contraction, reads, written, kernels, bounds, needs_epilogue(chain, contraction))
 
 
 def choose_kernel(
-    operator: Operator,
-    roles: ContractionRoles,
-    machine: Machine,
-    sizes: Mapping[str, int],
-    kernels: tuple[MicroKernel, ...],
+    candidates: Mapping[MicroKernel, LeafBinding],
+    problem: CostProblem,
     copied_s: float = 0.0,
     reading_s: float = 0.0,
     is_streamed: bool = False,
@@ -187,21 +177,13 @@ def choose_kernel(
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
     Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do the
-    same tile: see `decisions.prefetching_kernels`; those that want B by columns where its columns are not contiguous; those of
-    one column where there are more, which would read A again for each. `copied_s` is the time of copying B once: kernels that
-    read it by rows need that. `reading_s` is the time of reading it once: where that takes much longer than all else, the fewest
-    calls win: few panels, and few passes over each. Of a B that `is_streamed`, kernels that can prefetch panels go before those
-    that cannot (one row needs none), and a tile of all rows wins over slightly less work.
-    Raises `Unplannable` if there is none.
+    same tile: see `decisions.prefetching_kernels`; those of one column where there are more, which would read A again for each.
+    `copied_s` is the time of copying B once: kernels that read it by rows need that. `reading_s` is the time of reading it once:
+    where that takes much longer than all else, the fewest calls win: few panels, and few passes over each. Of a B that
+    `is_streamed`, kernels that can prefetch panels go before those that cannot (one row needs none), and a tile of all rows wins
+    over slightly less work.
     """
-    kernels = tuple(kernel for kernel in kernels if can_compute(kernel, operator, roles))
-    if not kernels:
-        raise Unplannable(
-            f"no micro kernel can compute {operator.name} on {machine.name}",
-            reason=NoMicroKernel(operator.name),
-            where=operator.name,
-            hint="register one with tilewright.kernels.registry.register",
-        )
+    kernels, sizes, roles = tuple(candidates), problem.sizes, contraction_roles(problem.operator)
     plain_tiles = {kernel.tile() for kernel in kernels if not kernel.prefetch}
     kernels = tuple(kernel for kernel in kernels if not (kernel.prefetch and kernel.tile() in plain_tiles))
     if is_streamed and roles.row is not None and sizes[roles.row] > 1:
@@ -209,7 +191,7 @@ def choose_kernel(
     kernels = (
         tuple(kernel for kernel in kernels if kernel.columns > 1 or roles.column is None or sizes[roles.column] == 1) or kernels
     )
-    works = [kernel_work(operator, roles, kernel, machine, sizes, sizes) for kernel in kernels]
+    works = [kernel_work(candidates[kernel], replace(problem, lanes=kernel.lanes, kernel=kernel)) for kernel in kernels]
     copies = [copied_s * (kernel.lanes_along != DEPTH) for kernel in kernels]
     seconds = [float(work.seconds) + copy_s for work, copy_s in zip(works, copies, strict=True)]
     compared = [
@@ -231,5 +213,5 @@ def _first(works: Sequence[KernelWork], seconds: Sequence[float], reading_s: flo
     return next((number for number, time in enumerate(seconds) if time <= most), best)
 
 
-def _takes_all_rows(kernel: MicroKernel, roles: ContractionRoles, sizes: Mapping[str, int]) -> bool:
-    return roles.row is None or sizes[roles.row] <= kernel.rows
+def _takes_all_rows(kernel: MicroKernel, roles: ContractionRoles, sizes: Mapping[str, Count]) -> bool:
+    return roles.row is None or bool(sizes[roles.row] <= kernel.rows)

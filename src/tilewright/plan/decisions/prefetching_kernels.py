@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MicroKernel
@@ -34,7 +34,7 @@ def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[M
         changed = _prefetching(plain, available, prefetch)
         if not changed:
             continue
-        prefetching = _with_kernels(plain, changed)
+        prefetching = plain.with_kernels(changed)
         moved = known if _move_alike(plain, changed) else tuple(movings(prefetching, blocking, views))
         asking = [(operator, moving) for operator, moving in moved if operator.name in changed]
         prefetching_s = _operator_seconds(prefetching, _works(prefetching, asking))
@@ -46,7 +46,7 @@ def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[M
     rejected = tuple(_rejected(plain, best, plain_s, frozenset(chosen)))
     if not chosen:
         return PrefetchChoice(plain, done, rejected)
-    context = _with_kernels(plain, chosen)
+    context = plain.with_kernels(chosen)
     moved = known if _move_alike(plain, chosen) else tuple(movings(context, blocking, views))
     return PrefetchChoice(context, _works(context, moved), rejected)
 
@@ -66,10 +66,6 @@ def _works(context: CostContext, moved: Sequence[tuple[Operator, Moving | None]]
             known[key] = nothing(context) if moving is None else work_of(moving, context.kernels)
         found.append((operator, known[key]))
     return tuple(found)
-
-
-def _with_kernels(context: CostContext, kernels: Mapping[str, MicroKernel]) -> CostContext:
-    return replace(context, kernels={**context.kernels, **kernels})
 
 
 def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tilewright.coefficients import Coefficients
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.types import AxisKind, Chain, Operator, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.plan.decisions.micro_kernel import fitting
+from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.element_types import is_held_short
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import context_of
@@ -31,7 +31,7 @@ def is_scalar_loop(chain: Chain, kernels: Iterable[MicroKernel]) -> bool:
         return False
     (operator,) = chain.operators
     is_exact = scalar_element_type(operator, {tensor.name: tensor for tensor in chain.tensors}) != ""
-    has_kernel = operator.is_contraction() and fitting(chain, operator, contraction_roles(operator), kernels)
+    has_kernel = operator.is_contraction() and tiles(chain, operator, kernels)
     return is_exact and not has_kernel
 
 

@@ -13,11 +13,11 @@ from math import prod
 
 from tilewright.arrays import Count, product
 from tilewright.graph.types import Access, Operator
+from tilewright.leaves.declaration import KernelWork
 from tilewright.plan.chains import tensor_axes
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost import arithmetic_work
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.kernel_work import KernelWork
 from tilewright.plan.regions.loop_views import parallel_loops
 from tilewright.plan.regions.required_regions import schedule_region_axes
 from tilewright.plan.schedule import Schedule, planned_sizes

@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import ceil
 
+from tilewright.graph.exactness import computed_type
 from tilewright.graph.types import Axis, Chain
-from tilewright.plan.element_types import computed_type
 from tilewright.plan.model.cost import useful_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.needed_work import least_guarded_work

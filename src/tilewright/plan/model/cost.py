@@ -7,16 +7,17 @@ traffic stays visible, packing, block and call overheads. All of it is for one c
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import islice, pairwise
 
 from tilewright.arrays import Count, Quantity, maximum, minimum, product
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels.contract import MicroKernel, OperandRole
+from tilewright.leaves.declaration import KernelWork
+from tilewright.leaves.registry import kernel_work
 from tilewright.machine.machine import Machine
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
-from tilewright.plan.model.kernel_work import KernelWork, kernel_work
 from tilewright.plan.model.memory.pages import left_page_seconds, target_page_seconds
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, bytes_into, footprints
 from tilewright.plan.model.needed_work import GuardedWork, guarded_work, least_bytes, least_flops
@@ -75,9 +76,8 @@ def measure(context: CostContext, operator: Operator, tiles: Mapping[str, Count]
 
 def arithmetic_work(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> KernelWork:
     """Arithmetic and calls of one full pass over a contraction in blocks of these tiles."""
-    roles, kernel = context.roles[operator.name], context.kernels[operator.name]
-    work = kernel_work(operator, roles, kernel, context.machine, context.sizes, tiles)
-    return KernelWork(attained(context, kernel) * work.seconds, work.calls)
+    work = kernel_work(context.leaves[operator.name], context.cost_problem(operator, tiles))
+    return KernelWork(attained(context, context.kernels[operator.name]) * work.seconds, work.calls)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -177,7 +177,7 @@ def work_of(moving: Moving, kernels: Mapping[str, MicroKernel] | None = None) ->
     """The work of an operator, prefetches included: those of other `kernels` that `MicroKernel.differs_in_prefetches` only."""
     passing, moved = moving.passing, moving.moved
     context, view = passing.context, passing.view
-    context = context if kernels is None else replace(context, kernels=kernels)
+    context = context if kernels is None else context.with_kernels(kernels)
     prefetch_s = prefetch_seconds(
         context, view, moved, passing.nearest.tiles, passing.calls, packed=moving.is_packed, pages_s=moving.pages_s
     )

@@ -13,20 +13,22 @@ from math import prod
 from tilewright.arrays import Count, content
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import Coefficients
+from tilewright.graph.contraction_roles import ContractionRoles
+from tilewright.graph.exactness import computed_type
+from tilewright.graph.strides import has_windows
 from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
 from tilewright.kernels.contract import MicroKernel
+from tilewright.leaves.declaration import CostProblem
 from tilewright.leaves.registry import bindings
 from tilewright.machine.description import MemoryLevel
 from tilewright.machine.machine import Machine
-from tilewright.plan.element_types import computed_type, held_bytes, outer_bytes, product_type
-from tilewright.plan.model.kernel_work import flops, has_windows
+from tilewright.plan.element_types import held_bytes, outer_bytes, product_type
 from tilewright.plan.model.threads import enough_blocks
 from tilewright.plan.regions.epilogues import Epilogue, taken
 from tilewright.plan.regions.equal_layers import kinds
 from tilewright.plan.regions.footprint import Footprint, distinct_elements, footprint_of, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.schedule import planned_sizes
-from tilewright.graph.contraction_roles import ContractionRoles
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +156,7 @@ class CostContext:
     in_tiles: frozenset[str] = frozenset()
     """The maps that micro tiles apply."""
     leaves: Mapping[str, LeafBinding] = field(default_factory=dict)
-    """Of the operators without a micro kernel that a leaf computes."""
+    """Of the operators that a leaf computes, those with a micro kernel among them."""
     cache_levels: tuple[MemoryLevel, ...] = field(init=False, repr=False)
     """The levels with a size, nearest first."""
     fusion_position: int = field(init=False, repr=False)
@@ -195,6 +197,16 @@ class CostContext:
             object.__setattr__(other, name, sizes if name == "sizes" else getattr(self, name))
         return other  # nothing else follows from sizes
 
+    def with_kernels(self, kernels: Mapping[str, MicroKernel]) -> CostContext:
+        """The context with other micro kernels for some contractions."""
+        bound = {name: kernel.binding(self.roles[name]) for name, kernel in kernels.items()}
+        return replace(self, kernels={**self.kernels, **kernels}, leaves={**self.leaves, **bound})
+
+    def cost_problem(self, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
+        """What the cost of a leaf depends on in blocks of these tiles."""
+        kernel, lanes = self.kernels.get(operator.name), self.lanes(operator)
+        return CostProblem(operator, self.machine, self.coefficients, self.sizes, tiles, lanes, kernel)
+
     def lanes(self, operator: Operator) -> int:
         """Elements of a vector in which an operator is computed."""
         return self.machine.lanes(element_bytes(computed_type(operator)))
@@ -227,6 +239,7 @@ def context_of(
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
     alike, contractions = kinds(chain, roles, epilogues), contractions_of(chain, roles, sizes)
     leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors)
+    leaves |= {name: kernel.binding(roles[name]) for name, kernel in kernels.items()}
     return replace(context, epilogues=epilogues, kinds=alike, contractions=contractions, in_tiles=in_tiles, leaves=leaves)
 
 
@@ -258,6 +271,11 @@ def compulsory_bytes(chain: Chain, sizes: Mapping[str, int]) -> int:
 def seconds_at_peak(machine: Machine, flops_by_type: Mapping[str, int]) -> Iterator[float]:
     """The time of flops at the machine's peak for every element type."""
     return (count / machine.highest_peak(dtype) for dtype, count in flops_by_type.items())
+
+
+def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
+    """A multiplication and an addition for every point of a contraction."""
+    return 2 * prod(sizes[axis.name] for axis in operator.axes)
 
 
 def _flops_by_type(chain: Chain, names: Iterable[str], sizes: Mapping[str, int]) -> dict[str, int]:

@@ -15,8 +15,7 @@ from tilewright.arrays import Condition, Count, Quantity, either
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.chains import derived_once
 from tilewright.plan.element_types import outer_bytes, product_type
-from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.kernel_work import flops
+from tilewright.plan.model.cost_context import CostContext, flops
 from tilewright.plan.reasons import KeyLimit
 from tilewright.plan.regions.footprint import distinct_values, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView

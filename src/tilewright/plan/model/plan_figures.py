@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.kernel_work import kernel_work, useful_share
+from tilewright.graph.types import Operator
+from tilewright.leaves.declaration import KernelWork
+from tilewright.leaves.registry import kernel_work
+from tilewright.plan.model.cost_context import CostContext, flops
 from tilewright.plan.model.memory.traffic import bytes_into, chain_figures, footprints, kernel_tile, share_bytes
 from tilewright.plan.model.memory.working_set import live_bytes, working_set_bytes
 from tilewright.plan.model.operands.packing_cost import operands_read_once
@@ -24,11 +26,16 @@ def operator_plans(context: CostContext, schedule: Schedule) -> tuple[OperatorPl
         if name not in context.kernels:
             plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
-        roles, kernel = context.roles[name], context.kernels[name]
-        work = kernel_work(member.operator, roles, kernel, context.machine, member.computed_sizes(context.sizes), member.tiles)
-        share = useful_share(member.operator, work, kernel, context.machine, planned_sizes(context.chain))
-        plans.append(OperatorPlan(name, kernel.name, roles, share))
+        binding, walked = context.leaves[name], context.with_sizes(member.computed_sizes(context.sizes))
+        work = kernel_work(binding, walked.cost_problem(member.operator, member.tiles))
+        plans.append(OperatorPlan(name, binding, _useful_share(context, member.operator, work)))
     return tuple(plans)
+
+
+def _useful_share(context: CostContext, contraction: Operator, work: KernelWork) -> float:
+    """Useful flops over those that the kernel could do in its time."""
+    possible = work.seconds * context.kernels[contraction.name].attainable(context.machine)
+    return float(flops(contraction, planned_sizes(context.chain)) / possible) if work.seconds else 1.0
 
 
 def level_plans(context: CostContext, blocking: Blocking) -> tuple[LevelPlan, ...]:

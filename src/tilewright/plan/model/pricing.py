@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tilewright.arrays import product
+from tilewright.graph.exactness import computed_type
 from tilewright.graph.types import Operator, element_bytes
-from tilewright.plan.element_types import computed_type
 from tilewright.plan.model.cost import Moving, Work, moving_of, nothing, passing_of, traffic_seconds, visible_seconds, work_of
 from tilewright.plan.model.cost_context import CostContext, likeness
 from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures

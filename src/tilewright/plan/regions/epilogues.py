@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.exactness import has_integer_lanes
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.expressions.scalar_functions import COMPARISONS, ROUNDED
@@ -22,7 +23,6 @@ from tilewright.graph.types import Access, Chain, Extent, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import ELEMENT_TYPES, NARROW_STORES
 from tilewright.plan.chains import derived_once
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.regions.live_blocks import lies_over, overwritten
 from tilewright.plan.regions.online_reductions import weights_read
 from tilewright.plan.schedule import Schedule, Trip

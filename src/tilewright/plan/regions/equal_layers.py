@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Mapping
 
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.types import Chain, Operator
 from tilewright.plan.regions.epilogues import Epilogue
-from tilewright.graph.contraction_roles import ContractionRoles
 
 FEWEST_OPERATORS = 4
 """Of a chain in which layers may repeat: two products, and a map behind each."""

@@ -18,10 +18,10 @@ from math import prod
 import numpy as np
 
 from tilewright.arrays import Count, as_integer, maximum, minimum, product
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import AxisKind, Chain, Operator
 from tilewright.plan.chains import derived_once
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.schedule import Compute, Loop, Schedule, Storage, common_path
 
 Place = tuple[str, str]

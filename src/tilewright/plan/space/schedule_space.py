@@ -282,11 +282,11 @@ def axis_multiple(context: CostContext, axis: str) -> int:
     columns, steps, rows, depths = [1], [1], [1], [1]
     for operator in context.chain.operators:
         if operator.name in context.kernels:
-            roles, kernel = context.roles[operator.name], context.kernels[operator.name]
-            columns += [kernel.columns] * (axis == roles.column)
-            steps += [kernel.interleave] * (axis == roles.depth)
-            rows += [kernel.rows] * (axis == roles.row)
-            depths += [SMALLEST_DEPTH] * (axis == roles.depth)
+            asked = registry.constraints_of(context.leaves[operator.name])
+            columns += [count for name, count in asked.panels if name == axis]
+            steps += [count for name, count in asked.steps if name == axis]
+            rows += [count for name, count in asked.largest if name == axis]
+            depths += [SMALLEST_DEPTH for name, _ in asked.steps if name == axis]
         elif axis == operator.write.innermost():
             rows.append(context.lanes(operator))
     required = lcm(*columns, *steps)
@@ -347,7 +347,7 @@ def may_lead(chain: Chain, axis: str) -> bool:
 def _whole_axes(chain: Chain) -> frozenset[str]:
     """The axes that leaves want whole."""
     bindings = registry.bindings(chain.operators, chain.tensors).values()
-    return frozenset().union(*(registry.leaf_of(binding).constraints(binding).whole_axes for binding in bindings))
+    return frozenset().union(*(registry.constraints_of(binding).whole_axes for binding in bindings))
 
 
 def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:

@@ -17,7 +17,7 @@ from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.f32.unrolled import is_outer_product, unrolled_kernel
-from tilewright.plan.decisions.micro_kernel import can_compute
+from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
@@ -80,7 +80,7 @@ class Unrolling:
         """The schedule on other factors; None where they cannot compute the chain, or its blocks cannot be executed."""
         context = self._context(factors)
         chain = context.chain
-        if not all(can_compute(context.kernels[name], chain.operator(name), context.roles[name]) for name in self.kernels):
+        if not all(tiles(chain, chain.operator(name), (context.kernels[name],)) for name in self.kernels):
             return None
         kernels = tuple((name, context.kernels[name].name) for name, _ in self.like.point.kernels)
         point = with_kernels(space_of(context), self.like.point, kernels)

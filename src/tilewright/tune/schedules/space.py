@@ -17,7 +17,7 @@ from typing import TypeAlias
 from tilewright.arrays import Count
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.execution import with_execution, with_leaves
-from tilewright.plan.decisions.micro_kernel import can_compute, fitting
+from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_term, non_temporal_writes
 from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
 from tilewright.plan.model.cost_context import CostContext
@@ -94,7 +94,7 @@ class Sampled:
 def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
     """The plan of a point, for the chain and machine of another plan."""
     blocking = blocking_of(context, point)
-    chain, used = context.chain, dict(point.kernels)
+    chain = context.chain
     scratch = scratch_bytes(context, blocking.schedule)
     schedule = blocking.schedule
     maps = maps_in_tiles(chain, schedule, context.kernels)
@@ -104,8 +104,7 @@ def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
         like,
         schedule=schedule,
         operators=tuple(
-            OperatorPlan(op.name, used.get(op.name), context.roles.get(op.name), epilogue_of=maps.get(op.name, ""))
-            for op in chain.operators
+            OperatorPlan(op.name, context.leaves.get(op.name), epilogue_of=maps.get(op.name, "")) for op in chain.operators
         ),
         levels=(),
         parallel_axes=parallel_axes(chain, schedule),
@@ -185,10 +184,8 @@ def kernel_steps(space_with: Callable[[Kernels], Space], point: Point, known: Ma
     """
     context = space_with(point.kernels).context
     for name, own in point.kernels:
-        operator, roles = context.chain.operator(name), context.roles[name]
-        for other in fitting(context.chain, operator, roles, known.values()):
-            fits = can_compute(other, operator, roles)
-            if fits and other.name != own and other.vector_bits == known[own].vector_bits:
+        for other in tiles(context.chain, context.chain.operator(name), known.values()):
+            if other.name != own and other.vector_bits == known[own].vector_bits:
                 kernels = tuple((one, other.name if one == name else kernel) for one, kernel in point.kernels)
                 yield f"{name} on {other.name}", with_kernels(space_with(kernels), point, kernels)
 

@@ -8,11 +8,11 @@ import pytest
 import tilewright as tw
 from tilewright.compiler import rewrite
 from tilewright.graph.builders.builder import Builder
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.scalar import AxisValue, Load, apply
 from tilewright.graph.rewrites.index_changes.axes import SingleColumns
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.graph.verifier import verify
-from tilewright.graph.contraction_roles import contraction_roles
 
 
 def product(subscripts: str, *shapes: tuple[Extent, ...]) -> Graph:

@@ -9,8 +9,8 @@ import pytest
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, gemm_chain
 from tilewright.coefficients import coefficients_for
 from tilewright.errors import PlanningError
-from tilewright.machine import Filling, Machine
 from tilewright.graph.contraction_roles import contraction_roles
+from tilewright.machine import Filling, Machine
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.planner import plan_chain

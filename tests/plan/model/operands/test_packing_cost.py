@@ -8,10 +8,10 @@ import pytest
 
 from tests.plan.cases import CASCADE_LAKE, KERNELS, batch_chain, chain_of, contraction, gemm_chain
 from tilewright.coefficients import coefficients_for
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.types import Access, Chain, Extent, SymbolicExtent, Tensor
 from tilewright.plan.chains import canonical_form, single_operator_chains
-from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.operands.packing_cost import in_place_seconds
 from tilewright.plan.planner import plan_chain

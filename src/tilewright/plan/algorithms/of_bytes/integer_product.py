@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.zero_points import centred_reads
+from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply
 from tilewright.graph.licences import Licence
 from tilewright.graph.types import PRODUCT, SUM, Access, AxisKind, Operator, Tensor
@@ -32,7 +33,6 @@ from tilewright.plan.algorithms.convolution_gemm import OF_INTEGERS
 from tilewright.plan.algorithms.definition import Algorithm, Problem
 from tilewright.plan.algorithms.depthwise import MAP_OF_TAPS
 from tilewright.plan.algorithms.product_roles import extents, parallel, plain, points, roles_of
-from tilewright.graph.contraction_roles import contraction_roles
 
 LEFT, RIGHT = "uint8", "int8"
 """What the micro kernel multiplies."""

@@ -12,20 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tilewright.arrays import Condition, Count, Quantity, either, largest, maximum, minimum, surely
+from tilewright.arrays import Condition, Count, Quantity, either, largest, maximum, minimum, pieces, surely
 from tilewright.coefficients import Coefficients
+from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.registry import prefetches_panels
 from tilewright.machine.machine import Machine
 from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, Operand, compulsory_bytes, source_position
-from tilewright.plan.model.kernel_work import pieces
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.schedule import planned_sizes
-from tilewright.graph.contraction_roles import ContractionRoles
 
 
 def may_pack(context: CostContext, operator: Operator) -> bool:

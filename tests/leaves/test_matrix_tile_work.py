@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tests.plan.cases import contraction
+from tilewright.arrays import Count
+from tilewright.coefficients import DEFAULT
+from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
 from tilewright.graph.expressions.index import axis
-from tilewright.graph.types import Access
+from tilewright.graph.types import Access, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
+from tilewright.leaves.declaration import CostProblem, KernelWork
+from tilewright.leaves.matrix_tile_work import GATHER_CYCLES, crossing_share
+from tilewright.leaves.registry import kernel_work
 from tilewright.machine import Machine
-from tilewright.graph.contraction_roles import contraction_roles
-from tilewright.plan.model.kernel_work import GATHER_CYCLES, crossing_share, kernel_work
 
+Sizes = Mapping[str, Count]
 MACHINE = Machine.named("x86-64-v4")
+
+
+def work_of(
+    operator: Operator, kernel: MicroKernel, machine: Machine, sizes: Sizes, tiles: Sizes, roles: ContractionRoles | None = None
+) -> KernelWork:
+    binding = kernel.binding(roles or contraction_roles(operator))
+    return kernel_work(binding, CostProblem(operator, machine, DEFAULT, sizes, tiles, kernel.lanes, kernel))
 
 
 def test_vectors_cross_lines_where_windows_overlap_and_where_heads_lie_side_by_side_they_do_not() -> None:
@@ -36,7 +49,7 @@ def test_vectors_on_two_lines_cost_time_where_loads_do(rows: int, vectors: int, 
     window = Access("B", (axis("k") * 3 + axis("n"),))
     of_windows = replace(operator, reads=(operator.reads[0], window))
     roles = contraction_roles(operator)
-    plain, windows = (kernel_work(one, roles, kernel, MACHINE, sizes, sizes) for one in (operator, of_windows))
+    plain, windows = (work_of(one, kernel, MACHINE, sizes, sizes, roles) for one in (operator, of_windows))
     assert windows.seconds / plain.seconds == pytest.approx(slower)
 
 
@@ -47,7 +60,7 @@ def test_steps_that_lie_apart_cost_time_where_a_kernel_takes_several_at_once(typ
     kernel = registry.for_machine(machine, element_types=(*types, accumulator))[0]
     sizes = {"m": 2 * kernel.rows, "n": kernel.columns, "k": 64}
     rows, planes = (contraction("C", f"{left},kn->mn", "AB", sizes) for left in ("mk", "km"))
-    works = (kernel_work(one, contraction_roles(one), kernel, machine, sizes, sizes) for one in (rows, planes))
+    works = (work_of(one, kernel, machine, sizes, sizes) for one in (rows, planes))
     side_by_side, apart = (work.seconds for work in works)
     cycles = GATHER_CYCLES * 2 * kernel.rows * 64 if kernel.interleave > 1 else 0.0
     assert apart - side_by_side == pytest.approx(cycles / machine.frequency_hz)
@@ -57,12 +70,11 @@ def test_steps_that_lie_apart_cost_time_where_a_kernel_takes_several_at_once(typ
 def test_arrays_of_tiles_have_the_work_of_every_tile(kernel: MicroKernel) -> None:
     sizes = {"m": 100, "n": 70, "k": 90, "b": 3}
     operator = contraction("C", "bmk,bkn->bmn", "AB", sizes)
-    roles = contraction_roles(operator)
     rows, depths = np.array([[6], [48], [100]]), np.array([[16, 64, 90]])
-    family = kernel_work(operator, roles, kernel, MACHINE, sizes, {**sizes, "m": rows, "k": depths})
+    family = work_of(operator, kernel, MACHINE, sizes, {**sizes, "m": rows, "k": depths})
     for place in np.ndindex(3, 3):
         tiles = {**sizes, "m": int(rows[place[0], 0]), "k": int(depths[0, place[1]])}
-        one = kernel_work(operator, roles, kernel, MACHINE, sizes, tiles)
+        one = work_of(operator, kernel, MACHINE, sizes, tiles)
         assert (one.seconds, one.calls) == (
             np.broadcast_to(family.seconds, (3, 3))[place],
             np.broadcast_to(family.calls, (3, 3))[place],

@@ -15,13 +15,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import prod
 
-from tilewright.arrays import Count, Quantity, as_integer, is_zero, largest, maximum, minimum
-from tilewright.graph.types import Access, Operator
+from tilewright.arrays import Count, Pieces, Quantity, maximum, minimum, pieces
+from tilewright.block.leaf_binding import LeafBinding
+from tilewright.graph.strides import has_windows, is_contiguous
+from tilewright.graph.types import Access
 from tilewright.kernels.contract import DEPTH, MicroKernel
+from tilewright.leaves.declaration import CostProblem, KernelWork
 from tilewright.machine.machine import Machine
-from tilewright.graph.contraction_roles import ContractionRoles
 
 FOLD_CYCLES = 40
 """End of a tile whose lanes run along the depth: 15 stages of two shuffles and an addition for 16 rows."""
@@ -29,32 +30,6 @@ GATHER_CYCLES = 2.0
 """For each step of a row whose group of steps is put together. Images whose channels are planes (32 channels of 112 x 112 to 16,
 96 and 144 of 56 x 56 to 24) took 0.42, 0.49 and 0.73 ms on Zen 3 (5x16, 16 bits); with neighbouring steps the price is 0.13 to
 0.19."""
-
-Pieces = tuple[tuple[Count, Count], ...]
-"""(number, length) of the pieces that a loop around a micro kernel cuts an axis into."""
-
-
-@dataclass(frozen=True, slots=True)
-class KernelWork:
-    """What a micro kernel needs for a contraction: seconds of arithmetic, and how often it is called."""
-
-    seconds: Quantity
-    calls: Quantity
-
-
-def pieces(size: Count, tile: Count, step: Count) -> Pieces:
-    """How an axis is cut: blocks of `tile` (the last one shorter), each into pieces of `step` and a rest.
-
-    >>> pieces(100, 40, 16), pieces(96, 96, 16)
-    (((5, 16), (2, 8), (1, 4)), ((6, 16),))
-    """
-    tile = minimum(tile, size)
-    blocks: Count = size // maximum(tile, 1)
-    last: Count = size % maximum(tile, 1)
-    number: Count = blocks * (tile // step) + last // step
-    rest, last_rest = tile % step, last % step
-    every = ((number, step), (blocks * minimum(rest, 1), rest), (minimum(last_rest, 1), last_rest))
-    return tuple((as_integer(number), as_integer(length)) for number, length in every if not is_zero(number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,15 +78,12 @@ class Extents:
         return isinstance(self.outer, int) and all(cut is None or cut.is_plain() for cut in (self.rows, self.columns, self.depth))
 
 
-def kernel_work(
-    operator: Operator,
-    roles: ContractionRoles,
-    kernel: MicroKernel,
-    machine: Machine,
-    sizes: Mapping[str, Count],
-    tiles: Mapping[str, Count],
-) -> KernelWork:
+def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
     """Seconds and calls for one full pass over the contraction when its axes are cut into these tiles (arrays allowed)."""
+    assert binding.tile is not None
+    assert problem.kernel is not None
+    operator, roles, kernel, machine = problem.operator, binding.tile.roles, problem.kernel, problem.machine
+    sizes, tiles = problem.sizes, problem.tiles
     rows, columns, depth = (Cut(sizes[axis], tiles[axis]) if axis else None for axis in (roles.row, roles.column, roles.depth))
     outer: Count = 1
     for axis in roles.outer:
@@ -170,13 +142,6 @@ def crossing_share(
     return kernel.vector_bits / (8 * machine.levels[0].line_bytes) if has_windows(access, column, sizes) else 0.0
 
 
-def has_windows(access: Access, column: str | None, sizes: Mapping[str, Count]) -> bool:
-    """Whether overlapping windows move over the columns of a right operand: another axis moves by less than they reach."""
-    moves = (index for index in access.indices if column is not None and column in index.axes())
-    steps = [abs(step) for index in moves for atom, step in index.terms if atom != column]
-    return column is not None and any(step < largest(sizes[column]) for step in steps)
-
-
 def _rows_for(kernel: MicroKernel, vectors: Count) -> Count:
     """`MicroKernel.rows_for`, of so many vectors."""
     return kernel.rows * (kernel.columns // kernel.lanes) // vectors if kernel.shares_accumulators else kernel.rows
@@ -224,36 +189,6 @@ def _vectors_along_depth(kernel: MicroKernel, extents: Extents) -> tuple[Count, 
     depths = (extents.depth or POINT).pieces(kernel.lanes if extents.depth else 1)
     vectors: Count = sum(number * -(-length // kernel.lanes) for number, length in depths)
     return vectors, extents.depth.blocks() if extents.depth else 1
-
-
-def is_contiguous(access: Access, axis: str | None, sizes: Mapping[str, Count]) -> bool:
-    """Whether neighbours along an axis lie side by side in a row-major tensor: behind it are dimensions of one element only.
-
-    >>> from tilewright.graph.expressions.index import axis
-    >>> vector = Access("y", (axis("k"), axis("n")))
-    >>> is_contiguous(vector, "k", {"k": 128, "n": 1}), is_contiguous(vector, "k", {"k": 128, "n": 2})
-    (True, False)
-    """
-    if axis is None:
-        return True
-    if not access.is_affine():
-        return False
-    for index in reversed(access.indices):
-        if index.coefficient(axis):
-            return index.coefficient(axis) == 1
-        if any(largest(sizes[name]) != 1 for name in index.axes()):
-            return False
-    return False
-
-
-def useful_share(operator: Operator, work: KernelWork, kernel: MicroKernel, machine: Machine, sizes: Mapping[str, int]) -> float:
-    """Useful flops over those that the kernel could do in its time."""
-    return float(flops(operator, sizes) / (work.seconds * kernel.attainable(machine))) if work.seconds else 1.0
-
-
-def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
-    """A multiplication and an addition for every point of a contraction."""
-    return 2 * prod(sizes[axis.name] for axis in operator.axes)
 
 
 def _step_cycles(machine: Machine, rows: Count, vectors: Count, chain_cycles: int, crossing: float = 0.0) -> Quantity:
