@@ -5,9 +5,11 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import os
 import platform
 import re
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -190,6 +192,40 @@ def test_programs_of_several_files_link_it_once(kernel: MicroKernel, monkeypatch
         np.testing.assert_allclose(lowered.compile()(x), stack(x, interpret=True), rtol=1e-4, atol=1e-5)
     finally:
         unregister(fast.name)
+
+
+IN_A_PROCESS = """
+import dataclasses, sys
+import numpy as np
+import tilewright as tw
+from tests.kernels.test_external_kernels import C_KERNEL
+from tilewright import compiler
+from tilewright.kernels import KernelSource, SourceKind, register, registered, unregister
+kernel, number = C_KERNEL, sys.argv[1]
+if number == "other":
+    text = kernel.emit("NAME", None).content.replace("float sum = 0", "float sum = 1")
+    emit = lambda name, variants: KernelSource(SourceKind.C, text.replace("NAME", name))
+    kernel = dataclasses.replace(kernel, emit=emit)
+for one in registered():
+    unregister(one.name)
+register(kernel)
+if number == "second":
+    compiler.plan = compiler.generate = None
+a, b = np.ones((5, 6), np.float32), np.ones((6, 7), np.float32)
+print(set(tw.jit(lambda a, b: a @ b, target="x86-64-v2")(a, b).flat))
+"""
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="the target is x86-64")
+def test_a_second_process_finds_what_is_kept_and_another_text_does_not(tmp_path: Path) -> None:
+    environment = {**os.environ, "TILEWRIGHT_CACHE_DIR": str(tmp_path)}
+    results = []
+    for number in ("first", "second", "other"):
+        command = [sys.executable, "-c", IN_A_PROCESS, number]
+        run = subprocess.run(command, env=environment, cwd=HOW_TO.parents[2], capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        results.append(run.stdout.strip())
+    assert results == ["{np.float32(6.0)}", "{np.float32(6.0)}", "{np.float32(7.0)}"]
 
 
 def of_the_how_to(name: str) -> MicroKernel:

@@ -20,7 +20,7 @@ from tilewright import compiler
 from tilewright.artifact import Artifact
 from tilewright.graph.constant_recipe import NO_CONSTANTS
 from tilewright.graph.types import Graph
-from tilewright.kernels import registered, registry
+from tilewright.kernels import KernelSource, SourceKind, registered, registry
 from tilewright.machine import Machine
 from tilewright.precision import Precision
 from tilewright.runtime import artifacts
@@ -183,16 +183,27 @@ def test_a_directory_that_others_may_write_to_is_not_read(cache: Path) -> None:
     assert generate.calls == 2
 
 
-def test_other_kernels_are_not_remembered(cache: Path) -> None:
-    graph = product()
-    generate = Counted(generated(graph))
-    other = replace(registered()[0], name="another_kernel")
-    registry.register(other)
-    try:
-        artifacts.remembered(graph, MACHINE, None, generate)
-    finally:
-        registry.unregister(other.name)
-    assert entries(cache) == []
+def test_kernels_of_one_name_and_different_texts_are_different_requests(cache: Path) -> None:
+    """Text, object, epilogue or declaration: each is found again, and never in the place of another."""
+    graph, one = product(), replace(registered()[0], name="another_kernel", emit_shape=None, of_shape=None)
+    with_epilogue = lambda name, variants, epilogue: KernelSource(SourceKind.C, "/* ending */")  # noqa: E731
+    others = (
+        replace(one, emit=lambda name, variants: KernelSource(SourceKind.C, "/* first */")),
+        replace(one, emit=lambda name, variants: KernelSource(SourceKind.C, "/* second */")),
+        replace(one, emit=lambda name, variants: KernelSource(SourceKind.OBJECT, b"first")),
+        replace(one, emit=lambda name, variants: KernelSource(SourceKind.OBJECT, b"second")),
+        replace(one, emit_with=with_epilogue),
+        replace(one, peak_share=one.peak_share / 2),
+    )
+    for _ in range(2):
+        for number, other in enumerate(others):
+            generate = Counted(replace(generated(graph), chains=(str(number),)))
+            registry.register(other)
+            try:
+                assert artifacts.remembered(graph, MACHINE, None, generate).chains == (str(number),)
+            finally:
+                registry.unregister(other.name)
+    assert len(entries(cache)) == len(others)
 
 
 def test_whoever_looks_at_the_stages_sees_them(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

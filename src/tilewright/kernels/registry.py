@@ -141,9 +141,13 @@ def unregister(name: str) -> None:
         _removed.add(name)
 
 
-def is_customised() -> bool:
-    """Whether there are other kernels than the package's own, or fewer."""
-    return bool(_external or _removed)
+def digest() -> str:
+    """Of the kernels that are not the package's own, and of the names of those that were removed; empty without any."""
+    if not (_external or _removed):
+        return ""
+    from tilewright.kernels import digests
+
+    return repr((sorted(map(digests.digest, _external.values())), sorted(_removed)))
 
 
 def registered() -> tuple[MicroKernel, ...]:

@@ -2,8 +2,9 @@
 
 One store holds both kinds of results: generated code of graphs, and fusion partitions (`plan/whole_model/kept_divisions.py`). An
 entry is a file of the kernel cache, `<key>.planned`: JSON (`graph/data_format.py`) behind which the cache puts its checksum. Its
-key is a digest of the question and of all that decides the result: the machine, and every file of this package with its size and
-time. Entries are accelerators. What is damaged, belongs to another name, or cannot be written is made again.
+key is a digest of the question and of all that decides the result: the machine, every file of this package with its size and
+time, and the micro kernels of others. Entries are accelerators. What is damaged, belongs to another name, or cannot be written
+is made again.
 
 Reading an entry runs nothing that is in it, whoever wrote it. The C text that it holds is compiled and run afterwards: hence
 the directory must be private.
@@ -27,7 +28,6 @@ from tilewright.graph import data_format
 from tilewright.graph.constant_recipe import Recipe
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
-from tilewright.kernels.contract import SourceKind
 from tilewright.machine.machine import Machine
 from tilewright.package_files import PACKAGE
 from tilewright.precision import Precision
@@ -71,23 +71,19 @@ class PlanningStore:
 
 
 def store(machine: Machine, precision: Precision = Precision.FLOAT32) -> PlanningStore | None:
-    """Results for a machine, with the kernels that a precision allows; None where nothing is remembered.
-
-    That is so while stages are dumped or logged, and with kernels that are not the package's own, which may have changed.
-    """
+    """Results for a machine, with the kernels that are registered and that a precision allows; None where nothing is remembered,
+    while stages are dumped or logged."""
     knobs = settings.current()
-    if _ignored.get() or knobs.log or knobs.dump_dir is not None or registry.is_customised():
+    if _ignored.get() or knobs.log or knobs.dump_dir is not None:
         return None
-    return PlanningStore(kernel_cache.default(), _described(machine) + sources() + "flushing" * precision.flushes)
+    common = _described(machine) + sources() + "flushing" * precision.flushes + registry.digest()
+    return PlanningStore(kernel_cache.default(), common)
 
 
 def remembered(
     graph: Graph, machine: Machine, fuse: bool | None, generate: Callable[[], Artifact], precision: Precision = Precision.FLOAT32
 ) -> Artifact:
-    """What `generate` makes of a graph for a machine, from the store where it is there; errors pass through.
-
-    What links anything but C is not kept.
-    """
+    """What `generate` makes of a graph for a machine, from the store where it is there; errors pass through."""
     kept = store(machine, precision)
     if kept is None:
         return generate()
@@ -97,9 +93,8 @@ def remembered(
     if found is not None and _answers(found, graph):
         return found
     artifact = generate()
-    if all(source.kind is SourceKind.C for source in (*artifact.linked, *artifact.kernels)):
-        with contextlib.suppress(data_format.Unreadable):  # no file can hold it
-            kept.keep(question, encode(artifact))
+    with contextlib.suppress(data_format.Unreadable):  # no file can hold it
+        kept.keep(question, encode(artifact))
     return artifact
 
 

@@ -78,6 +78,8 @@ def _chosen(plan: Plan, choice: TunedChoice) -> Plan | None:
     kernels = [known.get(one.micro_kernel) for one in choice.operators if one.micro_kernel]
     if any(kernel is None or not kernel.runs_on(machine.architecture, machine.features) for kernel in kernels):
         return None
+    if any(one.roles is not None and known[one.micro_kernel or ""].binding(one.roles) != one.leaf for one in choice.operators):
+        return None  # a micro kernel of this name has another tile now
     if any(kernel is not None and kernel.flushes for kernel in kernels) and not _flushes(plan, known):
         return None  # found with precision="bf16", which has the same chains
     try:

@@ -1,0 +1,40 @@
+"""Digests of micro kernels: of what they declare, and of the texts or objects that they give.
+
+What is kept of plans and of generated code is kept apart by the digests of the kernels that are not the package's own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import fields, replace
+
+from tilewright.graph.exactness import INTEGERS
+from tilewright.kernels.contract import Along, Epilogue, KernelSource, MicroKernel
+
+NAME = "kernel"
+TEXT = "TW_INLINE tw_float ending(tw_float sum) { return sum; }\n"
+OPERANDS = tuple(Along(rows, columns, is_far=rows and columns) for rows in (True, False) for columns in (True, False))
+EPILOGUES = (None, Epilogue("ending", TEXT), Epilogue("ending", TEXT, OPERANDS, non_temporal=True))
+"""A kernel ends without an epilogue, with one without operands, and with operands that move in every way."""
+
+
+def digest(kernel: MicroKernel) -> str:
+    """Of the declaration of a kernel and of its sources: whole, with every kind of epilogue, and of one tile shape."""
+    values = {field.name: getattr(kernel, field.name) for field in fields(kernel)}
+    declared = {name: value is not None if callable(value) else value for name, value in values.items()}
+    found = hashlib.sha256(repr({**declared, "features": sorted(kernel.features)}).encode())
+    for source in _sources(kernel):
+        found.update(f"\0{source.kind.value}\0{source.joins}\0".encode() + source.octets)
+    return found.hexdigest()
+
+
+def _sources(kernel: MicroKernel) -> Iterator[KernelSource]:
+    sums_integers = kernel.accumulator in INTEGERS
+    for epilogue in (*EPILOGUES, *([replace(EPILOGUES[1], element_type="uint8")] if sums_integers and EPILOGUES[1] else [])):
+        for prefetching in (False, True):
+            yield kernel.source(NAME, None, epilogue, prefetching=prefetching)
+            if kernel.emit_shape is not None:
+                yield kernel.emit_shape(NAME, kernel.rows, kernel.columns, epilogue, prefetching)
+    if kernel.emit_known is not None:
+        yield kernel.emit_known(NAME, None, None, ((1.0,),))
