@@ -13,7 +13,7 @@ from tilewright.graph.exactness import INTEGERS
 from tilewright.kernels.contract import Along, Epilogue, KernelSource, MicroKernel
 
 NAME = "kernel"
-TEXT = "TW_INLINE tw_float ending(tw_float sum) { return sum; }\n"
+TEXT = "TW_INLINE tw_vec ending(tw_vec sum) { return sum; }\n"
 OPERANDS = tuple(Along(rows, columns, is_far=rows and columns) for rows in (True, False) for columns in (True, False))
 EPILOGUES = (None, Epilogue("ending", TEXT), Epilogue("ending", TEXT, OPERANDS, non_temporal=True))
 """A kernel ends without an epilogue, with one without operands, and with operands that move in every way."""
