@@ -29,7 +29,7 @@ def work_of(
     operator: Operator, kernel: MicroKernel, machine: Machine, sizes: Sizes, tiles: Sizes, roles: ContractionRoles | None = None
 ) -> KernelWork:
     binding = kernel.binding(roles or contraction_roles(operator))
-    return kernel_work(binding, CostProblem(operator, machine, DEFAULT, sizes, tiles, kernel.lanes, kernel))
+    return kernel_work(binding, CostProblem(operator, machine, DEFAULT, sizes, tiles, kernel.lanes, kernel=kernel))
 
 
 def test_vectors_cross_lines_where_windows_overlap_and_where_heads_lie_side_by_side_they_do_not() -> None:

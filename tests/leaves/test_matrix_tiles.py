@@ -58,8 +58,8 @@ def test_constraints_are_those_of_the_tile() -> None:
     assert (asked.panels, asked.steps, asked.largest) == ((("n", 64),), (("k", 1),), (("m", 6), ("n", 64)))
 
 
-def test_a_problem_without_kernels_has_none() -> None:
-    assert binding_of(problem("mk,kn->mn", ())) is None
+def test_a_problem_without_kernels_has_no_tile() -> None:
+    assert binding_of(problem("mk,kn->mn", ())).tile is None
 
 
 INT8 = tuple(one for one in ALL if one.element_types == INTEGERS)

@@ -16,7 +16,6 @@ from tilewright.leaves.elementwise_maps import strided_seconds
 from tilewright.leaves.transposed_maps import turning_seconds
 from tilewright.plan.model.cost import measure
 from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.vector_work import cost_problem
 
 SIZES = {"y": 5, "x": 40, "c": 64}
 LANES = 16
@@ -38,7 +37,7 @@ def squares(read: Access, **tiles: int) -> float:
     (operator,) = of.chain.operators
     square_s = of.coefficients.tile_transpose_cycles / CASCADE_LAKE.frequency_hz
     binding = of.leaves[operator.name]
-    return float(turning_seconds(binding, cost_problem(of, operator, SIZES | tiles))) / square_s if binding.axes else 0.0
+    return float(turning_seconds(binding, of.cost_problem(operator, SIZES | tiles))) / square_s if binding.axes else 0.0
 
 
 def literal(x: int, c: int) -> int:
@@ -98,9 +97,9 @@ def test_elements_with_gaps_are_taken_apart(step: int, cycles: float) -> None:
     of = context(Access("planes", (axis("y"), axis("x"), axis("c") * step + 200)))
     (operator,) = of.chain.operators
     vectors = SIZES["y"] * SIZES["x"] * SIZES["c"] / LANES
-    assert strided_seconds(cost_problem(of, operator, SIZES)) == pytest.approx(vectors * cycles / CASCADE_LAKE.frequency_hz)
+    assert strided_seconds(of.cost_problem(operator, SIZES)) == pytest.approx(vectors * cycles / CASCADE_LAKE.frequency_hz)
 
 
 def test_gaps_along_other_axes_cost_nothing() -> None:
     of = context(Access("planes", (axis("y"), axis("x") * 2, axis("c"))))
-    assert strided_seconds(cost_problem(of, of.chain.operators[0], SIZES)) == 0
+    assert strided_seconds(of.cost_problem(of.chain.operators[0], SIZES)) == 0

@@ -56,7 +56,8 @@ def with_leaves(plan: Plan) -> Plan:
     """The plan with the leaf of each operator that has no micro kernel, decided once: code generation reads it."""
     without = [plan.chain.operator(part.operator) for part in plan.operators if part.micro_kernel is None]
     found = bindings(without, plan.chain.tensors)
-    return replace(plan, operators=tuple(replace(part, leaf=found.get(part.operator)) for part in plan.operators))
+    parts = (replace(part, leaf=found.get(part.operator, part.leaf)) for part in plan.operators)
+    return replace(plan, operators=tuple(parts))
 
 
 def set_period_bytes(machine: Machine) -> int:

@@ -204,8 +204,17 @@ class CostContext:
 
     def cost_problem(self, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
         """What the cost of a leaf depends on in blocks of these tiles."""
-        kernel, lanes = self.kernels.get(operator.name), self.lanes(operator)
-        return CostProblem(operator, self.machine, self.coefficients, self.sizes, tiles, lanes, kernel)
+        return CostProblem(
+            operator,
+            self.machine,
+            self.coefficients,
+            self.sizes,
+            tiles,
+            self.lanes(operator),
+            held_bytes(self.chain, operator.write.tensor),
+            self.capacity_bytes,
+            self.kernels.get(operator.name),
+        )
 
     def lanes(self, operator: Operator) -> int:
         """Elements of a vector in which an operator is computed."""

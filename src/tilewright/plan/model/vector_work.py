@@ -9,9 +9,7 @@ from tilewright.arrays import Count, Quantity, either, product
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
-from tilewright.leaves.declaration import CostProblem
 from tilewright.leaves.registry import leaf_of
-from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import Footprints, passes
 from tilewright.plan.regions.loop_views import LoopView
@@ -22,21 +20,7 @@ from tilewright.plan.regions.window_taps import window_taps
 def function_seconds(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Quantity:
     """The compute time of an operator without a micro kernel, in blocks of these tiles."""
     binding = context.leaves[operator.name]
-    return leaf_of(binding).seconds(binding, cost_problem(context, operator, tiles))
-
-
-def cost_problem(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
-    """What the leaf of an operator computes that time from."""
-    return CostProblem(
-        operator,
-        context.machine,
-        context.coefficients,
-        context.sizes,
-        tiles,
-        context.lanes(operator),
-        held_bytes(context.chain, operator.write.tensor),
-        context.capacity_bytes,
-    )
+    return leaf_of(binding).seconds(binding, context.cost_problem(operator, tiles))
 
 
 def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
