@@ -22,7 +22,7 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     roles = contraction_roles(problem.operator)
     types = problem.reads[roles.left], problem.reads[roles.right], problem.write
     accumulator = computed_type(problem.operator)
-    of_types = [kernel for kernel in problem.kernels if (kernel.element_types, kernel.accumulator) == (types, accumulator)]
+    of_types = [kernel for kernel in problem.kernels if kernel.element_types == types and kernel.accumulator == accumulator]
     reasons = [_mismatch(problem, roles, kernel) for kernel in of_types]
     found = tuple(kernel.binding(roles) for kernel, reason in zip(of_types, reasons, strict=True) if reason is None)
     return found or Refusal(MATRIX_TILES, next(filter(None, reasons), Mismatch.MICRO_KERNEL))

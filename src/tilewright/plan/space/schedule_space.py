@@ -281,6 +281,8 @@ def axis_multiple(context: CostContext, axis: str) -> int:
     and blocks of reductions."""
     columns, steps, rows, depths = [1], [1], [1], [1]
     for operator in context.chain.operators:
+        if axis not in operator.axis_names:
+            continue
         if operator.name in context.kernels:
             asked = registry.constraints_of(context.leaves[operator.name])
             columns += [count for name, count in asked.panels if name == axis]
