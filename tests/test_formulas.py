@@ -10,7 +10,7 @@ import pytest
 
 from tilewright.arrays import as_integer, either, is_zero, largest, maximum, minimum, product, surely, surely_not
 from tilewright.errors import InternalError
-from tilewright.formulas import NotRecordable, Program, apply, evaluated, holds, recorded
+from tilewright.formulas import NotRecordable, Program, apply, evaluated, holds, recorded, tabulated
 from tilewright.graph import data_format
 
 SIZES = {"rows": 100, "columns": 37}
@@ -58,6 +58,17 @@ def test_a_program_is_refused_where_its_formula_branches_otherwise(other: Mappin
 def test_programs_are_written_and_read() -> None:
     program = recorded(formula, SIZES, TILES)
     assert data_format.decode(data_format.encode(program, Program), Program) == program
+
+
+def test_what_no_operation_computes_is_a_table_by_its_operands() -> None:
+    def counts(of: Mapping[str, Any]) -> list[Any]:
+        (ones,) = tabulated(["ones"], lambda tiles: [np.bitwise_count(tiles)], of["tile"] * 2)
+        return [ones + 1]
+
+    inputs = {"tile": np.array([1, 3, 7])}
+    program = recorded(counts, {}, inputs)
+    assert [operation.name for operation in program.operations] == ["mul", "ones", "add"]
+    assert equal(evaluated(program, {**inputs, "ones": np.array([1, 2, 3])})[0], counts(inputs)[0])
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,10 @@ _OF_NUMPY: Mapping[Any, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """An operation on values: inputs in their order, then results of the operations before; -1 - k is constant number k."""
+    """An operation on values: inputs in their order, then results of the operations before; -1 - k is constant number k.
+
+    One that is none of `OPERATIONS` is a table by its operands: its results are given by name, as inputs are.
+    """
 
     name: str
     operands: tuple[int, ...]
@@ -122,15 +125,32 @@ def holds(program: Program, inputs: Mapping[str, Any]) -> bool:
 
 def apply(name: str, *operands: Any) -> Any:
     """An operation that no sign or helper stands for: of numbers and arrays its result, of symbols a recorded one."""
-    recordings = [operand.recording for operand in operands if isinstance(operand, Symbol)]
-    return recordings[0].apply(name, operands) if recordings else OPERATIONS[name](*operands)
+    symbols = [operand for operand in operands if isinstance(operand, Symbol)]
+    return symbols[0].recording.apply(name, operands) if symbols else OPERATIONS[name](*operands)
+
+
+def tabulated(names: Sequence[str], function: Callable[..., Sequence[Any]], *operands: Any) -> Sequence[Any]:
+    """What a function that no program computes gives of numbers and arrays; of symbols a table by each of these names."""
+    symbols = [operand for operand in operands if isinstance(operand, Symbol)]
+    if not symbols:
+        return function(*operands)
+    recording, examples = symbols[0].recording, function(*map(_example, operands))
+    return [
+        recording.append(recording.operation(name, operands), operands, example)
+        for name, example in zip(names, examples, strict=True)
+    ]
+
+
+def _example(operand: Any) -> Any:
+    return operand.example if isinstance(operand, Symbol) else operand
 
 
 def _values(program: Program, inputs: Mapping[str, Any]) -> list[Any]:
     """Of inputs and operations."""
     values = [inputs[name] for name in program.inputs]
     for operation in program.operations:
-        values.append(OPERATIONS[operation.name](*(_at(program, values, operand) for operand in operation.operands)))
+        operands = (_at(program, values, operand) for operand in operation.operands)
+        values.append(OPERATIONS[operation.name](*operands) if operation.name in OPERATIONS else inputs[operation.name])
     return values
 
 
@@ -165,14 +185,21 @@ class _Recording:
 
     def apply(self, name: str, operands: Sequence[Any]) -> Symbol:
         """The result of an operation."""
-        operation = Operation(name, tuple(map(self.number_of, operands)))
+        operation = self.operation(name, operands)
+        return self.append(operation, operands, OPERATIONS[name](*map(_example, operands)))
+
+    def operation(self, name: str, operands: Sequence[Any]) -> Operation:
+        """An operation, or a table, of symbols and constants."""
+        return Operation(name, tuple(map(self.number_of, operands)))
+
+    def append(self, operation: Operation, operands: Sequence[Any], example: Any) -> Symbol:
+        """The result of an operation that has this value for the inputs at hand."""
         if operation not in self.numbers:
             self.numbers[operation] = len(self.inputs) + len(self.operations)
             self.operations.append(operation)
-        examples = [operand.example if isinstance(operand, Symbol) else operand for operand in operands]
         is_variable = any(isinstance(operand, Symbol) and operand.is_variable for operand in operands)
-        is_variable = is_variable and name not in ("largest", "smallest")
-        return Symbol(self, self.numbers[operation], OPERATIONS[name](*examples), is_variable)
+        is_variable = is_variable and operation.name not in ("largest", "smallest")
+        return Symbol(self, self.numbers[operation], example, is_variable)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent, range_of
@@ -45,6 +46,9 @@ Atom: TypeAlias = str | FloorDiv | Mod | SymbolicExtent
 """What an index is linear in: an axis by its name, a floor division, a remainder, or an extent known at run time."""
 
 
+DIVISIONS = (FloorDiv, Mod)
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """`constant + sum(coefficient * atom)`; the terms are sorted, their coefficients are not zero.
@@ -60,12 +64,14 @@ class Index:
 
     def __post_init__(self) -> None:
         plain = frozenset(atom for atom, _ in self.terms if isinstance(atom, str))
-        divided = [atom.dividend.axes() for atom, _ in self.terms if isinstance(atom, FloorDiv | Mod)]
+        divided = [atom.dividend.axes() for atom, _ in self.terms if isinstance(atom, DIVISIONS)]
         object.__setattr__(self, "_axes", plain.union(*divided) if divided else plain)
         object.__setattr__(self, "_is_affine", not divided)
 
     def __add__(self, other: Index | int) -> Index:
         other = constant(other) if isinstance(other, int) else other
+        if not self.terms and not self.constant:
+            return other
         sums = dict(self.terms)
         for atom, coefficient in other.terms:
             sums[atom] = sums.get(atom, 0) + coefficient
@@ -75,6 +81,8 @@ class Index:
         return self + other * -1
 
     def __mul__(self, factor: int) -> Index:
+        if factor == 1:
+            return self
         return _build({atom: coefficient * factor for atom, coefficient in self.terms}, self.constant * factor)
 
     def axes(self) -> frozenset[str]:
@@ -161,11 +169,13 @@ class Index:
         return " + ".join(parts)
 
 
+@lru_cache(4096)
 def axis(name: str) -> Index:
     """The index that is an axis."""
     return Index(((name, 1),))
 
 
+@lru_cache(4096)
 def constant(value: int) -> Index:
     """The index that is always `value`."""
     return Index((), value)

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import lcm, prod
 
 from tilewright.arrays import Condition, Count, Quantity, either
+from tilewright.formulas import tabulated
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.chains import derived_once
 from tilewright.plan.element_types import outer_bytes, product_type
@@ -47,7 +49,9 @@ def guarded_work(context: CostContext, view: OperatorView, shared_loops: int) ->
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in tiles:
             tiles[loop.axis] = either(is_cut, context.sizes[loop.axis], view.tiles[loop.axis])
-    return GuardedWork(*shares_of_pairs(context.chain, tuple(tiles.values()), *_alignment(context, key_mask)))
+    align, step = _alignment(context, key_mask)
+    shares = partial(shares_of_pairs, context.chain, align, step)
+    return GuardedWork(*tabulated(("computed pairs", "masked pairs"), shares, *tiles.values()))
 
 
 def least_guarded_work(context: CostContext, operator: str) -> GuardedWork:

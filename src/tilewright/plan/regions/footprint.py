@@ -84,14 +84,13 @@ def footprint_of(indices: tuple[Index, ...]) -> Footprint:
 def distinct_elements(access: Access, tiles: Mapping[str, Count]) -> Count:
     """The number of distinct elements that an access touches in a tile, guards left aside.
 
-        Exact for affine accesses whose dimensions have axes of their own; a diagonal counts its axis once. Divisions and
-        remainders are bounded from above by the range of values that they can take.
+    Exact for affine accesses whose dimensions have axes of their own; a diagonal counts its axis once. Divisions and
+    remainders are bounded from above by the range of values that they can take.
 
-        >>> from tilewright.formulas import apply
-    from tilewright.graph.expressions.index import axis
-        >>> row = Access("x", (axis("w") * 4 + axis("kw"),))
-        >>> distinct_elements(row, {"w": 8, "kw": 3})
-        24
+    >>> from tilewright.graph.expressions.index import axis
+    >>> row = Access("x", (axis("w") * 4 + axis("kw"),))
+    >>> distinct_elements(row, {"w": 8, "kw": 3})
+    24
     """
     return footprint_of(access.indices).elements(tiles)
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tilewright.arrays import Count, expanded, minimum, product
 from tilewright.graph.types import AxisKind, Chain, Operator
+from tilewright.plan.chains import derived_once
 from tilewright.plan.regions.required_regions import (
     Place,
     Region,
@@ -258,11 +259,19 @@ def parallel_loops(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:
 def is_parallel(chain: Chain, axis: str, region_axes: RegionAxes | None = None) -> bool:
     """Whether every operator of a chain has the axis, or computes required regions of its consumers along it, and none reduces
     it."""
-    moving = {operator for (operator, _), region in (region_axes or {}).items() if axis in region.slopes}
+    if not region_axes:
+        return axis in _axes_parallel_everywhere(chain)
+    moving = {operator for (operator, _), region in region_axes.items() if axis in region.slopes}
     return all(
         any(present.name == axis and present.kind is AxisKind.PARALLEL for present in operator.axes) or operator.name in moving
         for operator in chain.operators
     )
+
+
+@derived_once
+def _axes_parallel_everywhere(chain: Chain) -> frozenset[str]:
+    of_operators = ({axis.name for axis in operator.axes if axis.kind is AxisKind.PARALLEL} for operator in chain.operators)
+    return frozenset.intersection(*map(frozenset, of_operators))
 
 
 def block_count(chain: Chain, schedule: Schedule) -> int:

@@ -40,7 +40,7 @@ def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) 
     return computed / pairs, (computed - int(np.sum(rows * plain))) / pairs
 
 
-def shares_of_pairs(chain: Chain, tiles: Sequence[Count], align: int, step: int) -> tuple[Quantity, Quantity]:
+def shares_of_pairs(chain: Chain, align: int, step: int, *tiles: Count) -> tuple[Quantity, Quantity]:
     """The same for tiles that may be arrays: a table by tiles, which no formula gives."""
     if not tiles or all(np.ndim(tile) == 0 for tile in tiles):
         return share_of_pairs(chain, tuple(int(tile) for tile in tiles), align, step)
