@@ -28,7 +28,7 @@ def test_the_cost_of_a_leaf_is_a_program(leaf: str) -> None:
         def seconds(of: Mapping[str, Any], binding: Any = binding, operator: Any = operator) -> list[Any]:
             names = [axis.name for axis in operator.axes]
             own, cut = {name: of[f"size of {name}"] for name in names}, {name: of[name] for name in names}
-            return [leaf_of(binding).seconds(binding, CostProblem(operator, MACHINE, DEFAULT, own, cut, LANES))]
+            return [leaf_of(binding).seconds(binding, CostProblem(operator, MACHINE, DEFAULT, own, cut, LANES, 4, 1 << 12))]
 
         program = recorded(seconds, sizes, tiles)
         for more in (0, 5):
