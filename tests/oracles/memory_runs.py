@@ -163,27 +163,26 @@ class Runs(Walk):
     def _copy(self, copy: Copy) -> Iterator[tuple[Addresses, Addresses]]:
         """Some rows of all panels, then the next; zeros are written where the source has nothing."""
         size, depth, columns = element_bytes(copy.target.dtype), self.at(copy.depth), self.at(copy.columns)
-        width, group = copy.panel_columns or columns, copy.interleave
+        width, group = max(copy.panel_columns or columns, 1), copy.interleave
         row, column = (self.at(copy.source.stride(axis)) * size for axis in (copy.depth_axis, copy.column_axis))
         rows = np.arange(-(-depth // group) * group).reshape(-1, group)
-        within = np.arange(width)
+        step = PACKED_ROWS if group == 1 else PACKED_GROUPS
+        panel, within = np.arange(-(-columns // width))[:, None, None, None], np.arange(width)[:, None]
+        j = panel * width + within
         for point in product(*(range(self.at(count)) for _, count, _ in copy.outer)):
             outer = list(zip(point, copy.outer, strict=True))
             source = self._start(copy.source) + size * sum(at * self.at(copy.source.stride(axis)) for at, (axis, _, _) in outer)
             target = self._start(copy.target) + size * sum(at * self.at(stride) for at, (_, _, stride) in outer)
-            step = PACKED_ROWS if group == 1 else PACKED_GROUPS
             for first in range(0, len(rows), step):
-                p = rows[first : first + step, None, :]
-                for panel in range(-(-columns // width)):
-                    j = panel * width + within[None, :, None]
-                    read = np.where((j < columns) & (p < depth), source + p * row + j * column, -1)
-                    to = p * self.at(copy.target_row) + j
-                    if copy.panel_columns:
-                        to = panel * self.at(copy.panel_stride) + (p // group * width + within[None, :, None]) * group + p % group
-                    sides = [_chunks(side.reshape(len(p), -1), self.lanes) for side in (read.swapaxes(1, 2), target + to * size)]
-                    both = np.stack(sides, axis=2)
-                    forms = np.broadcast_to(np.array([2 * size, 2 * size + 1])[None, None, :, None], both.shape)
-                    yield both.ravel(), forms.ravel()
+                p = rows[first : first + step, None, :]  # panels, rows or groups, columns, rows of a group
+                read = np.where((j < columns) & (p < depth), source + p * row + j * column, -1)
+                to = p * self.at(copy.target_row) + j
+                if copy.panel_columns:
+                    to = panel * self.at(copy.panel_stride) + (p // group * width + within) * group + p % group
+                sides = (read.swapaxes(2, 3), target + to * size)
+                both = np.stack([_chunks(side.reshape(-1, width * group), self.lanes) for side in sides], axis=2)
+                forms = np.broadcast_to(np.array([2 * size, 2 * size + 1])[:, None], both.shape)
+                yield both.ravel(), forms.ravel()
 
 
 def _in_vectors(
@@ -209,7 +208,8 @@ def _in_vectors(
 def _chunks(rows: Addresses, lanes: int) -> Addresses:
     """Rows in chunks of so many; there is nothing behind the last."""
     rest = -rows.shape[1] % lanes
-    return np.pad(rows, ((0, 0), (0, rest)), constant_values=-1).reshape(len(rows), -1, lanes)
+    padded = np.pad(rows, ((0, 0), (0, rest)), constant_values=-1) if rest else rows
+    return padded.reshape(len(rows), -1, lanes)
 
 
 def _longs(numbers: Sequence[int]) -> ctypes.Array[ctypes.c_long]:
