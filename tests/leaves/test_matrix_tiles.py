@@ -14,7 +14,7 @@ from tilewright.kernels import registered
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.leaves.declaration import Mismatch, Problem, Refusal
-from tilewright.leaves.registry import binding_of, constraints_of, tiles_of
+from tilewright.leaves.registry import candidates, constraints_of, tiles_of
 from tilewright.plan.chains import with_axes
 
 EXTENTS = {"m": 9, "k": 5, "n": 7}
@@ -59,7 +59,7 @@ def test_constraints_are_those_of_the_tile() -> None:
 
 
 def test_a_problem_without_kernels_has_no_tile() -> None:
-    assert binding_of(problem("mk,kn->mn", ())).tile is None
+    assert candidates(problem("mk,kn->mn", ()))[0].tile is None
 
 
 INT8 = tuple(one for one in ALL if one.element_types == INTEGERS)

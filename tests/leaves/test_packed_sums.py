@@ -72,7 +72,7 @@ def test_rows_that_are_heads_side_by_side(level: int) -> None:
 def bound(rows: int, **options: int) -> tuple[Graph, Operator, LeafBinding]:
     """A graph, the operator that a leaf takes, and its binding."""
     graph = compiler.rewrite(product(rows, **options), compiler.rewrites_for(Machine.named("x86-64-v3")))
-    found = bindings(graph.operators, graph.tensors)
+    found = bindings(graph.operators, graph.tensors, Machine.named("x86-64-v3"))
     ((name, binding),) = ((name, one) for name, one in found.items() if one.leaf == "packed sums")
     return graph, next(one for one in graph.operators if one.name == name), binding
 

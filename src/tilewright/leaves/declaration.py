@@ -51,6 +51,10 @@ class Problem:
         return scalar_type(self.operator.accumulator, (dtype for n, dtype in enumerate(self.reads) if n not in looked_up))
 
 
+GENERAL = 5
+"""The order of leaves that take all operators of a kind; one of them takes any operator."""
+
+
 class Mismatch(StrEnum):
     """Why a leaf does not take an operator."""
 
@@ -67,6 +71,7 @@ class Mismatch(StrEnum):
     COLUMNS = "no columns side by side in the result, or in panels"
     EPILOGUE = "no micro kernel that ends with elementwise operators"
     SATURATION = "sums that may saturate"
+    SLOWER = "slower"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,10 +151,11 @@ class Lowered(Protocol):
 class Leaf:
     """The declaration of a leaf.
 
-    Of two leaves that take an operator, the one of lower `order` computes it. `match` gives a binding for each of its tiles, of
-    which the planner chooses one. `seconds` is the time of all blocks of an operator, by operations of `tilewright.arrays` only;
-    `work` has the number of its calls, too, where that matters. `lower` takes the `VectorLoops` of a loop nest. `contract` is the
-    test module with the contract suite; "" for the one of all leaves, `tests/leaves/test_contract.py`.
+    Of two leaves that take an operator, the one of lower `order` computes it, of equal order the faster one. `match` gives a
+    binding for each of its tiles, of which the planner chooses one. `seconds` is the time of all blocks of an operator, by
+    operations of `tilewright.arrays` only; `work` has the number of its calls, too, where that matters. `lower` takes the
+    `VectorLoops` of a loop nest. `contract` is the test module with the contract suite; "" for the one of all leaves,
+    `tests/leaves/test_contract.py`.
     """
 
     name: str

@@ -17,7 +17,7 @@ from tilewright.c_text.statements import Lines, indent
 from tilewright.c_text.vector_statements import VectorStatements
 from tilewright.kernels.element_access import suffix
 from tilewright.kernels.helpers import Helper
-from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import GENERAL, Constraints, CostProblem, Leaf, Mismatch, Problem, Refusal
 from tilewright.leaves.elementwise_lookups import (
     gathers,
     is_of_rows,
@@ -133,4 +133,4 @@ class MapLoops(VectorStatements):
         return f"tw_gather_part{of}({arguments}, lanes)" if part else f"tw_gather{of}({arguments})"
 
 
-LEAF = Leaf(NAME, order=6, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))
+LEAF = Leaf(NAME, order=GENERAL, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))

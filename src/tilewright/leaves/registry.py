@@ -9,12 +9,15 @@ import pkgutil
 from collections.abc import Iterable, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.graph.types import Operator, Tensor
-from tilewright.leaves.declaration import Constraints, CostProblem, KernelWork, Leaf, Lowered, Problem, Refusal
+from tilewright.coefficients import coefficients_for
+from tilewright.graph.types import Operator, Tensor, element_bytes, planned_extent
+from tilewright.leaves.declaration import Constraints, CostProblem, KernelWork, Leaf, Lowered, Mismatch, Problem, Refusal
+from tilewright.machine.machine import Machine
 
 
 @cache
@@ -36,31 +39,58 @@ def tiles_of(problem: Problem) -> tuple[LeafBinding, ...]:
 
 
 @lru_cache(1024)
-def binding_of(problem: Problem) -> LeafBinding:
-    """The binding of an operator that no micro kernel computes."""
-    return tiles_of(problem)[0]
+def candidates(problem: Problem) -> tuple[LeafBinding, ...]:
+    """The bindings of the first leaves that take an operator, all of equal order: one of the general leaves does."""
+    matched = ((leaf.order, leaf.match(problem)) for leaf in leaves())
+    taken = ((order, found[0]) for order, found in matched if not isinstance(found, Refusal))
+    _, same_order = next(groupby(taken, key=lambda pair: pair[0]))
+    return tuple(found for _, found in same_order)
 
 
-def refusals(problem: Problem) -> list[Refusal]:
-    """Why the leaves that are asked first do not compute an operator."""
-    found: list[Refusal] = []
-    for leaf in leaves():
+def binding_of(problem: Problem, machine: Machine) -> LeafBinding:
+    """The first leaf that takes an operator; of several of equal order the one whose time on all points is shortest."""
+    found = candidates(problem)
+    return found[0] if len(found) == 1 else min(found, key=lambda binding: _seconds(binding, problem, machine))
+
+
+def _seconds(binding: LeafBinding, problem: Problem, machine: Machine) -> float:
+    sizes = {axis.name: planned_extent(axis.extent) for axis in problem.operator.axes}
+    lanes = machine.vector_bits // (8 * element_bytes(problem.scalar_type or "float32"))
+    level, write_bytes = machine.levels[machine.fusion_position], element_bytes(problem.write)
+    fused_bytes = int(level.usable_bytes / level.shared_by_cores)
+    coefficients = coefficients_for(machine)
+    cost = CostProblem(problem.operator, machine, coefficients, sizes, sizes, lanes, write_bytes, fused_bytes)
+    return float(leaf_of(binding).seconds(binding, cost))
+
+
+def refusals(problem: Problem, binding: LeafBinding) -> list[Refusal]:
+    """Why leaves of lower order do not compute an operator, and which of the same order would be slower."""
+    chosen, found = leaf_of(binding), list[Refusal]()
+    for leaf in (leaf for leaf in leaves() if leaf.order <= chosen.order and leaf is not chosen):
         answer = leaf.match(problem)
         if not isinstance(answer, Refusal):
-            break
-        found.append(answer)
+            found.append(Refusal(leaf.name, Mismatch.SLOWER))
+        elif leaf.order < chosen.order:
+            found.append(answer)
     return found
 
 
-def bindings(operators: Iterable[Operator], tensors: Iterable[Tensor]) -> dict[str, LeafBinding]:
+def bindings(operators: Iterable[Operator], tensors: Iterable[Tensor], machine: Machine) -> dict[str, LeafBinding]:
     """The bindings of operators, by name."""
     by_name = {tensor.name: tensor for tensor in tensors}
-    return {operator.name: binding_of(Problem.of(operator, by_name)) for operator in operators}
+    return {operator.name: binding_of(Problem.of(operator, by_name), machine) for operator in operators}
+
+
+def whole_axes(operators: Iterable[Operator], tensors: Iterable[Tensor]) -> frozenset[str]:
+    """The axes that leaves of operators want whole."""
+    by_name = {tensor.name: tensor for tensor in tensors}
+    found = (binding for operator in operators for binding in candidates(Problem.of(operator, by_name)))
+    return frozenset().union(*(leaf_of(binding).constraints(binding).whole_axes for binding in found))
 
 
 def is_taken(leaf: str, operator: Operator, tensors: Mapping[str, Tensor]) -> bool:
     """Whether a leaf computes an operator: algorithms ask before they make one for it."""
-    return binding_of(Problem.of(operator, tensors)).leaf == leaf
+    return candidates(Problem.of(operator, tensors))[0].leaf == leaf
 
 
 def leaf_of(binding: LeafBinding) -> Leaf:

@@ -20,7 +20,7 @@ from tilewright.c_text.vector_statements import Known, VectorStatements
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.types import Reduction, StateVariable
 from tilewright.kernels.element_access import suffix
-from tilewright.leaves.declaration import Constraints, Leaf
+from tilewright.leaves.declaration import GENERAL, Constraints, Leaf
 from tilewright.leaves.rowwise_reductions_form import (
     NAME,
     RowwiseReduction,
@@ -281,4 +281,4 @@ def _identity(state: StateVariable) -> str:
     return f"tw_splat({literal_text(state.identity)})"
 
 
-LEAF = Leaf(NAME, order=7, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))
+LEAF = Leaf(NAME, order=GENERAL, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))

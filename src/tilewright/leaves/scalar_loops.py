@@ -28,7 +28,7 @@ from tilewright.kernels.element_access import C_TYPES, HALVES, whole_numbers
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import WHOLE_FUNCTIONS, element_memory, scalar_functions
 from tilewright.kernels.helpers import Helper, filled
-from tilewright.leaves.declaration import Constraints, CostProblem, Leaf, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import GENERAL, Constraints, CostProblem, Leaf, Lowered, Mismatch, Problem, Refusal
 
 ACCESS = """\
 TW_INLINE tw_naturals tw_load_naturals_@NAME@(const @TYPE@ *p) { return (tw_naturals)tw_load_whole_@NAME@(p); }
@@ -351,6 +351,11 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     return (binding,) if element_type else Refusal(NAME, Mismatch.VECTORS)
 
 
+def lower(loops: VectorLoops, _: LeafBinding) -> Lowered:
+    """The C of a box."""
+    return _Emitter(loops)
+
+
 def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
     """Every function at every point, one after the other, or so many at a time as integers fill a vector."""
     operator = problem.operator
@@ -361,9 +366,9 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
 
 LEAF = Leaf(
     NAME,
-    order=4,
+    order=GENERAL,
     match=match,
     seconds=seconds,
-    lower=lambda loops, _: _Emitter(loops),
+    lower=lower,
     constraints=lambda _: Constraints(shares_loops=True),
 )

@@ -213,4 +213,4 @@ class _Tiles(VectorStatements):
         return f"{names.axis_offset(self.of)}_start"
 
 
-LEAF = Leaf(NAME, order=5, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))
+LEAF = Leaf(NAME, order=4, match=match, seconds=seconds, lower=lower, constraints=lambda _: Constraints(shares_loops=True))

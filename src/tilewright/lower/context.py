@@ -32,14 +32,6 @@ def whole_range(size: IntegerExpression, most: int | None = None) -> Range:
     return Range(0, size, size, frozenset((size,)) if isinstance(size, int) else None, most)
 
 
-def added_loops(
-    operator: Operator, box: tuple[tuple[str, Range], ...], reads: tuple[View, ...], write: View, lanes: str | None
-) -> VectorLoops:
-    """The loops of an operator that no chain has: the first leaf that takes it computes them."""
-    problem = Problem(operator, tuple(read.dtype for read in reads), write.dtype)
-    return VectorLoops(operator, box, reads, write, lanes, binding_of(problem))
-
-
 @dataclass(frozen=True, slots=True)
 class IterationDomain:
     """The points along an axis that masks let through, of the current block of rows."""
@@ -193,6 +185,13 @@ class Lowering:
     def whole_ranges(self) -> dict[str, Range]:
         """The ranges of all axes without loops."""
         return {axis: whole_range(extent_value(extent), largest_extent(extent)) for axis, extent in self.chain.extents.items()}
+
+    def added_loops(
+        self, operator: Operator, box: tuple[tuple[str, Range], ...], reads: tuple[View, ...], write: View, lanes: str | None
+    ) -> VectorLoops:
+        """The loops of an operator that the chain does not have: the leaf that takes it computes them."""
+        problem = Problem(operator, tuple(read.dtype for read in reads), write.dtype)
+        return VectorLoops(operator, box, reads, write, lanes, binding_of(problem, self.plan.machine))
 
     def scratch(
         self, name: BufferName, elements: IntegerExpression, note: str, dtype: str = "float32", reuse_group: int | None = None

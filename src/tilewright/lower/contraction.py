@@ -32,7 +32,7 @@ from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.types import Access, AxisKind, Operator
 from tilewright.kernels.contract import MicroKernel
-from tilewright.lower.context import Lowering, Packed, Scope, added_loops
+from tilewright.lower.context import Lowering, Packed, Scope
 from tilewright.lower.epilogue import known_left, with_epilogue, written
 from tilewright.lower.storage import Stored, dense_strides, extent_value, strided
 from tilewright.plan import schedule as tree
@@ -386,15 +386,15 @@ def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope:
     steps = {roles.row: width, roles.column: 1}
     tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
     staged = replace(call, target=tile, target_row=width, accumulate=0)
-    store = _transfer(operator, box, scope, (tile,), call.target, Load(0))
+    store = _transfer(state, operator, box, scope, (tile,), call.target, Load(0))
     if call.accumulate == 0:
         return (staged, store)
-    addition = _transfer(operator, box, scope, (tile, call.target), call.target, apply("add", Load(0), Load(1)))
+    addition = _transfer(state, operator, box, scope, (tile, call.target), call.target, apply("add", Load(0), Load(1)))
     return (staged, If(call.accumulate, (addition,)), If(equal(call.accumulate, 0), (store,)))
 
 
 def _transfer(
-    operator: Operator, box: list[str], scope: Scope, reads: tuple[View, ...], write: View, body: Scalar
+    state: Lowering, operator: Operator, box: list[str], scope: Scope, reads: tuple[View, ...], write: View, body: Scalar
 ) -> VectorLoops:
     tile = Access(operator.write.tensor, tuple(axis(name) for name in box))
     accesses = tuple(operator.write if read is write else tile for read in reads)
@@ -403,4 +403,4 @@ def _transfer(
     box_strides = tuple((name, stride) for name, stride in write.strides if name in box)
     target = replace(write, strides=box_strides)
     views = tuple(target if read is write else read for read in reads)
-    return added_loops(mapping, tuple((name, scope.ranges[name]) for name in box), views, target, box[-1])
+    return state.added_loops(mapping, tuple((name, scope.ranges[name]) for name in box), views, target, box[-1])

@@ -45,7 +45,7 @@ from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
-from tilewright.lower.context import Lowering, Scope, added_loops, whole_range
+from tilewright.lower.context import Lowering, Scope, whole_range
 from tilewright.lower.storage import (
     Stored,
     dense_strides,
@@ -84,18 +84,18 @@ def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scop
     weights = _weights_of(operator)
     assert operator.reduction is not None
     views = {name: _row_view(state, operator, name, scope) for name in (*(name for name, _ in weights.factors), FACTOR)}
-    starts = tuple(_started(operator, state, views[state.name], scope) for state in operator.reduction.states)
+    starts = tuple(_started(state, operator, one, views[one.name], scope) for one in operator.reduction.states)
     states = tuple((name, views[name], factor) for name, factor in weights.factors)
     first = all_of(*(equal(scope.ranges[axis].start, scope.origin(axis)) for axis in _reduced(operator)))
     return If(first, starts), replace(loops, running=RunningStates(states, views[FACTOR]))
 
 
-def _started(operator: Operator, state: StateVariable, write: View, scope: Scope) -> VectorLoops:
+def _started(state: Lowering, operator: Operator, started: StateVariable, write: View, scope: Scope) -> VectorLoops:
     """The identity of a state, for the current rows."""
-    rows, name = tuple(map(operator.axis, row_axes(operator))), f"{operator.name}_{state.name}"
+    rows, name = tuple(map(operator.axis, row_axes(operator))), f"{operator.name}_{started.name}"
     access = Access(name, tuple(axis_index(axis.name) for axis in rows))
-    mapping = Operator(name, "start", rows, (), access, Literal(state.identity))
-    return added_loops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
+    mapping = Operator(name, "start", rows, (), access, Literal(started.identity))
+    return state.added_loops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
 
 
 def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> VectorLoops:
@@ -150,7 +150,7 @@ def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, functi
     mapping = Operator(f"{operator.name}_{function}", "correct", written, accesses, operator.write, body)
     views = (target, _row_view(state, rows, by, scope))
     lanes = operator.write.innermost() or (written[-1].name if written else None)  # arguments have unit stride there
-    return added_loops(mapping, scope.box(written), views, target, lanes)
+    return state.added_loops(mapping, scope.box(written), views, target, lanes)
 
 
 def _row_view(state: Lowering, rows: Operator, name: str, scope: Scope) -> View:
@@ -255,7 +255,7 @@ def _sum_of_parts(state: Lowering, scope: Scope, weights: tuple[tuple[Access, Vi
     operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
     shape = state.chain.tensor(sink.write.tensor).shape
     sums, target = _view_of_parts(state, sink.write.tensor, sink.write, shape, scope), state.strided(sink.write, scope)
-    return added_loops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost())
+    return state.added_loops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost())
 
 
 def _view_of_parts(
@@ -314,7 +314,7 @@ class _Combination:
         indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
         accesses = (of_part,) * len(parts) + (access,) * len(softmax)
         operator = Operator(name, "merge", axes, accesses, Access(name, indices), body, reduction)
-        return added_loops(operator, self.scope.box(axes), reads, write, lanes)
+        return self.state.added_loops(operator, self.scope.box(axes), reads, write, lanes)
 
     def over_loads(self, factor: Scalar) -> Scalar:
         """A rescaling rule in terms of the reads of `loops`."""

@@ -162,13 +162,13 @@ def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[tuple[Pack, str]
 
 
 def _leaves(plan: Plan) -> Iterator[str]:
-    """The leaf of every operator without a micro kernel, and why leaves that are asked before it do not compute it."""
+    """The leaf of every operator without a micro kernel, and why leaves before it do not compute it."""
     tensors = {tensor.name: tensor for tensor in plan.chain.tensors}
     for part in plan.operators:
         if part.leaf is None or part.micro_kernel is not None or part.epilogue_of:
             continue
         by_reason: dict[str, list[str]] = {}
-        for refusal in refusals(Problem.of(plan.chain.operator(part.operator), tensors)):
+        for refusal in refusals(Problem.of(plan.chain.operator(part.operator), tensors), part.leaf):
             by_reason.setdefault(refusal.reason, []).append(refusal.leaf)
         refused = (f"not {', '.join(names)}: {reason}" for reason, names in by_reason.items())
         yield "; ".join([f"{part.operator}: {leaf_of(part.leaf).name}", *refused])

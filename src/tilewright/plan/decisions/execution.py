@@ -55,7 +55,7 @@ def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
 def with_leaves(plan: Plan) -> Plan:
     """The plan with the leaf of each operator that has no micro kernel, decided once: code generation reads it."""
     without = [plan.chain.operator(part.operator) for part in plan.operators if part.micro_kernel is None]
-    found = bindings(without, plan.chain.tensors)
+    found = bindings(without, plan.chain.tensors, plan.machine)
     parts = (replace(part, leaf=found.get(part.operator, part.leaf)) for part in plan.operators)
     return replace(plan, operators=tuple(parts))
 

@@ -247,7 +247,7 @@ def context_of(
     )
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
     alike, contractions = kinds(chain, roles, epilogues), contractions_of(chain, roles, sizes)
-    leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors)
+    leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors, machine)
     leaves |= {name: kernel.binding(roles[name]) for name, kernel in kernels.items()}
     return replace(context, epilogues=epilogues, kinds=alike, contractions=contractions, in_tiles=in_tiles, leaves=leaves)
 

@@ -348,8 +348,7 @@ def may_lead(chain: Chain, axis: str) -> bool:
 @derived_once
 def _whole_axes(chain: Chain) -> frozenset[str]:
     """The axes that leaves want whole."""
-    bindings = registry.bindings(chain.operators, chain.tensors).values()
-    return frozenset().union(*(registry.constraints_of(binding).whole_axes for binding in bindings))
+    return registry.whole_axes(chain.operators, chain.tensors)
 
 
 def _candidates(context: CostContext) -> dict[str, tuple[int, ...]]:
