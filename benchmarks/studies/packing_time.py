@@ -24,7 +24,7 @@ from benchmarks.studies.convolution_planning import graph_of
 from tilewright import compiler
 from tilewright.artifact import Artifact
 from tilewright.backends import loading
-from tilewright.block.loop_nest import BlockLoop, Copy, If, LoopNest, Node, VectorLoops
+from tilewright.block.loop_nest import Region, Statement, Transfer, VectorLoops, mapped
 from tilewright.graph.expressions.scalar import Load
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c.program import emit_program, lower_program
@@ -50,10 +50,10 @@ class Spent:
         return f"{self.copying_s * 1e3:.2f} of {self.whole_s * 1e3:.1f} ms ({self.copying_s / self.whole_s:.0%})"
 
 
-def is_copy(node: Node) -> bool:
+def is_copy(node: Statement) -> bool:
     """Whether a statement only moves elements to another buffer, so that a repetition changes nothing."""
     match node:
-        case Copy(source=source, target=target):
+        case Transfer(source=source, target=target):
             return source.buffer != target.buffer
         case VectorLoops(operator=operator):
             read = {operand.buffer for operand in node.reads if hasattr(operand, "buffer")}
@@ -62,27 +62,20 @@ def is_copy(node: Node) -> bool:
             return False
 
 
-def twice(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+def twice(nodes: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Statements with every copy made twice."""
-    found: list[Node] = []
-    for node in nodes:
-        if isinstance(node, BlockLoop | If):
-            found.append(replace(node, body=twice(node.body)))
-        else:
-            found += [node, node] if is_copy(node) else [node]
-    return tuple(found)
+    return mapped(nodes, lambda node: (node, node) if is_copy(node) else (node,))
 
 
-def with_copies_twice(nest: LoopNest) -> LoopNest:
-    """A chain with every copy made twice."""
-    parallel = tuple(replace(axis, prologue=twice(axis.prologue)) for axis in nest.parallel)
-    return replace(nest, setup=twice(nest.setup), parallel=parallel, body=twice(nest.body), structure=None)
+def with_copies_twice(region: Region) -> Region:
+    """A region with every copy made twice."""
+    return replace(region, body=twice(region.body), structure=None)
 
 
 def artifacts_of(model_plan: ModelPlan) -> tuple[Artifact, Artifact]:
     """The library of a plan, and that in which it copies twice."""
     program = lower_program(model_plan)
-    doubled = replace(program, nests=tuple(map(with_copies_twice, program.nests)))
+    doubled = replace(program, regions=tuple(map(with_copies_twice, program.regions)))
     recipe = compiler.generate(model_plan).recipe
     return replace(emit_program(program), recipe=recipe), replace(emit_program(doubled), recipe=recipe)
 

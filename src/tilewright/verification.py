@@ -17,6 +17,7 @@ import numpy as np
 from tilewright import compiler
 from tilewright.artifact import Artifact
 from tilewright.backends import loading
+from tilewright.backends.registry import for_machine
 from tilewright.errors import InternalError, TilewrightError
 from tilewright.graph.expressions.extents import dimensions_of, value_of
 from tilewright.graph.interpreter import SumError, accumulating_type, evaluate
@@ -24,6 +25,7 @@ from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.printer import to_text
 from tilewright.graph.shrinking import points, shrunken
 from tilewright.graph.types import Graph, Operator, SymbolicExtent, Tensor
+from tilewright.lower.program import BlockProgram, verify_program
 from tilewright.machine import Machine
 from tilewright.plan.decisions.long_sums import additions
 from tilewright.plan.types import ModelPlan
@@ -133,6 +135,9 @@ def _outputs(graph: Graph, inputs: Mapping[str, Array], dtype: str | None, sum_e
 
 
 def _run(graph: Graph, inputs: Mapping[str, Array], model_plan: ModelPlan, threads: int | None) -> Sequence[Array]:
+    program = for_machine(model_plan.machine).lower(model_plan)
+    if isinstance(program, BlockProgram):
+        verify_program(program)
     artifact, machine = compiler.generate(model_plan), model_plan.machine
 
     def strict() -> Artifact:

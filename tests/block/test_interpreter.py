@@ -13,7 +13,7 @@ from tests.support.random.planned import outcome
 from tests.support.sweeps import EQUAL
 from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.interpreter import run
-from tilewright.block.loop_nest import BufferName, KernelCall, LoopNest, Node
+from tilewright.block.loop_nest import BufferName, KernelCall, Region, Statement
 from tilewright.errors import InternalError
 
 EXTENTS, TILES = {"m": 20, "n": 70, "k": 9, "l": 33}, {"m": 8, "n": 64, "k": 4, "l": 16}
@@ -25,11 +25,11 @@ def test_random_programs_mean_what_their_graphs_mean(seed: int) -> None:
     assert outcome(seed).kind == EQUAL, outcome(seed).reason
 
 
-def regions() -> tuple[LoopNest, ...]:
-    return program(*fused(EXTENTS, TILES)).nests
+def regions() -> tuple[Region, ...]:
+    return program(*fused(EXTENTS, TILES)).regions
 
 
-def computed(nests: tuple[LoopNest, ...], d_elements: int = 33 * 70) -> tuple[np.ndarray, np.ndarray]:
+def computed(nests: tuple[Region, ...], d_elements: int = 33 * 70) -> tuple[np.ndarray, np.ndarray]:
     """E of the program, and as it should be; D may be too short."""
     random = np.random.default_rng(0)
     a, b, d = (random.standard_normal(shape).astype(np.float32) for shape in ((20, 9), (9, 33), (33, 70)))
@@ -57,7 +57,7 @@ def test_windows_that_leave_their_buffer_are_refused() -> None:
 def test_what_was_never_written_is_nan() -> None:
     """The first product is left out: what the second reads of it is scratch."""
 
-    def without_scores(node: Node) -> Iterator[Node]:
+    def without_scores(node: Statement) -> Iterator[Statement]:
         if not isinstance(node, KernelCall) or node.operator != "scores":
             yield node
 
@@ -66,7 +66,7 @@ def test_what_was_never_written_is_nan() -> None:
 
 
 def test_sums_that_are_not_added_up_are_wrong() -> None:
-    def anew(node: Node) -> tuple[Node, ...]:
+    def anew(node: Statement) -> tuple[Statement, ...]:
         return (replace(node, accumulate=0) if isinstance(node, KernelCall) else node,)
 
     found, wanted = computed(tuple(nest.mapped(anew) for nest in regions()))

@@ -21,7 +21,7 @@ INTENDED = set(Kind) - {Kind.OTHER}
 
 def traced(one: Program, **levels: Blocks) -> dict[tuple[str, str], int]:
     strides = {Variable(VariableKind.STRIDE, name, d): pair[d] for name, pair in STRIDES.items() for d in range(2)}
-    return {key: size_bytes // 4 for key, size_bytes in bytes_moved(one.nests[-1], one.nests, strides, levels).items()}
+    return {key: size_bytes // 4 for key, size_bytes in bytes_moved(one.regions[-1], one.regions, strides, levels).items()}
 
 
 def blocks(axes: str) -> Blocks:
@@ -54,7 +54,7 @@ def test_masks_bring_in_the_keys_that_were_not_there() -> None:
     one = program(masked_chain(extents, CAUSAL), rows)
     sizes = {"A": (840, 21, 1), "B": (4200, 200, 1), "D": (12800, 64, 1), "E": (2560, 64, 1)}
     strides = {Variable(VariableKind.STRIDE, name, d): each[d] for name, each in sizes.items() for d in range(3)}
-    found = bytes_moved(one.nests[-1], one.nests, strides, {"L2": frozenset((("m", 8),))})
+    found = bytes_moved(one.regions[-1], one.regions, strides, {"L2": frozenset((("m", 8),))})
     assert found["D", "L2"] == 4 * 64 * 64, "up to the last key of the last row, in whole steps"
 
 

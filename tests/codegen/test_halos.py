@@ -10,7 +10,7 @@ import pytest
 from tests.oracles.trace_replay import record
 from tests.support.chains import artifact_of, hand_plan, random_inputs
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
-from tilewright.block.loop_nest import BufferName, Copy
+from tilewright.block.loop_nest import BufferName, Transfer
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine
@@ -123,7 +123,7 @@ def test_rolled_images_read_and_write_the_same_buffer() -> None:
     plan = planned(fused_schedule(chain, ("w2", "h2"), {}, {"h2": 2, "w2": 3}, line_buffered=["T1"]), chain)
     graph = Graph("test", chain.tensors, chain.operators, chain.inputs, (chain.output,))
     work = lower_program(ModelPlan(graph, (plan,), ()))
-    (move,) = (node for nest in work.nests for node in nest.nodes() if isinstance(node, Copy))
+    (move,) = (node for region in work.regions for node in region.nodes() if isinstance(node, Transfer))
     assert move.source.buffer == move.target.buffer == BufferName("T1")
     touches = record(work)
     assert set(touches.writes[touches.owners == touches.buffers.index("T1")].tolist()) == {False, True}

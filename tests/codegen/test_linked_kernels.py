@@ -21,6 +21,7 @@ from tilewright.plan.decisions import inlined_kernels
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c import kernel_functions, program
 from tilewright.render.c.c_file import File
+from tilewright.render.c.program import lower_program
 from tilewright.runtime.executable import load
 
 TARGETS = [
@@ -63,7 +64,7 @@ def test_the_same_bits_with_epilogues(target: str) -> None:
         return tw.relu(x @ weights + shift), tw.gelu(x @ weights) * y
 
     model_plan = tw.jit(layer, target=target).lower(tw.spec((33, 70)), tw.spec((33, 50))).model_plan
-    lowered = program.lower_program(linking(model_plan))
+    lowered = lower_program(linking(model_plan))
     linked, whole = program.emit_program(lowered), program.emit_program(lowered, links_kernels=False)
     assert linked.kernels
     values = {name: constant.array for name, constant in model_plan.graph.constants}
@@ -119,7 +120,7 @@ def emitted(plan: Plan) -> Artifact:
     """Of a plan as it is: `artifact_of` decides execution anew."""
     chain = plan.chain
     graph = Graph("test", chain.tensors, chain.operators, tuple(chain.inputs), (chain.output,), ())
-    return program.emit_program(program.lower_program(ModelPlan(graph, (plan,), ())))
+    return program.emit_program(lower_program(ModelPlan(graph, (plan,), ())))
 
 
 def jitted(*widths: int, rows: int) -> ModelPlan:

@@ -17,7 +17,7 @@ from math import prod
 from tests.replay import stored
 from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import Copy, DefineRounded, Gather, LoopNest, VectorLoops
+from tilewright.block.loop_nest import For, Gather, Let, Region, Rounded, Transfer, VectorLoops
 from tilewright.block.trace import Blocks, bytes_moved
 from tilewright.graph.types import Access, planned_extent
 from tilewright.lower.arguments import hints
@@ -58,15 +58,17 @@ def compared(model_plan: ModelPlan) -> Iterator[Compared]:
     """All tensors and levels of all chains that have movement and need no data."""
     program = lower_program(model_plan)
     sizes = _sizes(model_plan)
-    for _, pairs in groupby(zip(program.nests, program.plans, strict=True), key=lambda pair: id(pair[1])):
+    for _, pairs in groupby(zip(program.regions, program.plans, strict=True), key=lambda pair: id(pair[1])):
         regions, plans = zip(*pairs, strict=True)
         if plans[0].levels and not any(map(_needs_data, regions)):
             yield from _of_chain(plans[0], regions, sizes)
 
 
-def _of_chain(plan: Plan, regions: tuple[LoopNest, ...], sizes: dict[Variable, int]) -> Iterator[Compared]:
+def _of_chain(plan: Plan, regions: tuple[Region, ...], sizes: dict[Variable, int]) -> Iterator[Compared]:
     levels = levels_of(plan)
-    own = next(region for region in regions if not all(isinstance(node, Copy) for node in region.nodes()))  # packing is ahead
+    own = next(
+        region for region in regions if not all(isinstance(node, For | Transfer) for node in region.nodes())
+    )  # packing is ahead
     traced = bytes_moved(own, regions, sizes, levels, plan.schedule.split)
     predicted = {(m.tensor, m.level): m.size_bytes for m in plan.movements if m.level in levels}
     for tensor, level in sorted(traced.keys() | predicted.keys()):
@@ -107,9 +109,9 @@ def _has_linear_indices(access: Access) -> bool:
     return all(index.is_affine() for index in access.indices)
 
 
-def _needs_data(region: LoopNest) -> bool:
+def _needs_data(region: Region) -> bool:
     return any(
-        isinstance(node, DefineRounded)
+        (isinstance(node, Let) and isinstance(node.value, Rounded))
         or (isinstance(node, VectorLoops) and any(isinstance(read, Gather) and read.lookups for read in node.reads))
         for node in region.nodes()
     )

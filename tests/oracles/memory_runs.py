@@ -14,12 +14,24 @@ from typing import Any
 import numpy as np
 
 from tilewright.block.integers import Variable
-from tilewright.block.loop_nest import BufferName, Copy, Gather, KernelCall, LoopNest, Node, VectorLoops, View
+from tilewright.block.loop_nest import (
+    BufferName,
+    Fill,
+    Gather,
+    KernelCall,
+    Prefetch,
+    Region,
+    Statement,
+    Transfer,
+    VectorLoops,
+    View,
+)
 from tilewright.block.walk import Walk, block_count
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import MicroKernel
+from tilewright.render.c.nest import filling
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
 Touched = tuple[Addresses, int, bool]
@@ -44,18 +56,22 @@ class Runs(Walk):
         super().__init__(variables)
         self.library, self.places, self.kernels, self.lanes, self.every_step = library, places, kernels, lanes, every_step
 
-    def region(self, region: LoopNest) -> None:
+    def region(self, region: Region) -> None:
         """All blocks of a region in order."""
         self.blocks(region, range(block_count(region, self.values)))
 
-    def statement(self, node: Node) -> None:
+    def statement(self, node: Statement) -> None:
         match node:
             case KernelCall():
                 self._product(node)
             case VectorLoops():
                 self._tell(self._loops(node))
-            case Copy():
+            case Fill():
+                self._tell(self._loops(filling(node)))
+            case Transfer():
                 self._tell(self._copy(node))
+            case Prefetch():
+                pass
             case _:
                 raise InternalError(f"{type(node).__name__} depends on the data of a call")
 
@@ -160,7 +176,7 @@ class Runs(Walk):
             addresses = np.where(np.asarray(constraint.evaluate(grids)) >= 0, addresses, -1)
         return np.asarray(addresses), element_bytes(gather.dtype), False
 
-    def _copy(self, copy: Copy) -> Iterator[tuple[Addresses, Addresses]]:
+    def _copy(self, copy: Transfer) -> Iterator[tuple[Addresses, Addresses]]:
         """Some rows of all panels, then the next; zeros are written where the source has nothing."""
         size, depth, columns = element_bytes(copy.target.dtype), self.at(copy.depth), self.at(copy.columns)
         width, group = max(copy.panel_columns or columns, 1), copy.interleave

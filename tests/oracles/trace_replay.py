@@ -24,7 +24,7 @@ from tests.oracles.cache_simulator import LINE_BITS, CacheLevel, Simulation, Sim
 from tests.oracles.memory_runs import Runs
 from tilewright.artifact import TensorSlot
 from tilewright.block.integers import Variable, VariableKind, evaluated
-from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, LoopNest
+from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, Region
 from tilewright.c_text.names import buffer_name
 from tilewright.errors import TilewrightError
 from tilewright.graph.expressions.extents import value_of
@@ -124,18 +124,18 @@ class Replay:
             self.variables |= {Variable(VariableKind.STRIDE, slot.name, d): step for d, step in enumerate(steps)}
         spans = [_span_bytes(slot, sizes, tensor_strides) for slot, tensor_strides in zip(slots, strides, strict=True)]
         workspace_bytes = self._words(program.workspace.size_words)
-        constants = list(accumulate((self._words(one.buffer.size_words) for one in program.constants), initial=0))
+        constants = list(accumulate((self._words(one.buffers[0].size_words) for one in program.constants), initial=0))
         starts = _places([*spans, workspace_bytes, constants[-1], 0], placement)
         self.places = {slot.name: Address(start, size) for slot, start, size in zip(slots, starts, spans, strict=False)}
         self._names: list[str] = []
         shared = {BufferName(slot.name): self._tagged(slot.name, start) for slot, start in zip(slots, starts, strict=False)}
         for name, offset in program.workspace.places:
             shared[name] = self._tagged(buffer_name(name), starts[-3] + self._words(offset))
-        scratch = [dict(self._scratch(nest, starts[-1])) for nest in program.nests]
-        packed = dict(zip((constant.buffer.name for constant in program.constants), constants, strict=False))
+        scratch = [dict(self._scratch(nest, starts[-1])) for nest in program.regions]
+        packed = dict(zip((constant.buffers[0].name for constant in program.constants), constants, strict=False))
         self._nests = [
             shared | more | dict(self._constants(nest, packed, starts[-2]))
-            for nest, more in zip(program.nests, scratch, strict=True)
+            for nest, more in zip(program.regions, scratch, strict=True)
         ]
 
     @property
@@ -152,7 +152,7 @@ class Replay:
         """Send every touch to a sink, which is called with `state`."""
         with _one_at_a_time:
             library().tw_begin(ctypes.cast(sink, ctypes.c_void_p), state, self.line_shift)
-            for nest, places in zip(self.program.nests, self._nests, strict=True):
+            for nest, places in zip(self.program.regions, self._nests, strict=True):
                 runs = Runs(
                     library(),
                     places,
@@ -172,23 +172,23 @@ class Replay:
         self._names.append(name)
         return (len(self._names) << TAG_SHIFT) + start
 
-    def _of(self, nest: LoopNest, buffer: Buffer) -> str:
+    def _of(self, nest: Region, buffer: Buffer) -> str:
         name = buffer_name(buffer.name)
-        return f"{nest.name}.{name}" if len(self.program.nests) > 1 else name
+        return f"{nest.name}.{name}" if len(self.program.regions) > 1 else name
 
-    def _constants(self, nest: LoopNest, offsets: Mapping[BufferName, int], start: int) -> Iterator[tuple[BufferName, int]]:
+    def _constants(self, nest: Region, offsets: Mapping[BufferName, int], start: int) -> Iterator[tuple[BufferName, int]]:
         for constant in nest.constants:
-            name = constant.buffer.name
-            yield name, self._tagged(self._of(nest, constant.buffer), start + offsets[name])
+            (buffer,) = constant.buffers
+            yield buffer.name, self._tagged(self._of(nest, buffer), start + offsets[buffer.name])
 
-    def _scratch(self, nest: LoopNest, start: int) -> Iterator[tuple[BufferName, int]]:
+    def _scratch(self, nest: Region, start: int) -> Iterator[tuple[BufferName, int]]:
         """The scratch of a thread: one group behind the other."""
         groups: dict[Any, int] = {}
-        of = [buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in nest.buffers]
-        for buffer, group in zip(nest.buffers, of, strict=True):
+        of = [buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in nest.scratch]
+        for buffer, group in zip(nest.scratch, of, strict=True):
             groups[group] = max(groups.get(group, 0), self._words(buffer.size_words))
         offsets = dict(zip(groups, accumulate(groups.values(), initial=start), strict=False))
-        for buffer, group in zip(nest.buffers, of, strict=True):
+        for buffer, group in zip(nest.scratch, of, strict=True):
             yield buffer.name, self._tagged(self._of(nest, buffer), offsets[group])
 
 

@@ -37,7 +37,7 @@ def interpreted(model_plan: ModelPlan, inputs: Mapping[str, Array], shares: Shar
         shape = sizes[name]
         variables |= {Variable(VariableKind.STRIDE, name, d): prod(shape[d + 1 :]) for d in range(len(shape))}
     arrays = {BufferName(name): array for name, array in (given | outputs).items()} | dict(_arena(program, variables))
-    for _, regions in groupby(zip(program.nests, program.plans, strict=True), key=lambda pair: id(pair[1])):
+    for _, regions in groupby(zip(program.regions, program.plans, strict=True), key=lambda pair: id(pair[1])):
         run([nest for nest, _ in regions], arrays, variables, shares)
     return outputs
 

@@ -40,7 +40,7 @@ class CForCpus(Backend["Program"]):
         return frozenset(kernel.element_types[:2] for kernel in registry.for_machine(machine, element_types=None))
 
     def lower(self, model_plan: ModelPlan) -> Program:
-        """A loop nest for every chain. Raises `DTypeError` for arguments of types that C code cannot take."""
+        """The regions of every chain. Raises `DTypeError` for arguments of types that C code cannot take."""
         from tilewright.render.c.program import lower_program
 
         return lower_program(model_plan)

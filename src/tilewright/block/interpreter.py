@@ -18,14 +18,18 @@ from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.block.loop_nest import (
     Buffer,
     BufferName,
-    Copy,
-    DefineRounded,
+    Fill,
     Gather,
     KernelCall,
-    LoopNest,
-    Node,
+    Let,
+    Prefetch,
+    Range,
+    Region,
+    Rounded,
     RunningStates,
+    Statement,
     TileEpilogue,
+    Transfer,
     VectorLoops,
     View,
 )
@@ -50,7 +54,7 @@ def on_one_thread(blocks: int) -> Iterable[Iterable[int]]:
 
 
 def run(
-    regions: Iterable[LoopNest],
+    regions: Iterable[Region],
     arrays: Mapping[BufferName, Array],
     variables: Mapping[Variable, int],
     shares: Shares = on_one_thread,
@@ -63,12 +67,12 @@ def run(
     memory = {name: array.reshape(-1).view(np.uint8) for name, array in arrays.items()}
     with np.errstate(all="ignore"):
         for region in regions:
-            memory |= _scratch([shared for shared in region.shared if shared.name not in memory], variables)
+            memory |= _scratch([one for one in region.buffers if one not in region.scratch and one.name not in memory], variables)
             for constant in region.constants:
-                memory |= _scratch((constant.buffer,), variables)
-                _Thread(memory, variables).body(constant.copies)
+                memory |= _scratch(constant.buffers, variables)
+                _Thread(memory, variables).body(constant.body)
             for share in shares(block_count(region, variables)):
-                _Thread(memory | _scratch(region.buffers, variables), variables).blocks(region, share)
+                _Thread(memory | _scratch(region.scratch, variables), variables).blocks(region, share)
 
 
 def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> dict[BufferName, Array]:
@@ -89,19 +93,26 @@ class _Thread(Walk):
         super().__init__(variables)
         self.memory = memory
 
-    def statement(self, node: Node) -> None:
+    def statement(self, node: Statement) -> None:
         """What a statement means."""
         match node:
-            case DefineRounded(variable, element, rounds_up):
+            case Fill(target, box, value):
+                self._over(target, self._box(box))[...] = value
+            case Let(variable, Rounded(element, rounds_up)):
                 self.values[variable] = _rounded(float(self._window(element, (), ())), rounds_up=rounds_up)
-            case Copy():
+            case Transfer():
                 self._copy(node)
             case KernelCall():
                 self._multiply(node)
             case VectorLoops():
                 self._compute(node)
+            case Prefetch():
+                pass
             case _:
                 raise InternalError(f"{type(node).__name__} is generated code's")
+
+    def _box(self, box: Iterable[tuple[str, Range]]) -> Box:
+        return Box({axis: (self.at(span.start), self.at(span.stop)) for axis, span in box})
 
     def _window(self, view: View, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
         """Elements that lie `strides` apart along each dimension, from `offset` behind where a view begins."""
@@ -153,7 +164,7 @@ class _Thread(Walk):
     def _extent(self, extent: SymbolicExtent) -> int:
         return self.values[Variable(VariableKind.EXTENT, extent.name)]
 
-    def _copy(self, copy: Copy) -> None:
+    def _copy(self, copy: Transfer) -> None:
         """Packing: targets of all elements are counted out, and zeros stand where the source has none."""
         depth, columns, interleave = self.at(copy.depth), self.at(copy.columns), copy.interleave
         row, column = (self.at(copy.source.stride(axis)) for axis in (copy.depth_axis, copy.column_axis))
@@ -230,7 +241,7 @@ class _Thread(Walk):
     def _compute(self, loops: VectorLoops) -> None:
         """A map or a row-wise reduction: its points, then what is written of them."""
         operator = loops.operator
-        box = Box({axis: (self.at(span.start), self.at(span.stop)) for axis, span in loops.box})
+        box = self._box(loops.box)
         if any(
             stop <= start for axis, (start, stop) in box.ranges.items() if operator.axis(axis) not in operator.reduction_axes()
         ):

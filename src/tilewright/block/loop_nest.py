@@ -1,13 +1,14 @@
-"""LoopNest: loops, buffers, copies, kernel calls and vector loops, between a plan and its text.
+"""Block program: regions of loops over blocks, buffers, copies and leaves, between a plan and its text.
 
 All coordinates are explicit here: a `View` says where the elements of a box lie, so that emitters know nothing of schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from itertools import takewhile
 from typing import TypeAlias
 
 from tilewright.block.execution import PanelPrefetch, Vectors
@@ -15,7 +16,7 @@ from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, 
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.expressions.scalar import Scalar
+from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.types import Guard, Operator, Reduction, element_bytes
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
@@ -176,50 +177,116 @@ class Buffer:
         return ceil_divide(self.elements, ALIGNMENT_WORDS * WORD_BYTES // element_bytes(self.dtype)) * ALIGNMENT_WORDS
 
 
+class Statement:
+    """A statement of a block program: a loop, a condition, a definition, a movement of elements, or a leaf."""
+
+    __slots__ = ()
+
+    @property
+    def moves(self) -> bool:
+        """Whether it only moves elements."""
+        return False
+
+
+class Leaf(Statement):
+    """An operator on a box of its axes."""
+
+    __slots__ = ()
+
+    def accesses(self) -> Iterator[Operand]:
+        """What is read and written."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class BlockLoop:
-    """A loop over blocks of `tile`, each of which is `block`: its start is a variable, and so is its size unless it is known."""
+class Operand:
+    """An operand of a leaf, by the part that it has in its operator."""
+
+    name: str
+    place: View | Gather
+    is_read: bool = True
+    is_written: bool = False
+
+
+THREADS = "threads"
+"""The level of loops whose blocks are distributed over the threads of a region."""
+
+
+@dataclass(frozen=True, slots=True)
+class For(Statement):
+    """A loop over blocks of `tile`, each of which is `block`: its start is a variable, and so is its size unless it is known.
+
+    `level` is the level of the device that runs its blocks, "" for one block after the other. Blocks of nested loops of one level
+    are numbered together, outermost first, and distributed. What stands before the inner loop of a level runs when a thread
+    enters a block of the outer one, also at the start of its range. `buffers` is the number of blocks in flight.
+    """
 
     axis: str
     whole: Range
     block: Range
     tile: int
-    body: tuple[Node, ...]
+    body: tuple[Statement, ...] = ()
+    level: str = ""
+    buffers: int = 1
     may_be_empty: bool = False
+    descends: bool = False
+    """Whether the last block of the axis comes first: where masks leave more to later blocks, long ones should not be last."""
+
+    @property
+    def trips(self) -> IntegerExpression:
+        """How many blocks a loop over a range that is not empty has."""
+        return ceil_divide(self.whole.size, self.tile) if isinstance(self.block.start, Variable) else 1
+
+    @property
+    def moves(self) -> bool:
+        """Whether all of its body only moves elements."""
+        return all(statement.moves for statement in self.body)
 
 
 @dataclass(frozen=True, slots=True)
-class If:
+class If(Statement):
     """Run the body if the condition is not 0."""
 
     condition: IntegerExpression
-    body: tuple[Node, ...]
+    body: tuple[Statement, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Define:
-    """A variable for a value, in the rest of the body that it stands in."""
+class Rounded:
+    """An element of a tensor, rounded to an integer."""
 
-    variable: Variable
-    value: IntegerExpression
-
-
-@dataclass(frozen=True, slots=True)
-class DefineRounded:
-    """A variable for an element of a tensor, rounded to an integer."""
-
-    variable: Variable
     element: View
     rounds_up: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """Packing: copy a depth x columns box, for every position of the outer axes, into panels of `panel_columns`.
+class Let(Statement):
+    """A variable for a value, in the rest of the body that it stands in."""
 
-    Columns that the source lacks are zero in the last panel. Panels hold `interleave` neighbouring steps of the depth side by
-    side for every column; steps that the source lacks are zero in the last group. With `panel_columns` of 0, rows are copied one
-    after the other with stride `target_row`; the target may then lie in the source's buffer, at lower addresses.
+    variable: Variable
+    value: IntegerExpression | Rounded
+
+
+@dataclass(frozen=True, slots=True)
+class Fill(Statement):
+    """Every element of a box gets a value: the identity from which a state starts."""
+
+    target: View
+    box: tuple[tuple[str, Range], ...]
+    value: float
+    leaf: LeafBinding
+    note: str = ""
+    """For readers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer(Statement):
+    """A copy between buffers, or inside one: packing, and what a line buffer keeps for the next block.
+
+    A depth x columns box, for every position of the outer axes, goes into panels of `panel_columns`. Columns that the source
+    lacks are zero in the last panel. Panels hold `interleave` neighbouring steps of the depth side by side for every column;
+    steps that the source lacks are zero in the last group. With `panel_columns` of 0, rows are copied one after the other with
+    stride `target_row`; the target may then lie in the source's buffer, at lower addresses.
     """
 
     source: View
@@ -234,6 +301,11 @@ class Copy:
     panel_stride: IntegerExpression
     target_row: IntegerExpression
     interleave: int = 1
+
+    @property
+    def moves(self) -> bool:
+        """It does nothing else."""
+        return True
 
     def __post_init__(self) -> None:
         """Raise `InternalError` where elements would change their type."""
@@ -282,7 +354,7 @@ class ReductionLoop:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelCall:
+class KernelCall(Leaf):
     """C[rows, columns] (+)= A[rows, depth] * B[depth, columns] by a micro kernel, panel by panel and rows inside."""
 
     kernel: str
@@ -334,6 +406,14 @@ class KernelCall:
         """What the epilogue reads."""
         return self.epilogue.operands if self.epilogue is not None else ()
 
+    def accesses(self) -> Iterator[Operand]:
+        """The factors, what the epilogue reads, and the result, which is read where sums go on."""
+        if self.known is None:
+            yield Operand("left", self.left)
+        yield Operand("right", self.right)
+        yield from (Operand("epilogue", operand.view) for operand in self.operands)
+        yield Operand("result", self.target, is_read=self.accumulate != 0, is_written=True)
+
     @property
     def prefetching(self) -> bool:
         """Whether tiles prefetch."""
@@ -356,7 +436,7 @@ class RunningStates:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorLoops:
+class VectorLoops(Leaf):
     """A map or a row-wise reduction over a box, as vector loops along `vector_axis` inside loops over the other axes.
 
     `box` gives every axis its range. A write may lie in the buffer of a read, element upon element. With `running`, the box is
@@ -408,6 +488,18 @@ class VectorLoops:
         states = self.operator.reduction.states if self.operator.reduction is not None else ()
         return (*self.operator.functions(), *(state.combine for state in states))
 
+    def accesses(self) -> Iterator[Operand]:
+        """The reads that expressions use, by tensor; the result; states of rows, and what is kept of them."""
+        used = {scalar.read for scalar in self.operator.scalars() if isinstance(scalar, Load)}
+        used |= {lookup.read for read in self.reads if isinstance(read, Gather) for lookup in read.lookups}
+        yield from (Operand(self.operator.reads[number].tensor, self.reads[number]) for number in sorted(used))
+        yield Operand("result", self.write, is_read=False, is_written=True)
+        if self.running is not None:
+            yield from (Operand(name, place, is_written=True) for name, place, _ in self.running.states)
+            yield Operand("factor", self.running.factor, is_read=False, is_written=True)
+        if self.inverse is not None:
+            yield Operand("reciprocal", self.inverse, is_read=False, is_written=True)
+
     def places(self) -> Iterator[View]:
         """Where results lie, and what is kept for each row."""
         yield self.write
@@ -419,136 +511,117 @@ class VectorLoops:
 
 
 @dataclass(frozen=True, slots=True)
-class PointerParameter:
-    """Where a nest finds the elements of a buffer."""
+class Combine(VectorLoops):
+    """The parts of a split reduction are combined: a reduction over `part`, their axis."""
 
-    name: BufferName
-    dtype: str
-    is_written: bool
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorNest:
-    """The loops of an operator as a function of its own: equal for operators that differ in names, places and numbers only.
-
-    Of the numbers, those that are not parameters are the same for all of them.
-    """
-
-    loops: VectorLoops | Copy
-    """In the names of the parameters; axes are numbered."""
-    pointers: tuple[PointerParameter, ...]
-    numbers: tuple[Variable, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class NestCall:
-    """A nest for one operator: where its buffers begin, and its numbers."""
-
-    nest: OperatorNest
-    note: str
-    """The operator, for readers."""
-    places: tuple[tuple[BufferName, IntegerExpression], ...]
-    """Buffer and offset in elements of every pointer."""
-    numbers: tuple[IntegerExpression, ...]
-
-
-Node: TypeAlias = BlockLoop | If | Define | DefineRounded | Copy | KernelCall | VectorLoops | NestCall
-
-
-@dataclass(frozen=True, slots=True)
-class ParallelAxis:
-    """One of the axes whose blocks are numbered together and distributed over threads, outermost first.
-
-    The start of the current block is a variable unless it is the whole range.
-    """
+class Prefetch(Statement):
+    """What the next block along a distributed axis reads: rows that leaves of this block ask for, some cache lines each."""
 
     axis: str
-    whole: Range
-    block: Range
-    tile: int
-    prologue: tuple[Node, ...] = ()
-    """What to do when this axis moves to a new block, before the axes inside it start (packing)."""
-    descends: bool = False
-    """Whether the last block of the axis comes first: where masks leave more to later blocks, long ones should not be last."""
-
-
-@dataclass(frozen=True, slots=True)
-class SoftwarePrefetch:
-    """What a later block reads of an input: rows that the micro tiles of the current one ask for, some cache lines each."""
-
-    tensor: str
     view: View
-    """Of what a block reads, at its parallel axes."""
+    """Of what a block reads."""
     rows: IntegerExpression
     row_stride: IntegerExpression
     columns: IntegerExpression
     column_stride: IntegerExpression
     lines: int
-    """What every micro tile asks for."""
-    position: int = 0
-    """The last parallel axis that it depends on: it is the same for all blocks of the axes inside that one."""
-
-
-@dataclass(frozen=True, slots=True)
-class PackedConstant:
-    """A constant that is packed when the kernel is loaded: the copies that fill its buffer from the tensor, row-major."""
-
-    tensor: str
-    buffer: Buffer
-    copies: tuple[Node, ...]
-    dtype: str = "float32"
-    """Of the tensor's elements."""
+    """What every tile of a leaf asks for."""
 
 
 Structure: TypeAlias = tuple[int, int]
-"""The number of a kind of chains, and that of the nest in its chain."""
+"""The number of a kind of chains, and that of the region in its chain."""
 
 
 @dataclass(frozen=True, slots=True)
-class LoopNest:
-    """One chain: blocks of the parallel axes, and what is done in each."""
+class Region:
+    """Statements that all threads run together, before the next region begins.
+
+    Loops of level `THREADS` stand each as the last statement of the one around it. Without any, one thread runs the body.
+    """
 
     name: str
-    header: tuple[str, ...]
+    body: tuple[Statement, ...]
+    buffers: tuple[Buffer, ...] = ()
+    """All that statements use beside tensors of the graph and `constants`."""
+    constants: tuple[Region, ...] = ()
+    """Regions that run once, when the kernel is loaded, and whose buffers this one reads."""
+    header: tuple[str, ...] = ()
     """Lines for people: the plan and its price."""
-    setup: tuple[Node, ...]
-    """Done once per thread range, before its first block (packing above all parallel axes)."""
-    parallel: tuple[ParallelAxis, ...]
-    buffers: tuple[Buffer, ...]
-    body: tuple[Node, ...]
-    constants: tuple[PackedConstant, ...] = ()
-    """Which all threads read."""
     block_ns: int = 0
     """What one block is expected to take."""
-    software_prefetches: tuple[SoftwarePrefetch, ...] = ()
-    shared: tuple[Buffer, ...] = ()
-    """In the workspace of the call: what a nest of its own packs for all threads of the chain."""
     lookups_before: int = 0
     """How many the chains before this one have."""
     structure: Structure | None = None
-    """Equal for nests of a program whose functions are the same but for names; None: shared by nobody."""
+    """Equal for regions of a program whose functions are the same but for names; None: shared by nobody."""
 
-    def nodes(self) -> Iterator[Node]:
+    @property
+    def scratch(self) -> tuple[Buffer, ...]:
+        """The buffers of every thread."""
+        return tuple(buffer for buffer in self.buffers if buffer.lifetime is Lifetime.THREAD)
+
+    @property
+    def setup(self) -> tuple[Statement, ...]:
+        """What a thread does before its first block: packing for what follows, where no loop is distributed."""
+        moves = tuple(takewhile(lambda statement: statement.moves, self.body))
+        return entered(self.body) if self.parallel else moves[: len(self.body) - 1]
+
+    @property
+    def parallel(self) -> tuple[For, ...]:
+        """The loops whose blocks are distributed, outermost first."""
+        loops: list[For] = []
+        body = self.body
+        while (inner := distributed(body)) is not None:
+            loops.append(inner)
+            body = inner.body
+        return tuple(loops)
+
+    @property
+    def block(self) -> tuple[Statement, ...]:
+        """What is done in every block of all distributed loops."""
+        return self.parallel[-1].body if self.parallel else self.body[len(self.setup) :]
+
+    def nodes(self) -> Iterator[Statement]:
         """Everything that a call does, in order."""
-        yield from walk((*self.setup, *(node for axis in self.parallel for node in axis.prologue), *self.body))
+        yield from walk(self.body)
 
-    def mapped(self, change: Callable[[Node], Iterable[Node]]) -> LoopNest:
-        """The nest with other nodes in the place of each."""
-        parallel = tuple(replace(axis, prologue=mapped(axis.prologue, change)) for axis in self.parallel)
-        return replace(self, setup=mapped(self.setup, change), parallel=parallel, body=mapped(self.body, change))
+    def mapped(self, change: Callable[[Statement], Iterable[Statement]]) -> Region:
+        """The region with other statements in the place of each."""
+        return replace(self, body=mapped(self.body, change))
 
 
-def mapped(nodes: Iterable[Node], change: Callable[[Node], Iterable[Node]]) -> tuple[Node, ...]:
-    """Other nodes in the place of each, at any depth; loops and conditions around them stay."""
-    found: list[Node] = []
+def distributed(body: Sequence[Statement]) -> For | None:
+    """The loop at the end of a body whose blocks are distributed."""
+    last = body[-1] if body else None
+    return last if isinstance(last, For) and last.level == THREADS else None
+
+
+def entered(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """What stands before that loop."""
+    return body if distributed(body) is None else body[:-1]
+
+
+def nested(loops: Iterable[For], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
+    """Distributed loops inside each other around a body; what they hold stands before the loop inside."""
+    for loop in reversed(list(loops)):
+        body = (replace(loop, body=(*loop.body, *body), level=THREADS),)
+    return body
+
+
+def mapped(nodes: Iterable[Statement], change: Callable[[Statement], Iterable[Statement]]) -> tuple[Statement, ...]:
+    """Other statements in the place of each, at any depth; loops and conditions around them stay."""
+    found: list[Statement] = []
     for node in nodes:
-        found += [replace(node, body=mapped(node.body, change))] if isinstance(node, BlockLoop | If) else change(node)
+        found += [replace(node, body=mapped(node.body, change))] if isinstance(node, For | If) else change(node)
     return tuple(found)
 
 
-def walk(nodes: Iterable[Node]) -> Iterator[Node]:
-    """All nodes, those in the bodies of others behind them."""
+def walk(nodes: Iterable[Statement]) -> Iterator[Statement]:
+    """All statements, those in the bodies of others behind them."""
     for node in nodes:
         yield node
-        if isinstance(node, BlockLoop | If):
+        if isinstance(node, For | If):
             yield from walk(node.body)

@@ -27,21 +27,22 @@ import numpy as np
 
 from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, evaluated
 from tilewright.block.loop_nest import (
-    BlockLoop,
     BufferName,
     Content,
-    Copy,
-    Define,
+    Fill,
+    For,
     Gather,
     If,
     KernelCall,
-    LoopNest,
-    Node,
-    ParallelAxis,
+    Let,
+    Prefetch,
     Range,
+    Region,
+    Rounded,
+    Statement,
+    Transfer,
     VectorLoops,
     View,
-    walk,
 )
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
@@ -57,8 +58,8 @@ OF_MASKS = (VariableKind.DOMAIN_START, VariableKind.DOMAIN_SIZE)
 
 
 def bytes_moved(
-    region: LoopNest,
-    program: Iterable[LoopNest],
+    region: Region,
+    program: Iterable[Region],
     variables: Mapping[Variable, int],
     levels: Mapping[str, Blocks],
     parts: str = "",
@@ -68,16 +69,16 @@ def bytes_moved(
     The innermost level stands first; those behind it hold blocks of some of its loops, or of none: then all that is touched.
     `parts` is the axis of a split. Raises `InternalError` where that depends on the data of a call.
     """
-    trace = _Trace(dict(_packed_from(program)), {buffer.name for buffer in region.buffers}, levels, variables)
-    trace.parallel(region, region.parallel, parts)
+    trace = _Trace(dict(_packed_from(program)), {buffer.name for buffer in region.scratch}, levels, variables, parts)
+    trace.body(region.body)
     return trace.moved
 
 
-def _packed_from(program: Iterable[LoopNest]) -> Iterator[tuple[BufferName, View]]:
+def _packed_from(program: Iterable[Region]) -> Iterator[tuple[BufferName, View]]:
     """For every packed operand the view that it is copied from."""
     for region in program:
-        for node in (*walk(node for constant in region.constants for node in constant.copies), *region.nodes()):
-            if isinstance(node, Copy) and node.target.buffer.content is Content.PACKED:
+        for node in (*(node for constant in region.constants for node in constant.nodes()), *region.nodes()):
+            if isinstance(node, Transfer) and node.target.buffer.content is Content.PACKED:
                 yield node.target.buffer, node.source
 
 
@@ -108,47 +109,39 @@ class _Trace:
         scratch: set[BufferName],
         levels: Mapping[str, Blocks],
         variables: Mapping[Variable, int],
+        parts: str,
     ) -> None:
-        self.sources, self.scratch, self.levels = sources, scratch, levels
+        self.sources, self.scratch, self.levels, self.parts = sources, scratch, levels, parts
         self.copied = {view.buffer for view in sources.values()}
         self.values = {level: dict(variables) for level in levels}
         """Of variables, where the loops that cut no block of a level are walked as one."""
         self.innermost = next(iter(levels))
-        self.whole: dict[str, BlockLoop | ParallelAxis] = {}
+        self.whole: dict[str, For] = {}
         """The outermost loop over an axis that the innermost level walks as one."""
         self.walked: set[Variable] = set()
         """The starts of all loops of several blocks that it walks as one."""
         self.there: dict[tuple[str, Hashable], _There] = {}
         self.moved: Moved = {}
 
-    def parallel(self, region: LoopNest, axes: Sequence[ParallelAxis], parts: str) -> None:
-        """All blocks of the parallel axes."""
-        if not axes:
-            self.body(region.body)
-            return
-        for _ in self._blocks(axes[0]):
-            if axes[0].axis == parts:
-                self.there.clear()
-            self.body(axes[0].prologue)
-            self.parallel(region, axes[1:], parts)
-
-    def body(self, nodes: Iterable[Node]) -> None:
+    def body(self, nodes: Iterable[Statement]) -> None:
         """Statements in order."""
         for node in nodes:
             match node:
-                case BlockLoop(body=body):
+                case For(body=body):
                     for _ in self._blocks(node):
+                        if node.level and node.axis == self.parts:
+                            self.there.clear()
                         self.body(body)
                 case If(condition, body):
                     self.body(body if self._may_hold(condition) else ())
-                case Define(variable, value):
+                case Let(variable, value) if not isinstance(value, Rounded):
                     for values in self.values.values():
                         values[variable] = evaluated(value, values)
                 case KernelCall():
                     self._product(node)
                 case VectorLoops():
                     self._loops(node)
-                case Copy():
+                case Transfer() | Fill() | Prefetch():
                     pass
                 case _:
                     raise InternalError(f"{node} depends on the data of a call")
@@ -161,7 +154,7 @@ class _Trace:
         """Whether a condition holds in a block of the innermost level: in one of the blocks of loops that are walked as one."""
         return bool(self.at(condition)) or not self.walked.isdisjoint(variables_of(condition))
 
-    def _blocks(self, loop: BlockLoop | ParallelAxis) -> Iterator[None]:
+    def _blocks(self, loop: For) -> Iterator[None]:
         """All blocks of a loop; one where the innermost level holds them all."""
         start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
         if (loop.axis, loop.tile) in self.levels[self.innermost]:
@@ -178,7 +171,7 @@ class _Trace:
         if is_outermost:
             del self.whole[loop.axis]
 
-    def _enter(self, loop: BlockLoop | ParallelAxis, start: int, size: int) -> None:
+    def _enter(self, loop: For, start: int, size: int) -> None:
         for level, values in self.values.items():
             is_cut = (loop.axis, loop.tile) in self.levels[level]
             if isinstance(loop.block.start, Variable):

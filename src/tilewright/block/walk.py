@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from math import prod
 
-from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, evaluated
-from tilewright.block.loop_nest import BlockLoop, Define, If, LoopNest, Node, ParallelAxis, Range
+from tilewright.block.integers import IntegerExpression, Variable, evaluated
+from tilewright.block.loop_nest import For, If, Let, Range, Region, Rounded, Statement, entered
 
 
 class Walk(ABC):
@@ -17,12 +18,12 @@ class Walk(ABC):
         self.values = dict(variables)
 
     @abstractmethod
-    def statement(self, node: Node) -> None:
+    def statement(self, node: Statement) -> None:
         """Run a statement where the walk stands."""
 
-    def blocks(self, region: LoopNest, share: Iterable[int]) -> None:
+    def blocks(self, region: Region, share: Iterable[int]) -> None:
         """Some blocks of a region, by their numbers, and what is done before the first of them."""
-        trips = [trip_count(axis, self.values) for axis in region.parallel]
+        trips = [self.at(loop.trips) for loop in region.parallel]
         numbers = list(product(*map(range, trips)))
         self.body(region.setup)
         before: Sequence[int] = (-1,) * len(trips)
@@ -30,20 +31,20 @@ class Walk(ABC):
             for position, (axis, number) in enumerate(zip(region.parallel, block, strict=True)):
                 start = (trips[position] - 1 - number if axis.descends else number) * axis.tile
                 self._enter(axis.block, start, axis.tile, self.at(axis.whole.size))
-                if block[: position + 1] != before[: position + 1]:
-                    self.body(axis.prologue)
-            self.body(region.body)
+                if position + 1 < len(block) and block[: position + 1] != before[: position + 1]:
+                    self.body(entered(axis.body))
+            self.body(region.block)
             before = block
 
-    def body(self, nodes: Iterable[Node]) -> None:
+    def body(self, statements: Iterable[Statement]) -> None:
         """Statements in order."""
-        for node in nodes:
+        for node in statements:
             match node:
-                case BlockLoop():
+                case For():
                     self._loop(node)
                 case If(condition, body):
                     self.body(body if self.at(condition) else ())
-                case Define(variable, value):
+                case Let(variable, value) if not isinstance(value, Rounded):
                     self.values[variable] = self.at(value)
                 case _:
                     self.statement(node)
@@ -52,7 +53,7 @@ class Walk(ABC):
         """What an expression is here."""
         return value if isinstance(value, int) else evaluated(value, self.values)
 
-    def _loop(self, loop: BlockLoop) -> None:
+    def _loop(self, loop: For) -> None:
         start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
         for at in range(start, max(stop, start + loop.may_be_empty), loop.tile):
             self._enter(loop.block, at, loop.tile, stop)
@@ -65,14 +66,6 @@ class Walk(ABC):
             self.values[block.size] = min(tile, stop - start)
 
 
-def trip_count(axis: ParallelAxis, variables: Mapping[Variable, int]) -> int:
-    """How many blocks a parallel axis has."""
-    return evaluated(ceil_divide(axis.whole.size, axis.tile), variables) if isinstance(axis.block.start, Variable) else 1
-
-
-def block_count(region: LoopNest, variables: Mapping[Variable, int]) -> int:
+def block_count(region: Region, variables: Mapping[Variable, int]) -> int:
     """How many blocks a region has."""
-    count = 1
-    for axis in region.parallel:
-        count *= trip_count(axis, variables)
-    return count
+    return prod(evaluated(loop.trips, variables) for loop in region.parallel)

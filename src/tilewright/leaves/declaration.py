@@ -154,7 +154,7 @@ class Leaf:
     Of two leaves that take an operator, the one of lower `order` computes it, of equal order the faster one. `match` gives a
     binding for each of its tiles, of which the planner chooses one. `seconds` is the time of all blocks of an operator, by
     operations of `tilewright.arrays` only; `work` has the number of its calls, too, where that matters. `lower` takes the
-    `VectorLoops` of a loop nest. `contract` is the test module with the contract suite; "" for the one of all leaves,
+    `VectorLoops` of a program. `contract` is the test module with the contract suite; "" for the one of all leaves,
     `tests/leaves/test_contract.py`.
     """
 

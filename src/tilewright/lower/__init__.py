@@ -1,1 +1,1 @@
-"""Lowering of plans to loop nests: where everything lies, and what is done in which order; no device, no language."""
+"""Lowering of plans to block programs: where everything lies, and what is done in which order; no device, no language."""

@@ -1,4 +1,4 @@
-"""Lowering of a plan to a loop nest: any schedule of the space, not only winners.
+"""Lowering of a plan to a block program: any schedule of the space, not only winners.
 
 The tree is walked once, from the outside in, with the current range of every axis. Loops with one trip vanish, conditions that
 are decided are folded, and every access becomes a view with explicit offset and strides.
@@ -15,7 +15,7 @@ from itertools import takewhile
 
 from tilewright.block.execution import Execution, Sums
 from tilewright.block.integers import IntegerExpression, all_of, ceil_divide, equal, less
-from tilewright.block.loop_nest import BlockLoop, Gather, If, LoopNest, Node, ParallelAxis, Range, VectorLoops, View
+from tilewright.block.loop_nest import For, Gather, If, Range, Region, Statement, VectorLoops, View, nested
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator
@@ -33,7 +33,7 @@ from tilewright.lower.row_reductions import (
     lower_whole_rows,
 )
 from tilewright.lower.software_prefetch import with_software_prefetches
-from tilewright.lower.storage import Stored, extent_value, sums_weights
+from tilewright.lower.storage import Stored, extent_value, partial_buffers, sums_weights
 from tilewright.plan import schedule as tree
 from tilewright.plan.regions.live_blocks import in_place_groups
 from tilewright.plan.regions.masks import Mask, key_mask_of
@@ -45,8 +45,8 @@ from tilewright.plan.types import Plan
 
 def lower(
     plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored], header: tuple[str, ...] = ()
-) -> tuple[LoopNest, ...]:
-    """The loop nests of a plan: those that pack for all threads, the chain's, and the combination of a split reduction.
+) -> tuple[Region, ...]:
+    """The regions of a plan: those that pack for all threads, the chain's, and the combination of a split reduction.
 
     `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
     vector length. Raises PlanningError where the schedule cannot be executed.
@@ -61,22 +61,20 @@ def lower(
     together = tuple(lower_shared_pack(state, pack, scope) for pack in setup) if plan.execution.packs_together else ()
     setup_nodes = () if together else tuple(lowered for node in setup for lowered in lower_pack(state, node, scope))
     parallel, body, block = _lower_parallel(state, plan.parallel_axes, rest, scope)
-    nest = LoopNest(
+    body = with_software_prefetches(state, parallel, body, block)
+    region = Region(
         plan.chain.name,
-        header,
-        setup_nodes,
-        parallel,
-        tuple(state.buffers.values()),
-        body,
+        (*setup_nodes, *nested(parallel, body)),
+        (*state.buffers.values(), *partial_buffers(plan), *state.shared.values()),
         tuple(state.constants.values()),
+        header,
         round(plan.price.seconds / plan.price.blocks * 1e9),
-        shared=tuple(state.shared.values()),
     )
-    nests = (*together, with_software_prefetches(state, nest, block))
+    regions = (*together, region)
     if plan.schedule.split:
         combine = lower_combination if sums_weights(plan) else lower_addition
-        nests = (*nests, combine(Lowering(plan, kernels, lanes, arguments)))
-    return tuple(with_vector_details(nest, lanes, plan.execution) for nest in nests)
+        regions = (*regions, combine(Lowering(plan, kernels, lanes, arguments)))
+    return tuple(with_vector_details(region, lanes, plan.execution) for region in regions)
 
 
 def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tuple[tree.Node, ...]]:
@@ -86,8 +84,8 @@ def _split_packs(body: tuple[tree.Node, ...]) -> tuple[tuple[tree.Pack, ...], tu
 
 def _lower_parallel(
     state: Lowering, axes: tuple[str, ...], body: tuple[tree.Node, ...], scope: Scope
-) -> tuple[tuple[ParallelAxis, ...], tuple[Node, ...], Scope]:
-    """The parallel axes, the body of a block, and its scope."""
+) -> tuple[tuple[For, ...], tuple[Statement, ...], Scope]:
+    """The distributed loops with what is done when a block is entered, the body of a block, and its scope."""
     if not axes:
         return (), _lower_body(state, body, scope), scope
     loop = body[0]
@@ -101,14 +99,14 @@ def _lower_parallel(
         inner = Range(inner.start, 1, 1, frozenset((1,)))
     clips, inside = restricted(state, scope.enter(loop, inner))
     packs, rest = _split_packs(loop.body)
-    prologue = (*clips, *_lower_body(state, packs, inside))
+    entering = (*clips, *_lower_body(state, packs, inside))
     deeper, innermost, block = _lower_parallel(state, axes[1:], rest, inside)
     descends = dict(zip(state.plan.parallel_axes, state.plan.execution.descends, strict=False)).get(loop.axis, False)
-    this = ParallelAxis(loop.axis, outer, inner, loop.tile, prologue, descends)
+    this = For(loop.axis, outer, inner, loop.tile, entering, descends=descends)
     return (this, *deeper), innermost, block
 
 
-def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+def _lower_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Statement, ...]:
     clips, scope = restricted(state, scope)
     if _is_shared_body(state, body, scope):
         return (*clips, *_lower_shared(state, body, scope))
@@ -121,7 +119,7 @@ def _is_shared_body(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) 
     return len(scope.loops) == len(shared_loops(state.plan.schedule)) and len(operators) == len(state.chain.operators)
 
 
-def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Node, ...]:
+def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) -> tuple[Statement, ...]:
     """Inside the shared loops operators work on the required regions of their consumers' blocks, if there are any."""
     regions = RequiredRegions(state.chain, state.plan.schedule, scope.ranges, scope.outer_start())
     if not regions.region_axes:
@@ -136,7 +134,7 @@ def _lower_shared(state: Lowering, body: tuple[tree.Node, ...], scope: Scope) ->
     return (*regions.defined_bounds(), *nodes)
 
 
-def _carry(state: Lowering, operator: str, scope: Scope) -> tuple[Node, ...]:
+def _carry(state: Lowering, operator: str, scope: Scope) -> tuple[Statement, ...]:
     """What has to be moved before an operator that is the first to write to a line buffer."""
     tensor = state.chain.operator(operator).write.tensor
     group = next((group for group in in_place_groups(state.chain) if tensor == group[0]), ())
@@ -157,7 +155,7 @@ def _operators(node: tree.Node) -> tuple[str, ...]:
             return ()
 
 
-def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Node, ...]:
+def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Statement, ...]:
     match node:
         case tree.Loop():
             return _lower_loop(state, node, scope)
@@ -168,14 +166,14 @@ def _lower_node(state: Lowering, node: tree.Node, scope: Scope) -> tuple[Node, .
             return _guarded(condition, _lower_compute(state, node, scope))
 
 
-def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Node, ...]:
+def _lower_loop(state: Lowering, loop: tree.Loop, scope: Scope) -> tuple[Statement, ...]:
     outer = scope.ranges[loop.axis]
     inner = _block(loop, scope)
     body = _lower_body(state, loop.body, scope.enter(loop, inner))
     if inner is outer:
         return body
     may_be_empty = not isinstance(state.chain.extents[loop.axis], int)
-    return (BlockLoop(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty),)
+    return (For(loop.axis, outer, inner, loop.tile, body, may_be_empty=may_be_empty),)
 
 
 def _block(loop: tree.Loop, scope: Scope) -> Range:
@@ -194,13 +192,13 @@ def _condition(state: Lowering, when: tree.When, scope: Scope) -> IntegerExpress
             return equal(block.stop, scope.end(when.axis, state.chain.extents[when.axis]))
 
 
-def _guarded(condition: IntegerExpression, body: tuple[Node, ...]) -> tuple[Node, ...]:
+def _guarded(condition: IntegerExpression, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     if condition == 1:
         return body
     return (If(condition, body),) if condition != 0 and body else ()
 
 
-def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Node, ...]:
+def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[Statement, ...]:
     operator = state.chain.operator(leaf.operator)
     part = state.plan.operator_plan(leaf.operator)
     if part.epilogue_of:
@@ -224,9 +222,9 @@ def _lower_compute(state: Lowering, leaf: tree.Compute, scope: Scope) -> tuple[N
     return (lower_whole_rows(state, operator, loops, scope),)
 
 
-def _in_pieces(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
+def _in_pieces(state: Lowering, operator: Operator, scope: Scope) -> tuple[Statement, ...]:
     """A map, in pieces where guards of its reads are decided."""
-    nodes: list[Node] = []
+    nodes: list[Statement] = []
     for piece in pieces(operator):
         inside = scope_of(piece, scope)
         loops = _vector_loops(state, piece.operator, inside)
@@ -235,7 +233,7 @@ def _in_pieces(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node,
     return tuple(nodes)
 
 
-def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -> tuple[Node, ...]:
+def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -> tuple[Statement, ...]:
     """A mask on the current box: what it does inside of its limits where they hold for all rows, all of it elsewhere."""
     found = plain_part(mask, scope)
     if found is None or scope.domain is None:
@@ -243,7 +241,7 @@ def _lower_mask(state: Lowering, operator: Operator, mask: Mask, scope: Scope) -
     nodes, first, last = found
     axis = scope.domain.axis
     keys = scope.ranges[axis]
-    parts: list[Node] = []
+    parts: list[Statement] = []
     for start, stop, body in ((0, first, operator.body), (first, last, mask.inside), (last, keys.size, operator.body)):
         part = Range(keys.start + start, stop - start, keys.capacity, most=keys.most)
         loops = _vector_loops(state, replace(operator, body=body), scope.at(axis, part))
@@ -291,12 +289,12 @@ def _vector_axis(operator: Operator, reads: tuple[View | Gather, ...], write: Vi
     return axes[0] if axes and apart[axes[0]] < apart[chosen or axes[0]] else chosen
 
 
-def with_vector_details(nest: LoopNest, lanes: int, execution: Execution) -> LoopNest:
-    """The same nest with its long sums in blocks, its vector loops unrolled and turned; `lanes` is the vector length."""
-    return nest.mapped(lambda node: _nodes(node, lanes, execution))
+def with_vector_details(region: Region, lanes: int, execution: Execution) -> Region:
+    """The same region with its long sums in blocks, its vector loops unrolled and turned; `lanes` is the vector length."""
+    return region.mapped(lambda node: _nodes(node, lanes, execution))
 
 
-def _nodes(node: Node, lanes: int, execution: Execution) -> tuple[Node, ...]:
+def _nodes(node: Statement, lanes: int, execution: Execution) -> tuple[Statement, ...]:
     if not isinstance(node, VectorLoops):
         return (node,)
     loops = replace(node, vectors=execution.vectors, lanes=lanes)
@@ -310,7 +308,7 @@ def _adds_floats(loops: VectorLoops) -> bool:
     return adds and loops.scalar_element_type in ("", "float64")
 
 
-def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Node, ...]:
+def _by_length(loops: VectorLoops, lanes: int, sums: Sums) -> tuple[Statement, ...]:
     """A sum as it is, or in blocks, or both where only a call knows."""
     steps, most = _steps(loops, lanes)
     if isinstance(steps, int) or (most is not None and most <= sums.long_steps):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, minimum, round_up
-from tilewright.block.loop_nest import Buffer, BufferName, Gather, Lookup, PackedConstant, Range, VectorLoops, View
+from tilewright.block.loop_nest import Buffer, BufferName, Combine, Gather, Lookup, Range, Region, VectorLoops, View
 from tilewright.graph.expressions.index import Index, with_natural_dividends
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import named_lookup
@@ -169,7 +169,7 @@ class Lowering:
     arguments: Mapping[str, Stored]
     buffers: dict[BufferName, Buffer] = field(default_factory=dict)
     packed: dict[tuple[str, int], Packed] = field(default_factory=dict)
-    constants: dict[BufferName, PackedConstant] = field(default_factory=dict)
+    constants: dict[BufferName, Region] = field(default_factory=dict)
     shared: dict[BufferName, Buffer] = field(default_factory=dict)
     """Operands that all threads pack together."""
     reuse_groups: dict[tuple[str, ...], int | None] = field(default_factory=dict)
@@ -187,11 +187,20 @@ class Lowering:
         return {axis: whole_range(extent_value(extent), largest_extent(extent)) for axis, extent in self.chain.extents.items()}
 
     def added_loops(
-        self, operator: Operator, box: tuple[tuple[str, Range], ...], reads: tuple[View, ...], write: View, lanes: str | None
+        self,
+        operator: Operator,
+        box: tuple[tuple[str, Range], ...],
+        reads: tuple[View, ...],
+        write: View,
+        lanes: str | None,
+        part: str = "",
     ) -> VectorLoops:
-        """The loops of an operator that the chain does not have: the leaf that takes it computes them."""
+        """The loops of an operator that no chain has: the leaf that takes it computes them. `part` is an axis of parts."""
         problem = Problem(operator, tuple(read.dtype for read in reads), write.dtype)
-        return VectorLoops(operator, box, reads, write, lanes, binding_of(problem, self.plan.machine))
+        binding = binding_of(problem, self.plan.machine)
+        if part:
+            return Combine(operator, box, reads, write, lanes, binding, part=part)
+        return VectorLoops(operator, box, reads, write, lanes, binding)
 
     def scratch(
         self, name: BufferName, elements: IntegerExpression, note: str, dtype: str = "float32", reuse_group: int | None = None

@@ -9,22 +9,21 @@ from itertools import pairwise
 from tilewright.block.execution import KernelCalls, PanelPrefetch
 from tilewright.block.integers import IntegerExpression, any_of, equal, round_up, unequal
 from tilewright.block.loop_nest import (
-    BlockLoop,
     Buffer,
     BufferName,
     Content,
-    Copy,
+    For,
     If,
     KernelCall,
     Lifetime,
-    LoopNest,
-    Node,
-    PackedConstant,
-    ParallelAxis,
     Range,
     ReductionLoop,
+    Region,
+    Statement,
+    Transfer,
     VectorLoops,
     View,
+    nested,
 )
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
@@ -42,14 +41,14 @@ POINT = Range(0, 1, 1, frozenset((1,)))
 """The range of a role that a contraction does not have."""
 
 
-def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Node, ...]:
+def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Statement, ...]:
     """A contraction on the current box: loops over its outer axes around calls of its micro kernel."""
     roles = _roles(state, operator)
     outer = tuple(name for name in roles.outer if name not in _nested(state, operator, roles))
     return _outer_loops(state, operator, roles, outer, scope)
 
 
-def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Node, ...]:
+def lower_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Statement, ...]:
     """A Pack leaf: copy the operand's box; what follows in the tree reads the copy."""
     tensor = _access(state, pack).tensor
     packed, elements = _layout(state, pack, scope)
@@ -65,10 +64,10 @@ def lower_constant(state: Lowering, pack: tree.Pack, scope: Scope) -> None:
     source = Stored(BufferName(tensor.name), dense_strides(sizes), (0,) * len(sizes), dtype=tensor.dtype)
     copies = _copies(state, pack, packed, scope, lambda _: source)
     buffer = Buffer(packed.buffer, elements, packed.dtype, Lifetime.LOAD, f"{tensor.name} packed ahead")
-    state.constants[packed.buffer] = PackedConstant(tensor.name, buffer, copies, tensor.dtype)
+    state.constants[packed.buffer] = Region(tensor.name, copies, (buffer,))
 
 
-def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNest:
+def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> Region:
     """A Pack that all threads do together, ahead of the chain: into the workspace of the call, in pieces of panels."""
     access = _access(state, pack)
     packed, elements = _layout(state, pack, scope)
@@ -82,15 +81,15 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> LoopNes
         whole = _range(scope, loop.axis, access)
         piece = scope.block(loop.axis, loop.tile) if loop.tile and whole is not POINT else whole
         if piece is not whole:
-            parallel.append(ParallelAxis(loop.axis, whole, piece, loop.tile))
+            parallel.append(For(loop.axis, whole, piece, loop.tile))
             inside = inside.enter(loop, piece)
     copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
     name = f"{state.chain.name}_pack_{pack.operator}"
     title = f"packs {access.tensor} for {pack.operator}"
-    return LoopNest(name, (title,), (), tuple(parallel), (), (copy,), shared=(buffer,))
+    return Region(name, nested(parallel, (copy,)), (buffer,), header=(title,))
 
 
-def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Stored) -> Copy:
+def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Stored) -> Transfer:
     """What fills the current box of a packed operand from where its tensor is stored."""
     major, minor, outer = _packed_axes(state, pack)
     access = _access(state, pack)
@@ -98,19 +97,19 @@ def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored
     source = strided(access, stored, scope.ranges)
     depth, columns = _range(scope, major, access).size, _range(scope, minor, access).size
     panel, target = packed.panel(scope), packed.view(scope)
-    return Copy(source, target, loops, major, depth, minor, columns, packed.width, panel, packed.row, packed.interleave)
+    return Transfer(source, target, loops, major, depth, minor, columns, packed.width, panel, packed.row, packed.interleave)
 
 
 def _copies(
     state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Callable[[Scope], Stored]
-) -> tuple[Node, ...]:
+) -> tuple[Statement, ...]:
     """What fills a packed operand: block by block where a loop cuts its rows."""
     if packed.cut is None:
         return (_copy(state, pack, packed, scope, stored(scope)),)
     axis, tile, whole = packed.cut.axis, packed.cut.tile, scope.ranges[packed.cut.axis]
     block = whole.blocks(tile, *scope.variables(axis))
     inside = scope.enter(packed.cut, block)
-    return (BlockLoop(axis, whole, block, tile, (_copy(state, pack, packed, inside, stored(inside)),)),)
+    return (For(axis, whole, block, tile, (_copy(state, pack, packed, inside, stored(inside)),)),)
 
 
 def _packed_axes(state: Lowering, pack: tree.Pack) -> tuple[str | None, str | None, list[str]]:
@@ -222,7 +221,7 @@ def _packed_name(state: Lowering, pack: tree.Pack) -> BufferName:
 
 def _outer_loops(
     state: Lowering, operator: Operator, roles: ContractionRoles, outer: tuple[str, ...], scope: Scope
-) -> tuple[Node, ...]:
+) -> tuple[Statement, ...]:
     if not outer:
         return _depth_slices(state, operator, roles, scope)
     name, *rest = outer
@@ -233,10 +232,10 @@ def _outer_loops(
         return _outer_loops(state, operator, roles, tuple(rest), scope)
     point = replace(POINT, start=scope.variables(name)[0])
     body = _outer_loops(state, operator, roles, tuple(rest), scope.enter(tree.Loop(name, 1, ()), point))
-    return (BlockLoop(name, block, point, 1, body),)
+    return (For(name, block, point, 1, body),)
 
 
-def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Statement, ...]:
     """Calls for some steps of the depth at a time, where few rows are to be read at a time, or sums are long."""
     steps = _steps_of_call(state, operator, roles, scope)
     if not steps:
@@ -246,7 +245,7 @@ def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, 
     block = whole.blocks(steps, *scope.variables(roles.depth))
     body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
     may_be_empty = whole.sizes is None or 0 in whole.sizes
-    return (BlockLoop(roles.depth, whole, block, steps, body, may_be_empty=may_be_empty),)
+    return (For(roles.depth, whole, block, steps, body, may_be_empty=may_be_empty),)
 
 
 def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> int:
@@ -292,7 +291,7 @@ def _calls(state: Lowering, operator: Operator) -> KernelCalls:
     return state.plan.operator_plan(operator.name).calls
 
 
-def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Node, ...]:
+def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Statement, ...]:
     kernel = _calling(state, operator)
     rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
     left = _left(state, operator, roles, scope)
@@ -355,7 +354,7 @@ def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: S
 
 def _right(
     state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel
-) -> tuple[tuple[Node, ...], View, IntegerExpression, IntegerExpression]:
+) -> tuple[tuple[Statement, ...], View, IntegerExpression, IntegerExpression]:
     """(packing to do first, operand, elements between panels, elements between rows or columns)."""
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
@@ -373,7 +372,9 @@ def _right(
     return copies, packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
 
 
-def _staged(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall) -> tuple[Node, ...]:
+def _staged(
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall
+) -> tuple[Statement, ...]:
     """The kernel needs unit stride along its columns: compute into a staging tile, then store or add that where it belongs."""
     if roles.column is None:
         raise PlanningError(f"contraction {operator.name} cannot be staged", why="it has no column axis")

@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.block.integers import IntegerExpression, all_of, equal
-from tilewright.block.loop_nest import If, KernelCall, Matrix, Node, Range, TileEpilogue, TileOperand
+from tilewright.block.loop_nest import If, KernelCall, Matrix, Range, Statement, TileEpilogue, TileOperand
 from tilewright.errors import InternalError
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.exactness import INTEGERS
@@ -43,7 +43,7 @@ def known_left(
 
 def with_epilogue(
     state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall
-) -> tuple[Node, ...]:
+) -> tuple[Statement, ...]:
     """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one.
 
     That is made of the maps behind it, or divides its sums of weights, or only stores them past the caches.

@@ -21,7 +21,7 @@ from functools import reduce
 from math import lcm
 
 from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, maximum, minimum, round_down, round_up
-from tilewright.block.loop_nest import Define, DefineRounded, Node, Range
+from tilewright.block.loop_nest import Let, Range, Rounded, Statement
 from tilewright.graph.expressions.conditions import constraint_of
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite
@@ -174,7 +174,7 @@ def _chosen(body: Scalar, bounds: Bounds) -> Scalar:
     return rewrite(body, decided)
 
 
-def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
+def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Statement, ...], Scope]:
     """Where masks bound the keys of all operators: definitions of the first key and of how many there are, and the scope inside.
 
     Elsewhere nothing, and the same scope.
@@ -186,19 +186,19 @@ def restricted(state: Lowering, scope: Scope) -> tuple[tuple[Node, ...], Scope]:
     defined, data = _data(state, key_mask, scope)
     starts, stops = _bounds(key_mask.limits, key_mask.axis, scope, data, largest=True)
     align, step = _alignment(state, key_mask)
-    nodes: list[Node] = [*defined]
+    nodes: list[Statement] = [*defined]
     start: IntegerExpression = whole.start
     if starts:
         ahead = maximum(0, minimum(reduce(maximum, starts) - whole.start, whole.size - 1))
         start = Variable(VariableKind.DOMAIN_START, key_mask.axis)
-        nodes.append(Define(start, whole.start + round_down(ahead, align)))
+        nodes.append(Let(start, whole.start + round_down(ahead, align)))
     size = whole.stop - start
     if stops:
         wanted = round_up(reduce(minimum, stops) - start, step)
         size = minimum(maximum(wanted, step), size)
     if isinstance(size, Operation):
         count = Variable(VariableKind.DOMAIN_SIZE, key_mask.axis)
-        nodes.append(Define(count, size))
+        nodes.append(Let(count, size))
         size = count
     sizes = whole.sizes if (start, size) == (whole.start, whole.size) else _sizes(whole, align, step)
     keys = Range(start, size, whole.capacity, sizes, whole.most)
@@ -217,7 +217,7 @@ def _key_mask_here(state: Lowering, scope: Scope) -> KeyMask | None:
     )
 
 
-def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], IntegerExpression, IntegerExpression] | None:
+def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Statement, ...], IntegerExpression, IntegerExpression] | None:
     """Where in the current keys the limits of a mask hold for all rows: definitions, first key and the one behind the last.
 
     They count from the first of the current keys. None if nothing is known of where the limits hold.
@@ -230,22 +230,22 @@ def plain_part(guarded: Mask, scope: Scope) -> tuple[tuple[Node, ...], IntegerEx
     start, stop = (Variable(kind, guarded.operator) for kind in (VariableKind.PLAIN_START, VariableKind.PLAIN_STOP))
     first: IntegerExpression = 0
     last = keys.size
-    nodes: list[Node] = []
+    nodes: list[Statement] = []
     if starts:
         ahead = maximum(0, reduce(maximum, starts) - keys.start)
-        nodes.append(Define(start, minimum(round_up(ahead, LANES), keys.size)))
+        nodes.append(Let(start, minimum(round_up(ahead, LANES), keys.size)))
         first = start
     if stops:
         until = reduce(minimum, stops) - keys.start
         until = minimum(round_down(maximum(0, until), LANES), keys.size)
-        nodes.append(Define(stop, until if first == 0 else maximum(until, first)))
+        nodes.append(Let(stop, until if first == 0 else maximum(until, first)))
         last = stop
     return tuple(nodes), first, last
 
 
-def _data(state: Lowering, key_mask: KeyMask, scope: Scope) -> tuple[tuple[Node, ...], dict[Limit, IntegerExpression]]:
+def _data(state: Lowering, key_mask: KeyMask, scope: Scope) -> tuple[tuple[Statement, ...], dict[Limit, IntegerExpression]]:
     """Variables for the values of the data in limits, as far as they are the same for all rows of a block, and their sums."""
-    nodes: list[Node] = []
+    nodes: list[Statement] = []
     values: dict[Limit, IntegerExpression] = {}
     for limit in key_mask.limits:
         access = limit.access
@@ -258,7 +258,7 @@ def _data(state: Lowering, key_mask: KeyMask, scope: Scope) -> tuple[tuple[Node,
             elif access is not None:
                 variable = Variable(VariableKind.MASK_LIMIT, key_mask.axis, len(nodes))
                 element = state.strided(access, scope)
-                nodes.append(DefineRounded(variable, element, datum.rounds_up != (datum.sign < 0)))
+                nodes.append(Let(variable, Rounded(element, datum.rounds_up != (datum.sign < 0))))
                 total.append(variable * datum.sign)
         values[limit] = sum(total)
     return tuple(nodes), values

@@ -1,22 +1,27 @@
-"""Block programs of a model: the loop nests of every chain in order, arguments, and what lies in memory between chains."""
+"""Lowering of a whole model: its block program, arguments and workspace.
+
+Structure of a chain's code: equal for chains whose functions are the same but for names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, islice
-from pprint import pformat
+from itertools import accumulate, groupby, islice
+from math import prod
 
 from tilewright.artifact import Signature
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import BufferName, LoopNest, PackedConstant
+from tilewright.block.loop_nest import Buffer, BufferName, Lifetime, Region
+from tilewright.block.printer import to_text
+from tilewright.block.verifier import verify
 from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import MicroKernel
-from tilewright.lower.arguments import hints, signature_of, stored_arguments
+from tilewright.lower.arguments import extents_in, hints, signature_of, stored_arguments
 from tilewright.lower.chain import lower
 from tilewright.lower.plan_comment import header
 from tilewright.lower.storage import Stored, extent_value, strides_of
-from tilewright.lower.workspace import Workspace, allocations, arranged
+from tilewright.lower.workspace import Workspace, allocations, arranged, between_chains
 from tilewright.plan.binding import numbered_plan
 from tilewright.plan.chains import names_of
 from tilewright.plan.layout import Layout
@@ -26,46 +31,58 @@ from tilewright.plan.types import ModelPlan, Plan
 
 @dataclass(frozen=True, slots=True)
 class BlockProgram:
-    """A ModelPlan lowered, for any device: what runs, and how it is called."""
+    """The block program of a model: the regions of all chains, in order, and the arguments of a call."""
 
     model_plan: ModelPlan
     signature: Signature
-    nests: tuple[LoopNest, ...]
+    regions: tuple[Region, ...]
     plans: tuple[Plan, ...]
-    """Of every nest: a plan that splits a reduction has two."""
+    """Of every region: a plan that splits a reduction has two."""
     workspace: Workspace
     """Tensors between chains, what parts leave to their combination, and shared operands."""
-    constants: tuple[PackedConstant, ...]
-    """Those that several chains pack alike are there once."""
+
+    @property
+    def constants(self) -> tuple[Region, ...]:
+        """The regions that run when the kernel is loaded; those that several chains pack alike are there once."""
+        return tuple(dict.fromkeys(constant for region in self.regions for constant in region.constants))
 
     def listing(self) -> str:
-        """The loop nests, for people."""
-        return pformat(self.nests, width=120)
+        """The block program, for people."""
+        return to_text(self.regions)
 
 
 def block_program(model_plan: ModelPlan, kernels: Mapping[str, MicroKernel], lanes: int) -> BlockProgram:
     """Lower every chain of a plan, for vectors of so many lanes of 32 bits. Raises `DTypeError` for types no kernel takes."""
+    graph = model_plan.graph
     signature = signature_of(model_plan)
-    tensors = {tensor.name: tensor for tensor in model_plan.graph.tensors}
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
     stored = stored_arguments(model_plan)
     stored |= {tensor: _between(tensors[tensor], layout) for tensor, layout in model_plan.layouts}
     kinds = _kinds(model_plan, signature, stored)
     lowered = [
-        (replace(nest, lookups_before=before, structure=(kind, number)), plan)
+        (replace(region, lookups_before=before, structure=(kind, number)), plan)
         for plan, kind, before in zip(model_plan.plans, kinds, _lookups_before(model_plan), strict=True)
-        for number, nest in enumerate(lower(plan, kernels, lanes, _of_chain(plan, stored), header(plan)))
+        for number, region in enumerate(lower(plan, kernels, lanes, _of_chain(plan, stored), header(plan)))
     ]
-    nests, plans = tuple(nest for nest, _ in lowered), tuple(plan for _, plan in lowered)
-    workspace = arranged(tuple(allocations(model_plan, lowered)), hints(model_plan.graph))
-    constants = tuple(dict.fromkeys(constant for nest in nests for constant in nest.constants))
-    return BlockProgram(model_plan, signature, nests, plans, workspace, constants)
+    workspace = arranged(tuple(allocations(model_plan, lowered)), hints(graph))
+    regions, plans = tuple(region for region, _ in lowered), tuple(plan for _, plan in lowered)
+    return BlockProgram(model_plan, signature, regions, plans, workspace)
 
 
-def _kinds(model_plan: ModelPlan, signature: Signature, stored: Mapping[str, Stored]) -> list[int]:
-    """For every chain the number of its kind: chains of a kind have the same code but for names."""
-    order = [slot.name for slot in (*signature.inputs, *signature.outputs)]
-    found: dict[Hashable, int] = {}
-    return [found.setdefault(code_structure(plan, _of_chain(plan, stored), order), len(found)) for plan in model_plan.plans]
+def verify_program(program: BlockProgram) -> None:
+    """Check every chain at the sizes that are planned with; raises `InternalError` where one is wrong."""
+    variables = {Variable(VariableKind.EXTENT, name): extent.hint for name, extent in extents_in(program.model_plan).items()}
+    known: dict[str, Buffer] = {}
+    for slot in (*program.signature.inputs, *program.signature.constants, *program.signature.outputs):
+        sizes = [variables[Variable(VariableKind.EXTENT, size)] if isinstance(size, str) else size for size in slot.shape]
+        known[slot.name] = Buffer(BufferName(slot.name), prod(sizes), slot.dtype, Lifetime.CALL)
+        variables |= {Variable(VariableKind.STRIDE, slot.name, dim): prod(sizes[dim + 1 :]) for dim in range(len(sizes))}
+    for tensor, layout in program.model_plan.layouts:
+        known[tensor] = between_chains(layout, program.model_plan.graph.tensor(tensor))
+    for _, pairs in groupby(zip(program.plans, program.regions, strict=True), key=lambda pair: id(pair[0])):
+        plans, regions = zip(*pairs, strict=True)
+        given = [known[tensor] for tensor in plans[0].chain.inputs if tensor in known]
+        verify(regions, given, [known[plans[0].chain.output]], variables)
 
 
 def code_structure(plan: Plan, stored: Mapping[str, Stored], order: Sequence[str]) -> Hashable:
@@ -88,6 +105,13 @@ def _place(tensor: str, place: Stored) -> Iterator[Hashable]:
 
 def _stride(tensor: str, dimension: int, stride: IntegerExpression) -> IntegerExpression | None:
     return None if stride == Variable(VariableKind.STRIDE, tensor, dimension) else stride
+
+
+def _kinds(model_plan: ModelPlan, signature: Signature, stored: Mapping[str, Stored]) -> list[int]:
+    """For every chain the number of its kind: chains of a kind have the same code but for names."""
+    order = [slot.name for slot in (*signature.inputs, *signature.outputs)]
+    found: dict[Hashable, int] = {}
+    return [found.setdefault(code_structure(plan, _of_chain(plan, stored), order), len(found)) for plan in model_plan.plans]
 
 
 def _lookups_before(model_plan: ModelPlan) -> Iterator[int]:

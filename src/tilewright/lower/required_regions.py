@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, choose, equal, maximum, minimum, nodes, unequal
-from tilewright.block.loop_nest import Copy, Define, If, Node, Range, View
+from tilewright.block.loop_nest import If, Let, Range, Statement, Transfer, View
 from tilewright.graph.types import Chain, Operator
 from tilewright.lower.storage import Stored
 from tilewright.plan.regions.required_regions import (
@@ -52,19 +52,19 @@ class RequiredRegions:
         """The axes along which operators compute required regions of their consumers."""
         return schedule_region_axes(self.chain, self.schedule)
 
-    def defined(self) -> tuple[Node, ...]:
+    def defined(self) -> tuple[Statement, ...]:
         """Variables for the starts and sizes of all required regions, consumers first."""
-        nodes: list[Node] = []
+        nodes: list[Statement] = []
         for operator, axis in self.region_axes:
             region, named = self._region(operator, axis), self.block(operator, axis)
             for value, variable in ((region.start, named.start), (region.size, named.size)):
                 if isinstance(variable, Variable) and variable != value:
-                    nodes.append(Define(variable, value))
+                    nodes.append(Let(variable, value))
         return tuple(nodes)
 
-    def defined_bounds(self) -> tuple[Node, ...]:
+    def defined_bounds(self) -> tuple[Statement, ...]:
         """Variables for the long bounds asked for so far, to stand ahead of all that was lowered with them."""
-        return tuple(Define(variable, value) for variable, value in self.bounds.items())
+        return tuple(Let(variable, value) for variable, value in self.bounds.items())
 
     def inside(self, operators: Sequence[str]) -> dict[str, Range]:
         """The ranges of all axes for some operators that stand together (more than one only if none reads another's result)."""
@@ -85,7 +85,7 @@ class RequiredRegions:
             return None
         return self.start(operators[-1], axis), int(self._regions[operators[-1], axis].largest)
 
-    def carry(self, operators: Sequence[str], stored: Stored) -> tuple[Node, ...]:
+    def carry(self, operators: Sequence[str], stored: Stored) -> tuple[Statement, ...]:
         """Move what the block before has left of a line buffer, and this one needs, to where this one expects it."""
         last = self.chain.operator(operators[-1])
         loop = shared_loops(self.schedule)[-1].axis
@@ -213,7 +213,7 @@ class RequiredRegions:
         before = ((reading.consumer, str(atom)) for reading in readings for atom, _ in reading.index.terms)
         return self._is_guarded(operator, axis) or any(self._may_be_empty(*p) for p in before if p in self.region_axes)
 
-    def _move(self, operator: Operator, line_buffered: str, stored: Stored) -> Copy:
+    def _move(self, operator: Operator, line_buffered: str, stored: Stored) -> Transfer:
         """Rows in increasing order: their places are overwritten when they have been read.
 
         Several axes may walk one dimension, as rows and columns of pixels do; those of long steps are outside.
@@ -230,7 +230,7 @@ class RequiredRegions:
         source = View(stored.buffer, shift * steps[line_buffered], tuple(steps.items()))
         loops = tuple((axis, sizes[axis], steps[axis]) for axis in outer)
         rows, row = sizes.get(depth, 1), steps.get(depth, 0)
-        return Copy(source, View(stored.buffer, 0, ()), loops, depth or None, rows, column, sizes[column], 0, 0, row)
+        return Transfer(source, View(stored.buffer, 0, ()), loops, depth or None, rows, column, sizes[column], 0, 0, row)
 
     def _held_size(self, operator: Operator, axis: str, line_buffered: str) -> IntegerExpression:
         if axis == line_buffered:

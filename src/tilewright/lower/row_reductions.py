@@ -7,7 +7,7 @@ with the factor that its older weights are to be multiplied by. Who sums the wei
 it adds a block, and divides by the total after the last one. The parts of a split leave both to their combination. Of whole
 rows only the division is left to who sums the weights, where that is less work.
 
-The nest that combines the partial results of a chain whose outermost loop is split.
+The region that combines the partial results of a chain whose outermost loop is split.
 
 The combination of a split sum: the parts' outputs are added up in their order: results do not depend on who computed them.
 
@@ -30,15 +30,17 @@ from tilewright.block.integers import IntegerExpression, all_of, any_of, equal, 
 from tilewright.block.loop_nest import (
     BufferName,
     Content,
+    Fill,
+    For,
     If,
-    LoopNest,
-    Node,
-    ParallelAxis,
+    Region,
     RunningStates,
+    Statement,
     TileEpilogue,
     TileOperand,
     VectorLoops,
     View,
+    nested,
 )
 from tilewright.errors import InternalError
 from tilewright.graph.contraction_roles import ContractionRoles
@@ -53,6 +55,7 @@ from tilewright.lower.storage import (
     extent_value,
     part_axis,
     part_count,
+    partial_buffers,
     row_shape,
     split_rows,
     stored_part,
@@ -79,7 +82,7 @@ def is_cut(state: Lowering, operator: Operator) -> bool:
     return bool(cut_axes(state.chain, state.plan.schedule, operator))
 
 
-def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> tuple[Node, ...]:
+def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> tuple[Statement, ...]:
     """One block of a row-wise reduction, with its states taken along; the first block starts them."""
     weights = _weights_of(operator)
     assert operator.reduction is not None
@@ -90,12 +93,13 @@ def lower_cut_rows(state: Lowering, operator: Operator, loops: VectorLoops, scop
     return If(first, starts), replace(loops, running=RunningStates(states, views[FACTOR]))
 
 
-def _started(state: Lowering, operator: Operator, started: StateVariable, write: View, scope: Scope) -> VectorLoops:
+def _started(state: Lowering, operator: Operator, started: StateVariable, write: View, scope: Scope) -> Fill:
     """The identity of a state, for the current rows."""
     rows, name = tuple(map(operator.axis, row_axes(operator))), f"{operator.name}_{started.name}"
     access = Access(name, tuple(axis_index(axis.name) for axis in rows))
     mapping = Operator(name, "start", rows, (), access, Literal(started.identity))
-    return state.added_loops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
+    loops = state.added_loops(mapping, scope.box(rows), (), write, rows[-1].name if rows else None)
+    return Fill(write, loops.box, started.identity, loops.leaf, f"{name}: start")
 
 
 def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, scope: Scope) -> VectorLoops:
@@ -105,7 +109,7 @@ def lower_whole_rows(state: Lowering, operator: Operator, loops: VectorLoops, sc
     return replace(loops, inverse=_row_view(state, operator, INVERSE, scope))
 
 
-def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[Node, ...]) -> tuple[Node, ...]:
+def correct_sums(state: Lowering, operator: Operator, scope: Scope, body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """A contraction on the current box; if it sums weights, its sums are corrected before, and divided after the last block."""
     rows = weights_read(state.chain, operator)
     if rows is None:
@@ -192,7 +196,7 @@ def adds_no_more(state: Lowering, operator: Operator, scope: Scope) -> IntegerEx
     return all_of(*conditions)
 
 
-def _if(condition: IntegerExpression, node: Node) -> tuple[Node, ...]:
+def _if(condition: IntegerExpression, node: Statement) -> tuple[Statement, ...]:
     if condition == 1:
         return (node,)
     return (If(condition, (node,)),) if condition != 0 else ()
@@ -211,33 +215,34 @@ def _reduced(operator: Operator) -> tuple[str, ...]:
     return tuple(axis.name for axis in operator.reduction_axes())
 
 
-def lower_addition(state: Lowering) -> LoopNest:
-    """The loop nest that adds up the parts of a split, parallel over the first dimension of the output."""
-    scope, parallel = _scope_of_parts(state), list[ParallelAxis]()
+def lower_addition(state: Lowering) -> Region:
+    """The region that adds up the parts of a split, parallel over the first dimension of the output."""
+    scope, parallel = _scope_of_parts(state), list[For]()
     first = next((str(index) for index in state.chain.operators[-1].write.indices if index.is_axis()), None)
     if first is not None:
         whole, points = scope.ranges[first], state.plan.execution.combined_points
         block = whole.blocks(points, *scope.variables(first))
-        parallel, scope = [ParallelAxis(first, whole, block, points)], scope.at(first, block)
+        parallel, scope = [For(first, whole, block, points)], scope.at(first, block)
     return _merge(state, f"adds up the parts of {state.chain.output}", parallel, (_sum_of_parts(state, scope),))
 
 
-def lower_combination(state: Lowering) -> LoopNest:
-    """The loop nest that combines the partial results of a split, parallel over rows: points along all row axes but the last."""
+def lower_combination(state: Lowering) -> Region:
+    """The region that combines the partial results of a split, parallel over rows: points along all row axes but the last."""
     rows, softmax = split_rows(state.plan)
-    scope, parallel, axes = _scope_of_parts(state), list[ParallelAxis](), row_axes(rows)
+    scope, parallel, axes = _scope_of_parts(state), list[For](), row_axes(rows)
     for axis in axes:
         whole, tile = scope.ranges[axis], state.plan.execution.combined_rows if axis == axes[-1] else 1
         scope = scope.at(axis, scope.block(axis, tile))
-        parallel.append(ParallelAxis(axis, whole, scope.ranges[axis], tile))
+        parallel.append(For(axis, whole, scope.ranges[axis], tile))
     combination = _Combination(state, rows, softmax, scope)
     body = (*combination.states(), combination.weights(), combination.output())
     title = f"combines the partial results of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
     return _merge(state, title, parallel, body)
 
 
-def _merge(state: Lowering, title: str, parallel: Sequence[ParallelAxis], body: tuple[Node, ...]) -> LoopNest:
-    return LoopNest(f"{state.chain.name}_merge", (title,), (), tuple(parallel), tuple(state.buffers.values()), body)
+def _merge(state: Lowering, title: str, parallel: Sequence[For], body: tuple[Statement, ...]) -> Region:
+    buffers = (*state.buffers.values(), *partial_buffers(state.plan))
+    return Region(f"{state.chain.name}_merge", nested(parallel, body), buffers, header=(title,))
 
 
 def _scope_of_parts(state: Lowering) -> Scope:
@@ -255,7 +260,7 @@ def _sum_of_parts(state: Lowering, scope: Scope, weights: tuple[tuple[Access, Vi
     operator = Operator(f"{sink.name}_merge", "merge", axes, accesses, sink.write, body, SUM)
     shape = state.chain.tensor(sink.write.tensor).shape
     sums, target = _view_of_parts(state, sink.write.tensor, sink.write, shape, scope), state.strided(sink.write, scope)
-    return state.added_loops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost())
+    return state.added_loops(operator, scope.box(axes), (sums, *views), target, sink.write.innermost(), part_axis(state.plan))
 
 
 def _view_of_parts(
@@ -276,7 +281,7 @@ class _Combination:
         self.row_access = tuple(axis_index(axis.name) for axis in self.row_axes)
         self.part = part_axis(state.plan)
 
-    def states(self) -> tuple[Node, ...]:
+    def states(self) -> tuple[Statement, ...]:
         """Every state over all parts, in order: later ones are corrected by the merged earlier ones."""
         assert self.rows.reduction is not None
         nodes = []
@@ -290,13 +295,13 @@ class _Combination:
             nodes.append(self.loops(f"{self.rows.name}_{name}", axes, body, self.combined(name), reduction, lanes))
         return tuple(nodes)
 
-    def weights(self) -> Node:
+    def weights(self) -> Statement:
         """What the sums of every part are multiplied by: the factor of its weights over the combined total."""
         body = apply("divide", self.over_loads(self.softmax.factor), Load(len(self.softmax.factors) * 2 - 1))
         axes = (*self.row_axes, Axis(self.part, 1))
         return self.loops(f"{self.rows.name}_weights", axes, body, self.weight_view(), None, self.part)
 
-    def output(self) -> Node:
+    def output(self) -> Statement:
         """The output of the current rows."""
         weights = Access("weights", (*self.row_access, axis_index(self.part)))
         return _sum_of_parts(self.state, self.scope, ((weights, self.weight_view()),))
@@ -314,7 +319,8 @@ class _Combination:
         indices = self.row_access if reduction is not None else (*self.row_access, axis_index(self.part))
         accesses = (of_part,) * len(parts) + (access,) * len(softmax)
         operator = Operator(name, "merge", axes, accesses, Access(name, indices), body, reduction)
-        return self.state.added_loops(operator, self.scope.box(axes), reads, write, lanes)
+        part = self.part if reduction is not None else ""
+        return self.state.added_loops(operator, self.scope.box(axes), reads, write, lanes, part)
 
     def over_loads(self, factor: Scalar) -> Scalar:
         """A rescaling rule in terms of the reads of `loops`."""

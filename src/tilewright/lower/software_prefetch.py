@@ -8,14 +8,12 @@ from math import prod
 
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.loop_nest import (
-    BlockLoop,
+    For,
     If,
     KernelCall,
-    LoopNest,
-    Node,
-    ParallelAxis,
+    Prefetch,
     Range,
-    SoftwarePrefetch,
+    Statement,
     View,
     mapped,
 )
@@ -26,28 +24,28 @@ from tilewright.plan.chains import tensor_axes
 from tilewright.plan.layout import LINE_BYTES
 
 
-def with_software_prefetches(state: Lowering, nest: LoopNest, scope: Scope) -> LoopNest:
-    """The nest whose micro tiles ask for the next blocks of the inputs that the plan names; `scope` is that of one block."""
-    tiles = sum(_tiles(node, state) for node in nest.body)
+def with_software_prefetches(
+    state: Lowering, parallel: tuple[For, ...], body: tuple[Statement, ...], scope: Scope
+) -> tuple[Statement, ...]:
+    """The body of a block whose micro tiles ask for the next blocks of the inputs that the plan names; `scope` is its own."""
+    tiles = sum(_tiles(node, state) for node in body)
     if not tiles or not state.plan.prefetched_inputs:
-        return nest
-    fetches = tuple(_software_prefetch(state, name, nest.parallel, scope, tiles) for name in state.plan.prefetched_inputs)
-    body = mapped(nest.body, lambda node: (_with_count(node, state.plan.prefetching_operators, len(fetches)),))
-    return replace(nest, software_prefetches=fetches, body=body)
+        return body
+    fetches = tuple(_software_prefetch(state, name, parallel, scope, tiles) for name in state.plan.prefetched_inputs)
+    return (*fetches, *mapped(body, lambda node: (_with_count(node, state.plan.prefetching_operators, len(fetches)),)))
 
 
-def _software_prefetch(
-    state: Lowering, tensor: str, parallel: tuple[ParallelAxis, ...], scope: Scope, tiles: int
-) -> SoftwarePrefetch:
+def _software_prefetch(state: Lowering, tensor: str, parallel: tuple[For, ...], scope: Scope, tiles: int) -> Prefetch:
     """Blocks that read the same part share the work of fetching the next one."""
     operator, number = _reader(state, tensor, frozenset(axis.axis for axis in parallel))
     access = operator.reads[number]
     position = max(i for i, axis in enumerate(parallel) if axis.axis in access.axes())
     is_packed_ahead = any((pack.operator, pack.read) == (operator.name, number) for pack in state.plan.schedule.ahead)
     packed = state.packed[operator.name, number] if is_packed_ahead else None
-    whole = _matrix(state, access, scope) if packed is None else _packed(access.tensor, packed, parallel[position].axis, scope)
+    axis = parallel[position].axis
+    whole = _matrix(state, access, axis, scope) if packed is None else _packed(packed, axis, scope)
     sharing = prod(-(-_number(axis.whole.size) // axis.tile) for axis in parallel[position + 1 :])
-    return replace(whole, lines=-(-whole.lines // (tiles * sharing)), position=position)
+    return replace(whole, lines=-(-whole.lines // (tiles * sharing)))
 
 
 def _reader(state: Lowering, tensor: str, moving: frozenset[str]) -> tuple[Operator, int]:
@@ -60,19 +58,19 @@ def _reader(state: Lowering, tensor: str, moving: frozenset[str]) -> tuple[Opera
     )
 
 
-def _matrix(state: Lowering, access: Access, scope: Scope) -> SoftwarePrefetch:
+def _matrix(state: Lowering, access: Access, axis: str, scope: Scope) -> Prefetch:
     """All lines that a block reads of a tensor as the caller laid it out."""
     view = state.strided(access, scope)
     rows, columns = _sides(access, scope.ranges)
     lines = _capacity(scope.ranges, rows) * _lines(_capacity(scope.ranges, columns), view)
     row_size, column_size = _size(scope.ranges, rows), _size(scope.ranges, columns)
-    return SoftwarePrefetch(access.tensor, view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
+    return Prefetch(axis, view, row_size, view.stride(rows), column_size, view.stride(columns), lines)
 
 
-def _packed(tensor: str, packed: Packed, axis: str, scope: Scope) -> SoftwarePrefetch:
+def _packed(packed: Packed, axis: str, scope: Scope) -> Prefetch:
     """All lines of a constant that was packed ahead: the panels of a block of `axis` lie one after the other."""
     elements, view = _number(packed.steps[axis] * scope.ranges[axis].capacity), packed.view(scope)
-    return SoftwarePrefetch(tensor, view, 1, 0, elements, 1, _lines(elements, view))
+    return Prefetch(axis, view, 1, 0, elements, 1, _lines(elements, view))
 
 
 def _lines(elements: int, view: View) -> int:
@@ -94,10 +92,10 @@ def _capacity(ranges: Mapping[str, Range], axis: str | None) -> int:
     return _number(ranges[axis].capacity) if axis is not None else 1
 
 
-def _tiles(node: Node, state: Lowering) -> int:
+def _tiles(node: Statement, state: Lowering) -> int:
     """How many micro tiles that ask a node has, at most; 0 if that is not known."""
     match node:
-        case BlockLoop(whole=whole, tile=tile, body=body):
+        case For(whole=whole, tile=tile, body=body):
             trips = -(-whole.size // tile) if isinstance(whole.start, int) and isinstance(whole.size, int) else 0
             return trips * sum(_tiles(inner, state) for inner in body)
         case If(body=body):
@@ -117,7 +115,7 @@ def _tiles_of(kernel: MicroKernel, rows: int, columns: int) -> int:
     return panels * -(-rows // kernel.rows) + (-(-rows // kernel.rows_for(rest)) if rest else 0)
 
 
-def _with_count(node: Node, operators: tuple[str, ...], software_prefetches: int) -> Node:
+def _with_count(node: Statement, operators: tuple[str, ...], software_prefetches: int) -> Statement:
     """The same node; a kernel call for one of these operators knows of so many fetches."""
     if isinstance(node, KernelCall) and node.shapes is not None and node.operator in operators:
         return replace(node, software_prefetches=software_prefetches)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum
-from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, Lifetime, LoopNest
+from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, Content, Lifetime, Region
 from tilewright.graph.types import Tensor
 from tilewright.lower.arguments import hints
 from tilewright.lower.storage import elements_of, extent_value, partial_buffers
@@ -78,14 +78,20 @@ def arena_bytes(model_plan: ModelPlan) -> tuple[int, int]:
     return evaluated(arena.size_words, known) * WORD_BYTES, arena.live_words * WORD_BYTES
 
 
-def allocations(model_plan: ModelPlan, nests: Iterable[tuple[LoopNest, Plan]] = ()) -> Iterator[Allocation]:
+def allocations(model_plan: ModelPlan, regions: Iterable[tuple[Region, Plan]] = ()) -> Iterator[Allocation]:
     """All that lives in the workspace; operands that are packed for all threads are known of lowered chains only."""
     yield from _between_chains(model_plan)
     for number, plan in enumerate(model_plan.plans):
         yield from (Allocation((part.name,), part.size_words, number, number) for part in partial_buffers(plan))
     numbers = {id(plan): number for number, plan in enumerate(model_plan.plans)}
-    shared = {buffer.name: (buffer, numbers[id(plan)]) for nest, plan in nests for buffer in nest.shared}
+    buffers = ((buffer, numbers[id(plan)]) for region, plan in regions for buffer in region.buffers)
+    shared = {buffer.name: (buffer, number) for buffer, number in buffers if _is_shared(buffer)}
     yield from (Allocation((name,), buffer.size_words, number, number) for name, (buffer, number) in shared.items())
+
+
+def _is_shared(buffer: Buffer) -> bool:
+    """Whether all threads together pack an operand into it."""
+    return buffer.lifetime is Lifetime.CALL and buffer.name.content is Content.PACKED
 
 
 def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
@@ -104,13 +110,14 @@ def _between_chains(model_plan: ModelPlan) -> list[Allocation]:
         over = next((home[t] for t in able if found[home[t]].last == number), None)
         home[output] = len(found) if over is None else over
         if over is None:
-            buffer = _buffer(layouts[output], tensors[output])
+            buffer = between_chains(layouts[output], tensors[output])
             found.append(Allocation((buffer.name,), buffer.size_words, number, end))
         else:
             found[over] = replace(found[over], names=(*found[over].names, BufferName(output)), last=end)
     return found
 
 
-def _buffer(layout: Layout, tensor: Tensor) -> Buffer:
+def between_chains(layout: Layout, tensor: Tensor) -> Buffer:
+    """The buffer of a tensor that one chain leaves to others."""
     elements = elements_of(layout, tuple(map(extent_value, tensor.shape)))
     return Buffer(BufferName(tensor.name), elements, tensor.dtype, Lifetime.CALL)

@@ -1,1 +1,1 @@
-"""Renderers: loop nests as text, a folder for each language."""
+"""Renderers: block programs as text, a folder for each language."""

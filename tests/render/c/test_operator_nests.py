@@ -20,7 +20,7 @@ from tilewright.artifact import Artifact
 from tilewright.backends import loading
 from tilewright.block.execution import Nests
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import NestCall, OperatorNest, VectorLoops
+from tilewright.block.loop_nest import VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather
@@ -28,7 +28,7 @@ from tilewright.graph.types import Graph
 from tilewright.machine import Machine
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c import library
-from tilewright.render.c.c_file import nest_name, nest_text
+from tilewright.render.c.c_file import NestCall, OperatorNest, nest_name, nest_text
 from tilewright.render.c.operator_nests import with_shared_nests
 from tilewright.render.c.program import Program, emit_program, lower_program
 
@@ -44,7 +44,7 @@ def program_of(function: Callable[..., Any], *operands: Any) -> Program:
 
 def nests_of(program: Program, nests: Nests | None = None) -> list[OperatorNest]:
     """In the order of their calls."""
-    shared = [with_shared_nests(nest, nests or Nests()) for nest in program.nests]
+    shared = [with_shared_nests(nest, nests or Nests()) for nest in program.regions]
     return [node.nest for nest in shared for node in nest.nodes() if isinstance(node, NestCall)]
 
 
@@ -196,7 +196,7 @@ def test_loops_that_mention_more_than_their_operands_stay_in_their_chain() -> No
     rows = builder.graph((builder.record(gather, x, ids, 0, kind="gather").name,))
     looked_up = lower_program(compiler.plan(rows, HOST))
     for program in (with_length, looked_up):
-        assert any(isinstance(node, VectorLoops) for nest in program.nests for node in nest.nodes())
+        assert any(isinstance(node, VectorLoops) for nest in program.regions for node in nest.nodes())
         assert nests_of(program) == []
 
 
@@ -207,7 +207,7 @@ def test_a_nest_writes_over_what_it_reads_where_its_chain_does() -> None:
         return tw.softmax(x @ tw.matrix_transpose(x), axis=-1) @ x
 
     program = lower_program(tw.jit(attended, target="x86-64-v2", fuse=True).lower(tw.spec((40, 300))).model_plan)
-    chains = [node for nest in program.nests for node in nest.nodes() if isinstance(node, VectorLoops)]
+    chains = [node for nest in program.regions for node in nest.nodes() if isinstance(node, VectorLoops)]
     nests = [nest for nest in nests_of(program) if isinstance(nest.loops, VectorLoops)]
     for loops, nest in zip(chains, nests, strict=True):
         buffers = {view.buffer for view in (*loops.reads, *loops.places())}

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from tilewright.artifact import CONTEXT_DECLARATION
-from tilewright.block.integers import IntegerExpression
-from tilewright.block.loop_nest import Copy, KernelCall, LoopNest, Node, OperatorNest, PackedConstant, Structure
+from tilewright.block.integers import IntegerExpression, Variable
+from tilewright.block.loop_nest import BufferName, KernelCall, Region, Statement, Structure, Transfer, VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
 from tilewright.errors import InternalError
@@ -27,6 +27,45 @@ from tilewright.leaves.registry import lowered
 from tilewright.render.c.packing import copy_helper, copy_lines
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
+
+
+@dataclass(frozen=True, slots=True)
+class PointerParameter:
+    """Where a nest finds the elements of a buffer."""
+
+    name: BufferName
+    dtype: str
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorNest:
+    """The loops of an operator as a function of its own: equal for operators that differ in names, places and numbers only.
+
+    Of the numbers, those that are not parameters are the same for all of them.
+    """
+
+    loops: VectorLoops | Transfer
+    """In the names of the parameters; axes are numbered."""
+    pointers: tuple[PointerParameter, ...]
+    numbers: tuple[Variable, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NestCall(Statement):
+    """A nest for one operator: where its buffers begin, and its numbers."""
+
+    nest: OperatorNest
+    note: str
+    """The operator, for readers."""
+    places: tuple[tuple[BufferName, IntegerExpression], ...]
+    """Buffer and offset in elements of every pointer."""
+    numbers: tuple[IntegerExpression, ...]
+
+    @property
+    def moves(self) -> bool:
+        """Whether the function only moves elements."""
+        return self.nest.loops.moves
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,9 +125,10 @@ class Prepared:
     `calls` are the copies as calls of shared loops, for programs that link them.
     """
 
-    constant: PackedConstant
+    constant: Region
     source: str
-    calls: tuple[Node, ...] = ()
+    dtype: str
+    calls: tuple[Statement, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +141,7 @@ class File:
     kernels: Mapping[str, MicroKernel]
     definitions: tuple[tuple[str, str], ...]
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
-    nests: tuple[tuple[LoopNest, tuple[Argument, ...]], ...]
+    nests: tuple[tuple[Region, tuple[Argument, ...]], ...]
     workspace_words: IntegerExpression
     ends: tuple[int | None, ...] = ()
     """For every nest the number of the chain that it finishes, None if others follow."""
@@ -143,7 +183,7 @@ MOST_REMEMBERED = 1024
 @lru_cache(MOST_REMEMBERED)
 def nest_name(nest: OperatorNest) -> str:
     """The function of a nest: equal for equal text, in all programs."""
-    kind = "pack" if isinstance(nest.loops, Copy) else "map" if nest.loops.operator.reduction is None else "rows"
+    kind = "pack" if isinstance(nest.loops, Transfer) else "map" if nest.loops.operator.reduction is None else "rows"
     return f"{kind}_{hashlib.sha256(_text(nest, '').encode()).hexdigest()[:NAME_DIGITS]}"
 
 
@@ -178,7 +218,7 @@ def unambiguous(nests: Iterable[OperatorNest]) -> list[OperatorNest]:
 
 def loop_helpers(nest: OperatorNest) -> list[Helper]:
     """The helpers that the function calls."""
-    return [copy_helper(nest.loops)] if isinstance(nest.loops, Copy) else lowered(nest.loops).helpers()
+    return [copy_helper(nest.loops)] if isinstance(nest.loops, Transfer) else lowered(nest.loops).helpers()
 
 
 def _text(nest: OperatorNest, name: str) -> str:
@@ -191,4 +231,4 @@ def _signature(nest: OperatorNest, name: str) -> str:
 
 
 def _lines(nest: OperatorNest) -> list[str]:
-    return copy_lines(nest.loops) if isinstance(nest.loops, Copy) else lowered(nest.loops).text()
+    return copy_lines(nest.loops) if isinstance(nest.loops, Transfer) else lowered(nest.loops).text()

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.block.loop_nest import WORD_BYTES, NestCall, OperatorNest, PackedConstant, walk
+from tilewright.block.loop_nest import WORD_BYTES, Region, Transfer, View, walk
 from tilewright.c_text.integer_expressions import to_c
 from tilewright.c_text.names import buffer_name
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words
@@ -22,6 +22,8 @@ from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
 from tilewright.render.c.c_file import (
     File,
+    NestCall,
+    OperatorNest,
     Prepared,
     Routine,
     linked_nest,
@@ -42,7 +44,7 @@ def linked_preparation(file: File) -> tuple[list[str], list[OperatorNest]]:
     """`preparation` of a program that links shared loops, and those that it calls."""
     nodes = walk(node for prepared in file.prepared for node in prepared.calls)
     nests = unambiguous(node.nest for node in nodes if isinstance(node, NestCall))
-    prepared = (replace(one, constant=replace(one.constant, copies=one.calls)) for one in file.prepared)
+    prepared = (replace(one, constant=replace(one.constant, body=one.calls)) for one in file.prepared)
     called = replace(file, prepared=tuple(prepared))
     return [*map(nest_declaration, nests), *preparation(called)], nests
 
@@ -66,15 +68,21 @@ def preparation(file: File) -> list[str]:
 
 def preparation_helpers(file: File) -> frozenset[Helper]:
     """The helpers that these functions call."""
-    nodes = walk(node for prepared in file.prepared for node in prepared.constant.copies)
+    nodes = walk(node for prepared in file.prepared for node in prepared.constant.body)
     return frozenset(node_helpers(nodes))
 
 
-def packed_bytes(constant: PackedConstant) -> int:
+def packed_bytes(constant: Region) -> int:
     """The size of what is packed."""
-    size = constant.buffer.elements * element_bytes(constant.buffer.dtype)
-    assert isinstance(size, int), f"{constant.buffer.name} has no size before a call"
+    (buffer,) = constant.buffers
+    size = buffer.elements * element_bytes(buffer.dtype)
+    assert isinstance(size, int), f"{buffer.name} has no size before a call"
     return size
+
+
+def packed_from(constant: Region) -> View:
+    """The tensor that a region packs."""
+    return next(node.source for node in constant.nodes() if isinstance(node, Transfer))
 
 
 def way_of_packing(prepared: Prepared) -> str:
@@ -83,13 +91,13 @@ def way_of_packing(prepared: Prepared) -> str:
 
 
 def _way(name: str, prepared: Prepared) -> str:
-    buffer = prepared.constant.buffer
-    source, packed = C_TYPES[prepared.constant.dtype], C_TYPES[buffer.dtype]
+    (buffer,) = prepared.constant.buffers
+    source, packed = C_TYPES[prepared.dtype], C_TYPES[buffer.dtype]
     pointers = [
         f"const {source} *const {prepared.source} = source;",
         f"{packed} *const {buffer_name(buffer.name)} = ({packed} *)packed; /* {buffer.note} */",
     ]
-    return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(prepared.constant.copies)])
+    return function(f"static void {name}(const void *source, char *packed)", [*pointers, *node_lines(prepared.constant.body)])
 
 
 ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"

@@ -1,32 +1,36 @@
-"""C text of one loop nest: the function of a thread, and the one that has all blocks run."""
+"""C text of one region: the function of a thread, and the one that has all blocks run."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import accumulate
+from itertools import accumulate, takewhile
 from math import prod
 
-from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, maximum, quotient, remainder, unequal
+from tilewright.block.integers import IntegerExpression, Variable, maximum, quotient, remainder, unequal
 from tilewright.block.loop_nest import (
     WORD_BYTES,
-    BlockLoop,
     Buffer,
     BufferName,
-    Copy,
-    Define,
-    DefineRounded,
+    Fill,
+    For,
     If,
     KernelCall,
-    LoopNest,
-    NestCall,
-    Node,
-    ParallelAxis,
+    Let,
+    Prefetch,
+    Region,
+    Rounded,
+    Statement,
+    Transfer,
     VectorLoops,
+    entered,
 )
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, pointer, to_c, value_helpers
 from tilewright.c_text.names import variable_name
 from tilewright.c_text.statements import comment, function, indent, words
+from tilewright.graph.expressions.index import axis as axis_index
+from tilewright.graph.expressions.scalar import Literal
+from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import lowered
@@ -35,6 +39,7 @@ from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
     Argument,
     File,
+    NestCall,
     Routine,
     loop_helpers,
     nest_name,
@@ -66,14 +71,14 @@ CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
 
 
-def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> Routine:
+def routine_of(file: File, region: Region, arguments: tuple[Argument, ...]) -> Routine:
     """The functions of a chain, `NAME_task` for a thread's blocks and `NAME_run` for all of them, and what a call passes on.
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
-    task, run = _task_lines(nest), _run_lines(nest)
+    task, run = _task_lines(region), _run_lines(region)
     mentioned = words([*task, *run])
-    definitions = (*file.definitions, ("lookups_before", str(nest.lookups_before)))
+    definitions = (*file.definitions, ("lookups_before", str(region.lookups_before)))
     sizes = [(name, value) for name, value in definitions if name in mentioned]
     used = [
         (f"{argument.c_type} *const {argument.name}", argument.pointer) for argument in arguments if argument.name in mentioned
@@ -85,37 +90,40 @@ def routine_of(file: File, nest: LoopNest, arguments: tuple[Argument, ...]) -> R
         "const struct tw_call *call = argument;",
         *(["const long *sizes = call->sizes;"] if words(task) & dict(size_arguments).keys() else []),
     ]
-    signature = f"static void {nest.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
+    signature = f"static void {region.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     text = [
-        comment(nest.header),
+        comment(region.header),
         function(signature, [*opening, *defined(size_arguments, file.bounds, [*pointers, *task])]),
-        function(f"void {nest.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
+        function(f"void {region.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
     ]
     passed = tuple(pointer for _, pointer in used), tuple(value for _, value in sizes)
-    shared = tuple(dict.fromkeys(node.nest for node in nest.nodes() if isinstance(node, NestCall)))
+    shared = tuple(dict.fromkeys(node.nest for node in region.nodes() if isinstance(node, NestCall)))
     nests = {nest_name(called): called for called in shared}
-    helpers = nest_helpers(nest)
-    return Routine(nest.name, "\n".join(text), *passed, kernel_calls(nest), helpers, nest.structure, nests)
+    helpers = nest_helpers(region)
+    return Routine(region.name, "\n".join(text), *passed, kernel_calls(region), helpers, region.structure, nests)
 
 
-def nest_helpers(nest: LoopNest) -> frozenset[Helper]:
+def nest_helpers(region: Region) -> frozenset[Helper]:
     """The helpers that the functions of a chain call."""
-    return frozenset((*node_helpers(nest.nodes()), *software_prefetch.prefetch_helpers(nest.software_prefetches)))
+    return frozenset((*node_helpers(region.nodes()), *software_prefetch.prefetch_helpers(_prefetches(region))))
 
 
-def node_helpers(nodes: Iterable[Node]) -> Iterator[Helper]:
-    """The helpers that the statements of these nodes call, bodies left out."""
+def node_helpers(nodes: Iterable[Statement]) -> Iterator[Helper]:
+    """The helpers that these statements call, bodies left out."""
     for node in nodes:
         match node:
-            case BlockLoop():
+            case For() if not node.level:
                 yield from (*value_helpers(node.whole.start), *value_helpers(node.whole.stop))
             case If():
                 yield from value_helpers(node.condition)
-            case Define():
-                yield from value_helpers(node.value)
-            case DefineRounded():
-                yield from (WHOLE_ABOVE if node.rounds_up else WHOLE_BELOW, *reading([node.element.dtype]))
-            case Copy():
+            case Let(value=Rounded(element, rounds_up)):
+                yield from (WHOLE_ABOVE if rounds_up else WHOLE_BELOW, *reading([element.dtype]))
+            case Let(value=value):
+                assert not isinstance(value, Rounded)
+                yield from value_helpers(value)
+            case Fill():
+                yield from lowered(filling(node)).helpers()
+            case Transfer():
                 yield copy_helper(node)
             case KernelCall():
                 yield from tile_loop_helpers(node)
@@ -127,44 +135,44 @@ def node_helpers(nodes: Iterable[Node]) -> Iterator[Helper]:
                     yield from value_helpers(value)
 
 
-def kernel_calls(nest: LoopNest) -> list[KernelCall]:
-    """Every kernel call of a nest."""
-    return [node for node in nest.nodes() if isinstance(node, KernelCall)]
+def kernel_calls(region: Region) -> list[KernelCall]:
+    """Every kernel call of a region."""
+    return [node for node in region.nodes() if isinstance(node, KernelCall)]
 
 
-def _task_lines(nest: LoopNest) -> list[str]:
+def _task_lines(region: Region) -> list[str]:
     """All that a thread does, behind its pointers and sizes."""
-    axes = list(_with_inner_blocks(nest))
+    axes = list(_with_inner_blocks(region))
     last = [names.last_block(axis.axis) for axis, inner in axes if _repacks(axis, inner)]
-    last += [names.prefetched_block(axis.axis) for axis, inner in axes if _refetches(nest, axis, inner)]
+    last += [names.prefetched_block(axis.axis) for axis, inner in axes if _refetches(region, axis, inner)]
     lines = [f"long {block} = -1;" for block in last]
-    lines += software_prefetch.declaration(nest.software_prefetches)
-    streams = any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(nest))
+    lines += software_prefetch.declaration(_prefetches(region))
+    streams = any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(region))
     fence = ["tw_fence();"] if streams else []
-    return [*_buffers(nest), *node_lines(nest.setup), *lines, *_blocks(nest), *fence]
+    return [*_buffers(region), *node_lines(region.setup), *lines, *_blocks(region), *fence]
 
 
-def _run_lines(nest: LoopNest) -> list[str]:
+def _run_lines(region: Region) -> list[str]:
     """The statements that have all blocks of a chain run."""
     call = "struct tw_call call = {tensors, sizes};"
-    if _is_simple(nest):
-        return [call, "(void)context;", f"{nest.name}_task(&call, 0, 0);"]
-    _, size = _offsets(nest.buffers)
-    count = _block_count(nest)
-    rest = ", ".join(map(to_c, (count, size * WORD_BYTES, count * nest.block_ns)))
-    return [call, f"context->parallel_for(context->pool, {nest.name}_task, &call, {rest});"]
+    if _is_simple(region):
+        return [call, "(void)context;", f"{region.name}_task(&call, 0, 0);"]
+    _, size = _offsets(region.scratch)
+    count = _block_count(region)
+    rest = ", ".join(map(to_c, (count, size * WORD_BYTES, count * region.block_ns)))
+    return [call, f"context->parallel_for(context->pool, {region.name}_task, &call, {rest});"]
 
 
-def _blocks(nest: LoopNest) -> list[str]:
+def _blocks(region: Region) -> list[str]:
     """All blocks of a thread's share."""
-    head = "const long block = 0;" if _is_simple(nest) else "for (long block; (block = blocks->next(blocks)) >= 0;)"
-    return [f"{head} {{", *indent(_block(nest)), "}"]
+    head = "const long block = 0;" if _is_simple(region) else "for (long block; (block = blocks->next(blocks)) >= 0;)"
+    return [f"{head} {{", *indent(_block(region)), "}"]
 
 
-def _buffers(nest: LoopNest) -> list[str]:
+def _buffers(region: Region) -> list[str]:
     lines: list[str] = []
-    offsets, _ = _offsets(nest.buffers)
-    for buffer, offset in zip(nest.buffers, offsets, strict=True):
+    offsets, _ = _offsets(region.scratch)
+    for buffer, offset in zip(region.scratch, offsets, strict=True):
         place, c_type = to_c(offset * WORD_BYTES), C_TYPES[buffer.dtype]
         lines.append(f"{c_type} *const {names.buffer_name(buffer.name)} = ({c_type} *)(scratch + {place}); /* {buffer.note} */")
     return lines
@@ -181,90 +189,91 @@ def _offsets(buffers: tuple[Buffer, ...]) -> tuple[list[IntegerExpression], Inte
     return [starts[group] for group in groups], ends[-1]
 
 
-def _block(nest: LoopNest) -> list[str]:
+def _block(region: Region) -> list[str]:
     """What is done for one block: decode its number, refresh packed operands that changed, run the body."""
     lines = []
-    for axis, inner in _with_inner_blocks(nest):
+    for axis, inner in _with_inner_blocks(region):
         number, last = quotient(BLOCK, inner), names.last_block(axis.axis)
-        lines += _decode(axis, number, is_outermost=axis is nest.parallel[0])
-        body = node_lines(axis.prologue)
+        lines += _decode(axis, number, is_outermost=axis is region.parallel[0])
+        body = node_lines(entered(axis.body)) if axis is not region.parallel[-1] else []
         if _repacks(axis, inner):
             body = [f"if ({to_c(unequal(number, local(last)))}) {{", *indent([f"{last} = {to_c(number)};", *body]), "}"]
         lines += body
-    software_prefetches = [line for axis, inner in _with_inner_blocks(nest) for line in _software_prefetches(nest, axis, inner)]
-    return [*lines, *software_prefetches, *node_lines(nest.body)]
+    before = tuple(takewhile(lambda node: not isinstance(node, Prefetch), region.block))
+    prefetches = [line for axis, inner in _with_inner_blocks(region) for line in _software_prefetches(region, axis, inner)]
+    return [*lines, *node_lines(before), *prefetches, *node_lines(region.block[len(before) :])]
 
 
-def _software_prefetches(nest: LoopNest, axis: ParallelAxis, inner: IntegerExpression) -> list[str]:
+def _prefetches(region: Region) -> tuple[Prefetch, ...]:
+    """What the tiles of a block ask for."""
+    return tuple(node for node in region.block if isinstance(node, Prefetch))
+
+
+def _software_prefetches(region: Region, axis: For, inner: IntegerExpression) -> list[str]:
     """Where blocks begin that read something else of an axis: from now on ask for what the blocks after these read."""
-    position = nest.parallel.index(axis)
-    starts = [
-        software_prefetch.start(i, prefetch)
-        for i, prefetch in enumerate(nest.software_prefetches)
-        if prefetch.position == position
-    ]
+    prefetches = enumerate(_prefetches(region))
+    starts = [software_prefetch.start(i, prefetch) for i, prefetch in prefetches if prefetch.axis == axis.axis]
     if not starts:
         return []
     number, fetched = quotient(BLOCK, inner), names.prefetched_block(axis.axis)
     following = (number + 1) * inner
-    lines = [f"{fetched} = {to_c(number)};"] if _refetches(nest, axis, inner) else []
+    lines = [f"{fetched} = {to_c(number)};"] if _refetches(region, axis, inner) else []
     lines.append(f"const long next = {to_c(following)};")
-    for decoded, inside in _with_inner_blocks(nest):
-        lines += _decode(decoded, quotient(NEXT_BLOCK, inside), is_outermost=decoded is nest.parallel[0])
-    conditions = [f"{to_c(following)} < {to_c(prod(_trips(axis) for axis in nest.parallel))}"]
-    conditions += [to_c(unequal(number, local(fetched)))] if _refetches(nest, axis, inner) else []
+    for decoded, inside in _with_inner_blocks(region):
+        lines += _decode(decoded, quotient(NEXT_BLOCK, inside), is_outermost=decoded is region.parallel[0])
+    conditions = [f"{to_c(following)} < {to_c(prod(axis.trips for axis in region.parallel))}"]
+    conditions += [to_c(unequal(number, local(fetched)))] if _refetches(region, axis, inner) else []
     return [f"if ({' && '.join(conditions)}) {{", *indent([*lines, *starts]), "}"]
 
 
-def _refetches(nest: LoopNest, axis: ParallelAxis, inner: IntegerExpression) -> bool:
+def _refetches(region: Region, axis: For, inner: IntegerExpression) -> bool:
     """Whether several blocks in a row read the same of the prefetched data."""
-    return inner != 1 and any(nest.parallel[prefetch.position] is axis for prefetch in nest.software_prefetches)
+    return inner != 1 and any(prefetch.axis == axis.axis for prefetch in _prefetches(region))
 
 
-def _with_inner_blocks(nest: LoopNest) -> Iterator[tuple[ParallelAxis, IntegerExpression]]:
+def _with_inner_blocks(region: Region) -> Iterator[tuple[For, IntegerExpression]]:
     """The parallel axes, each with the number of blocks of all axes inside it."""
-    for position, axis in enumerate(nest.parallel):
-        yield axis, prod(_trips(inner) for inner in nest.parallel[position + 1 :])
+    for position, axis in enumerate(region.parallel):
+        yield axis, prod(inner.trips for inner in region.parallel[position + 1 :])
 
 
-def _repacks(axis: ParallelAxis, inner: IntegerExpression) -> bool:
+def _repacks(axis: For, inner: IntegerExpression) -> bool:
     """Whether an axis has operands packed for several blocks in a row: a thread may be given any blocks."""
-    return bool(axis.prologue) and inner != 1
+    return bool(entered(axis.body)) and inner != 1
 
 
-def _trips(axis: ParallelAxis) -> IntegerExpression:
-    return ceil_divide(axis.whole.size, axis.tile) if isinstance(axis.block.start, Variable) else 1
-
-
-def _decode(axis: ParallelAxis, position: IntegerExpression, *, is_outermost: bool) -> list[str]:
+def _decode(axis: For, position: IntegerExpression, *, is_outermost: bool) -> list[str]:
     if not isinstance(axis.block.start, Variable):
         return []
     start = variable_name(axis.block.start)
-    position = position if is_outermost else remainder(position, _trips(axis))
-    position = _trips(axis) - 1 - position if axis.descends else position
+    position = position if is_outermost else remainder(position, axis.trips)
+    position = axis.trips - 1 - position if axis.descends else position
     lines = [f"const long {start} = {to_c(position * axis.tile)};"]
     if size := axis.block.size_variable:
         lines.append(f"const long {variable_name(size)} = tw_min({axis.tile}, {to_c(axis.whole.size)} - {start});")
     return lines
 
 
-def node_lines(nodes: tuple[Node, ...]) -> list[str]:
+def node_lines(nodes: tuple[Statement, ...]) -> list[str]:
     """The statements of a body."""
     return [line for node in nodes for line in _node(node)]
 
 
-def _node(node: Node) -> list[str]:
+def _node(node: Statement) -> list[str]:
     match node:
-        case BlockLoop():
+        case For():
             return _loop(node)
         case If(condition, body):
             return [f"if ({to_c(condition)}) {{", *indent(node_lines(body)), "}"]
-        case Define(variable, value):
-            return [f"const long {variable_name(variable)} = {to_c(value)};"]
-        case DefineRounded(variable, element, rounds_up):
+        case Fill():
+            return [*_remark(node.note), *lowered(filling(node)).text()]
+        case Let(variable, Rounded(element, rounds_up)):
             read = f"tw_read{suffix(element.dtype)}({pointer(element.buffer, element.offset)})"
             return [f"const long {variable_name(variable)} = {(WHOLE_ABOVE if rounds_up else WHOLE_BELOW).name}({read});"]
-        case Copy():
+        case Let(variable, value):
+            assert not isinstance(value, Rounded)
+            return [f"const long {variable_name(variable)} = {to_c(value)};"]
+        case Transfer():
             return copy_lines(node)
         case KernelCall():
             return [tiles_call(node)]
@@ -273,13 +282,23 @@ def _node(node: Node) -> list[str]:
         case NestCall(nest, note, places, numbers):
             given = [*(pointer(buffer, offset) for buffer, offset in places), *map(to_c, numbers)]
             return [*_remark(note), f"{nest_name(nest)}({', '.join(given)});"]
+        case _:
+            return []  # software prefetch starts where blocks begin: `_software_prefetches`
+
+
+def filling(fill: Fill) -> VectorLoops:
+    """The loops that give the elements of a box a value."""
+    axes = tuple(axis for axis, _ in fill.box)
+    write = Access("", tuple(map(axis_index, axes)))
+    operator = Operator("", "fill", tuple(Axis(axis, 1) for axis in axes), (), write, Literal(fill.value))
+    return VectorLoops(operator, fill.box, (), fill.target, axes[-1] if axes else None, fill.leaf)
 
 
 def _remark(text: str) -> list[str]:
     return [f"/* {text} */"] if text else []
 
 
-def _loop(loop: BlockLoop) -> list[str]:
+def _loop(loop: For) -> list[str]:
     variable, start, stop = to_c(loop.block.start), to_c(loop.whole.start), to_c(loop.whole.stop)
     more = f"{variable} < {stop}" + (f" || {variable} == {start}" if loop.may_be_empty else "")
     size = loop.block.size_variable
@@ -288,13 +307,13 @@ def _loop(loop: BlockLoop) -> list[str]:
     return [f"for (long {variable} = {start}; {more}; {step}) {{", *indent([*lines, *node_lines(loop.body)]), "}"]
 
 
-def _is_simple(nest: LoopNest) -> bool:
+def _is_simple(region: Region) -> bool:
     """Whether a chain is one block that needs no scratch: the pool, whose locks cost as much as 16 x 16 x 16, is left out."""
-    return _block_count(nest) == 1 and not nest.buffers
+    return _block_count(region) == 1 and not region.scratch
 
 
-def _block_count(nest: LoopNest) -> IntegerExpression:
-    return prod(_trips(axis) for axis in nest.parallel)
+def _block_count(region: Region) -> IntegerExpression:
+    return prod(axis.trips for axis in region.parallel)
 
 
 def defined(definitions: Iterable[tuple[str, str]], bounds: Mapping[str, tuple[int, int]], lines: list[str]) -> list[str]:

@@ -17,14 +17,11 @@ from tilewright.block.execution import Nests
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.loop_nest import (
     BufferName,
-    Copy,
     Gather,
-    LoopNest,
-    NestCall,
-    Node,
-    OperatorNest,
-    PointerParameter,
     Range,
+    Region,
+    Statement,
+    Transfer,
     VectorLoops,
     View,
     mapped,
@@ -36,21 +33,22 @@ from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.leaves.registry import leaf_of, lowered
 from tilewright.plan.chains import with_axes
+from tilewright.render.c.c_file import NestCall, OperatorNest, PointerParameter
 
 
-def with_shared_nests(chain: LoopNest, nests: Nests) -> LoopNest:
+def with_shared_nests(chain: Region, nests: Nests) -> Region:
     """The chain with calls in the place of all loops that can be shared."""
     return chain.mapped(lambda node: (_shared(node, nests),))
 
 
-def shared(nodes: tuple[Node, ...], nests: Nests) -> tuple[Node, ...]:
+def shared(nodes: tuple[Statement, ...], nests: Nests) -> tuple[Statement, ...]:
     """Statements with such calls."""
     return mapped(nodes, lambda node: (_shared(node, nests),))
 
 
-def _shared(node: Node, nests: Nests) -> Node:
+def _shared(node: Statement, nests: Nests) -> Statement:
     match node:
-        case Copy():
+        case Transfer():
             return _copy_call(node, nests)
         case VectorLoops() if _can_be_shared(node):
             return _loops_call(node, nests)
@@ -104,7 +102,7 @@ class _Parameters:
             self.pointers[buffer] = parameter, offset if only else 0
         return self.pointers[buffer][0].name, 0 if only else self.number(VariableKind.OFFSET, offset)
 
-    def call(self, loops: VectorLoops | Copy, note: str) -> NestCall:
+    def call(self, loops: VectorLoops | Transfer, note: str) -> NestCall:
         """The call of these loops in the names of the parameters."""
         nest = OperatorNest(loops, tuple(p for p, _ in self.pointers.values()), tuple(self.numbers.values()))
         places = tuple((buffer, offset) for buffer, (_, offset) in self.pointers.items())
@@ -118,7 +116,7 @@ def _parameters(nests: Nests, views: Iterable[View], written: Iterable[View]) ->
     return _Parameters(nests, offsets, frozenset(view.buffer for view in written))
 
 
-def _copy_call(copy: Copy, nests: Nests) -> NestCall:
+def _copy_call(copy: Transfer, nests: Nests) -> NestCall:
     """A copy: the strides that its vectors are loaded with keep their literals."""
     given = _parameters(nests, (copy.source, copy.target), (copy.target,))
     axes = _numbered([copy.depth_axis, copy.column_axis, *(axis for axis, size, _ in copy.outer if size != 1)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import Copy
+from tilewright.block.loop_nest import Transfer
 from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.statements import loop
 from tilewright.graph.types import element_bytes
@@ -187,16 +187,16 @@ static __attribute__((unused)) void tw_pack_rows(float *target, long target_row,
 """The functions that copy operands of float32."""
 
 
-def copy_helper(copy: Copy) -> Helper:
+def copy_helper(copy: Transfer) -> Helper:
     """The functions that a copy calls."""
     return PACKING if _is_plain(copy) else typed_packing(copy.target.dtype, copy.interleave)
 
 
-def _is_plain(copy: Copy) -> bool:
+def _is_plain(copy: Transfer) -> bool:
     return copy.target.dtype == "float32" and copy.interleave == 1
 
 
-def copy_lines(copy: Copy) -> list[str]:
+def copy_lines(copy: Transfer) -> list[str]:
     """The statements of a copy: loops over its outer axes around a call. Elements keep their type."""
     of = "" if _is_plain(copy) else f"_{copy.target.dtype}_{copy.interleave}"
     points = {axis: Variable(VariableKind.POINT, axis) for axis, _, _ in copy.outer}

@@ -1,4 +1,4 @@
-"""The program of a model: its block program, and C files as an artifact.
+"""The block program of a model, emitted as an artifact: C files of all regions, and pointers to arguments and workspace.
 
 Micro kernels that a library links for a chain, found from the plan of the chain alone, before the library has a text.
 
@@ -7,12 +7,12 @@ Their text depends on tile shapes, types and epilogues, not on where tensors lie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from tilewright.artifact import Artifact, PackedSlot, Signature
+from tilewright.artifact import Artifact, PackedSlot
 from tilewright.block.execution import Nests
-from tilewright.block.loop_nest import WORD_BYTES, BufferName, LoopNest, PackedConstant
+from tilewright.block.loop_nest import WORD_BYTES, BufferName, Lifetime, Region
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
@@ -28,12 +28,11 @@ from tilewright.lower.arguments import (
 )
 from tilewright.lower.chain import lower
 from tilewright.lower.program import BlockProgram, block_program
-from tilewright.lower.storage import partial_buffers
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.c_file import Argument, File, Prepared
 from tilewright.render.c.kernel_functions import kernel_functions
-from tilewright.render.c.library import emit_files, packed_bytes, way_of_packing
+from tilewright.render.c.library import emit_files, packed_bytes, packed_from, way_of_packing
 from tilewright.render.c.nest import kernel_calls
 from tilewright.render.c.operator_nests import shared, with_shared_nests
 
@@ -55,9 +54,9 @@ def lower_program(model_plan: ModelPlan) -> Program:
     machine = model_plan.machine
     dialect, kernels = dialect_for(machine.architecture, machine.features), by_name()
     lowered = block_program(model_plan, kernels, dialect.lanes)
-    nests, constants = _with_unique_names(lowered.nests), lowered.constants
-    signature = replace(lowered.signature, packed=tuple(_packed_slots(lowered.signature, constants)))
-    return Program(model_plan, signature, nests, lowered.plans, lowered.workspace, constants, dialect, kernels)
+    signature = replace(lowered.signature, packed=tuple(_packed_slots(lowered)))
+    regions = _with_unique_names(lowered.regions)
+    return Program(model_plan, signature, regions, lowered.plans, lowered.workspace, dialect, kernels)
 
 
 def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
@@ -90,7 +89,7 @@ def c_file(program: Program) -> File:
     for buffer, offset in program.workspace.places:
         pointers[buffer] = f"workspace + {to_c(offset * WORD_BYTES)}"
     constants = {constant: f"(void *)context->constants[{number}]" for number, constant in enumerate(program.constants)}
-    chains = zip(program.nests, program.plans, strict=True)
+    chains = zip(program.regions, program.plans, strict=True)
     nests = tuple(
         (
             with_shared_nests(nest, plan.execution.nests),
@@ -107,13 +106,13 @@ def c_file(program: Program) -> File:
         nests=nests,
         workspace_words=program.workspace.size_words,
         ends=tuple(_ends(program)),
-        prepared=tuple(replace(_prepared(c), calls=shared(c.copies, Nests())) for c in program.constants),
+        prepared=tuple(replace(_prepared(c), calls=shared(c.body, Nests())) for c in program.constants),
         bounds={names.extent(name): bounds for name, bounds in _bounds(program)},
     )
 
 
 def _ends(program: Program) -> Iterator[int | None]:
-    """For every nest the number of the chain that it finishes."""
+    """For every region the number of the chain that it finishes."""
     numbers = _numbers(program.model_plan)
     for plan, following in zip(program.plans, [*program.plans[1:], None], strict=True):
         yield None if plan is following else numbers[id(plan)]
@@ -124,26 +123,30 @@ def _numbers(model_plan: ModelPlan) -> dict[int, int]:
     return {id(plan): number for number, plan in enumerate(model_plan.plans)}
 
 
-def _packed_slots(signature: Signature, constants: Iterable[PackedConstant]) -> Iterator[PackedSlot]:
-    numbers = {slot.name: number for number, slot in enumerate(signature.constants)}
-    for constant in constants:
-        yield PackedSlot(numbers[constant.tensor], packed_bytes(constant), way_of_packing(_prepared(constant)))
+def _packed_slots(program: BlockProgram) -> Iterator[PackedSlot]:
+    numbers = {slot.name: number for number, slot in enumerate(program.signature.constants)}
+    for constant in program.constants:
+        yield PackedSlot(
+            numbers[packed_from(constant).buffer.tensor], packed_bytes(constant), way_of_packing(_prepared(constant))
+        )
 
 
-def _prepared(constant: PackedConstant) -> Prepared:
-    return Prepared(constant, names.identifier(constant.tensor))
+def _prepared(constant: Region) -> Prepared:
+    source = packed_from(constant)
+    return Prepared(constant, names.buffer_name(source.buffer), source.dtype)
 
 
 def _arguments(
-    nest: LoopNest, plan: Plan, pointers: Mapping[BufferName, str], constants: Mapping[PackedConstant, str]
+    region: Region, plan: Plan, pointers: Mapping[BufferName, str], constants: Mapping[Region, str]
 ) -> Iterator[Argument]:
-    """All that a nest reads or writes outside its scratch."""
+    """All that a region reads or writes outside its scratch."""
     yield from _chain_arguments(plan, pointers)
-    for buffer in nest.shared:
-        yield Argument(names.buffer_name(buffer.name), pointers[buffer.name], is_written=True, dtype=buffer.dtype)
-    for constant in nest.constants:
-        name = names.buffer_name(constant.buffer.name)
-        yield Argument(name, constants[constant], is_written=False, dtype=constant.buffer.dtype)
+    for buffer in region.buffers:
+        if buffer.lifetime is Lifetime.CALL:
+            yield Argument(names.buffer_name(buffer.name), pointers[buffer.name], is_written=True, dtype=buffer.dtype)
+    for constant in region.constants:
+        for buffer in constant.buffers:
+            yield Argument(names.buffer_name(buffer.name), constants[constant], is_written=False, dtype=buffer.dtype)
 
 
 def _chain_arguments(plan: Plan, pointers: Mapping[BufferName, str]) -> Iterator[Argument]:
@@ -154,8 +157,6 @@ def _chain_arguments(plan: Plan, pointers: Mapping[BufferName, str]) -> Iterator
     output = plan.chain.tensor(plan.chain.output)
     place = BufferName(output.name)
     yield Argument(names.buffer_name(place), pointers[place], is_written=True, dtype=output.dtype)
-    for part in partial_buffers(plan):
-        yield Argument(names.buffer_name(part.name), pointers[part.name], is_written=True, dtype=part.dtype)
 
 
 def _bounds(program: Program) -> Iterator[tuple[str, tuple[int, int]]]:
@@ -179,13 +180,14 @@ def _definitions(program: Program) -> Iterator[tuple[str, str]]:
             position += 1
 
 
-def _with_unique_names(nests: tuple[LoopNest, ...]) -> tuple[LoopNest, ...]:
+def _with_unique_names(regions: tuple[Region, ...]) -> tuple[Region, ...]:
+    """Names are identifiers of C."""
     seen: dict[str, int] = {}
     unique = []
-    for nest in nests:
-        name = names.identifier(nest.name)
+    for region in regions:
+        name = names.identifier(region.name)
         seen[name] = seen.get(name, 0) + 1
-        unique.append(replace(nest, name=f"{name}_{seen[name]}" if seen[name] > 1 else name))
+        unique.append(replace(region, name=f"{name}_{seen[name]}" if seen[name] > 1 else name))
     return tuple(unique)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tilewright.block.loop_nest import SoftwarePrefetch
+from tilewright.block.loop_nest import Prefetch
 from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper
@@ -52,7 +52,7 @@ TW_INLINE void tw_start_@NAME@(struct tw_fetch *fetch, const @TYPE@ *row, long r
 """`tw_start` for elements of another type than float32."""
 
 
-def prefetch_helpers(software_prefetches: Iterable[SoftwarePrefetch]) -> Iterator[Helper]:
+def prefetch_helpers(software_prefetches: Iterable[Prefetch]) -> Iterator[Helper]:
     """What the statements that set cursors call."""
     for prefetch in software_prefetches:
         dtype = prefetch.view.dtype
@@ -60,12 +60,12 @@ def prefetch_helpers(software_prefetches: Iterable[SoftwarePrefetch]) -> Iterato
         yield CURSORS if dtype == "float32" else Helper(f"tw_start_{dtype}", text, (CURSORS,))
 
 
-def declaration(software_prefetches: tuple[SoftwarePrefetch, ...]) -> list[str]:
+def declaration(software_prefetches: tuple[Prefetch, ...]) -> list[str]:
     """The cursors of a task."""
     return [f"struct tw_fetch fetches[{len(software_prefetches)}] = {{0}};"] if software_prefetches else []
 
 
-def start(number: int, prefetch: SoftwarePrefetch) -> str:
+def start(number: int, prefetch: Prefetch) -> str:
     """The statement that sets a cursor; the block's variables are those of the block that it is for."""
     place = pointer(prefetch.view.buffer, prefetch.view.offset)
     sizes = ", ".join(map(to_c, (prefetch.rows, prefetch.row_stride, prefetch.columns, prefetch.column_stride, prefetch.lines)))

@@ -151,9 +151,7 @@ def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
     assert vocabulary != emitted.text, "emit_file does not end with the chains and the entry point"
     functions = dict.fromkeys(part for file in files for part in chains_and_entry(file))
     text = "\n".join([vocabulary, *functions])
-    features = programs[0].dialect.features.union(
-        *(_features(program, plan) for program, plan in zip(programs, plans, strict=True))
-    )
+    features = files[0].dialect.features.union(*(_features(program, plan) for program, plan in zip(programs, plans, strict=True)))
     machine = plans[0].machine
     return [
         Artifact(file.entry_point, text, (), machine.architecture, features, program.signature, kernels=emitted.kernels)
@@ -163,8 +161,8 @@ def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
 
 def _numbered(program: Program, number: int) -> Program:
     """The program with routines of its own: structures are compared within one program alone."""
-    nests = tuple(replace(nest, name=f"{nest.name}_{number}", structure=None) for nest in program.nests)
-    return replace(program, nests=nests)
+    regions = tuple(replace(region, name=f"{region.name}_{number}", structure=None) for region in program.regions)
+    return replace(program, regions=regions)
 
 
 def _features(program: Program, model: ModelPlan) -> frozenset[str]:

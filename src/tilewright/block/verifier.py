@@ -1,0 +1,251 @@
+"""Verifier of block programs: what is read was written, regions lie inside of their buffers, and no buffer is larger than used.
+
+Every loop is walked at its first two blocks and at its last one, each block of distributed loops by a thread of its own. Of a
+buffer the hull of what was written is known, from the first element to the last one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import TypeAlias
+
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated
+from tilewright.block.loop_nest import (
+    Buffer,
+    BufferName,
+    Fill,
+    For,
+    Gather,
+    KernelCall,
+    Let,
+    Lifetime,
+    Range,
+    Region,
+    Rounded,
+    Statement,
+    Transfer,
+    VectorLoops,
+    View,
+)
+from tilewright.block.walk import Walk
+from tilewright.errors import InternalError
+from tilewright.graph.types import Axis
+
+Steps: TypeAlias = Sequence[tuple[IntegerExpression, IntegerExpression]]
+"""(size, stride) of everything along which an access goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """The elements that a statement reads, writes or both; None for steps of computed positions."""
+
+    place: View | Gather
+    steps: Steps | None
+    reads: bool = True
+    writes: bool = False
+
+
+@dataclass(slots=True)
+class _Memory:
+    """A buffer, the hull of what was written, the elements up to the last one that was touched, and the longest stride."""
+
+    buffer: Buffer
+    written: tuple[int, int] | None = None
+    used: int = 0
+    stride: int = 1
+
+
+def verify(
+    regions: Iterable[Region], given: Iterable[Buffer], results: Iterable[Buffer], variables: Mapping[Variable, int]
+) -> None:
+    """Raise `InternalError` where the regions of a chain are wrong, for run-time sizes of these values.
+
+    `given` are the tensors that are there before, `results` those that the regions write.
+    """
+    results = list(results)
+    known = {one.name: _Memory(one) for one in results}
+    known |= {one.name: _Memory(one, (0, evaluated(one.elements, variables) - 1)) for one in given}
+    for region in regions:
+        for constant in region.constants:
+            _declare(known, constant.buffers)
+            _Thread(constant, known, variables).body(constant.body)
+        _declare(known, (buffer for buffer in region.buffers if buffer.lifetime is not Lifetime.THREAD))
+        used: dict[BufferName, _Memory] = {}
+        trips = [evaluated(loop.trips, variables) for loop in region.parallel]
+        for block in product(*map(_corners, trips)):
+            number = 0
+            for trip, position in zip(trips, block, strict=True):
+                number = number * trip + position
+            scratch = {buffer.name: used.setdefault(buffer.name, _Memory(buffer)) for buffer in region.scratch}
+            for memory in scratch.values():
+                memory.written = None
+            _Thread(region, known | scratch, variables).blocks(region, (number,))
+        _check_capacities(region, used.values(), variables)
+    for one in results:
+        if known[one.name].written is None and evaluated(one.elements, variables):
+            raise InternalError(f"nothing writes {one.name}")
+
+
+def _declare(known: dict[BufferName, _Memory], buffers: Iterable[Buffer]) -> None:
+    for buffer in buffers:
+        known.setdefault(buffer.name, _Memory(buffer))
+
+
+def _corners(count: int) -> tuple[int, ...]:
+    """The first two of so many blocks, and the last one.
+
+    >>> _corners(1), _corners(9)
+    ((0,), (0, 1, 8))
+    """
+    return tuple(sorted({0, min(1, count - 1), count - 1})) if count > 0 else ()
+
+
+def _check_capacities(region: Region, memories: Iterable[_Memory], variables: Mapping[Variable, int]) -> None:
+    """Rows may be padded: a buffer ends with a whole row."""
+    lets = (node.variable.kind for node in region.nodes() if isinstance(node, Let))
+    if VariableKind.DOMAIN_START in (kinds := set(lets)) or VariableKind.DOMAIN_SIZE in kinds:
+        return  # the largest block is none of those that are walked
+    for memory in memories:
+        elements = evaluated(memory.buffer.elements, variables)
+        if memory.used and elements > -(-memory.used // memory.stride) * memory.stride:
+            raise _error(region, f"{memory.buffer.name} has {elements} elements", f"{memory.used} are used")
+
+
+def _error(region: Region, what: str, why: str) -> InternalError:
+    return InternalError(f"{what} in region {region.name}: {why}")
+
+
+class _Thread(Walk):
+    """Some blocks of one thread."""
+
+    def __init__(self, region: Region, memory: Mapping[BufferName, _Memory], variables: Mapping[Variable, int]) -> None:
+        super().__init__(variables)
+        self.region, self.memory = region, memory
+
+    def at(self, value: IntegerExpression) -> int:
+        """What an expression is here."""
+        try:
+            return super().at(value)
+        except KeyError as missing:
+            raise _error(self.region, f"{missing.args[0]} is used", "it is not defined there") from None
+
+    def body(self, statements: Iterable[Statement]) -> None:
+        """Statements in order, whose variables nobody knows behind them."""
+        before = dict(self.values)
+        super().body(statements)
+        self.values = before
+
+    def _loop(self, loop: For) -> None:
+        start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
+        starts = range(start, max(stop, start + loop.may_be_empty), loop.tile)
+        for number in _corners(len(starts)):
+            self._enter(loop.block, starts[number], loop.tile, stop)
+            self.body(loop.body)
+
+    def statement(self, node: Statement) -> None:
+        """Check what a statement touches."""
+        for access in self._accesses(node):
+            self._touch(access)
+        if isinstance(node, Let):
+            self.values[node.variable] = 0  # an element of a tensor: any value
+
+    def _touch(self, access: Access) -> None:
+        name = access.place.buffer
+        if name not in self.memory:
+            raise _error(self.region, f"{name} is touched", "nobody declares that buffer")
+        memory = self.memory[name]
+        if memory.buffer.dtype != access.place.dtype:
+            raise _error(self.region, f"{name} is touched as {access.place.dtype}", f"it has {memory.buffer.dtype}")
+        if access.steps is None:
+            if memory.written is None:
+                raise _error(self.region, f"{name} is read", "nothing of it was written before")
+            return
+        steps = [(self.at(size), self.at(stride)) for size, stride in access.steps]
+        if any(size <= 0 for size, _ in steps):
+            return
+        first = self.at(access.place.offset) + sum((size - 1) * stride for size, stride in steps if stride < 0)
+        last = self.at(access.place.offset) + sum((size - 1) * stride for size, stride in steps if stride > 0)
+        elements = evaluated(memory.buffer.elements, self.values)
+        if first < 0 or last >= elements:
+            raise _error(self.region, f"elements {first} to {last} of {name} are touched", f"it has {elements}")
+        if access.reads and (memory.written is None or first < memory.written[0] or last > memory.written[1]):
+            raise _error(self.region, f"elements {first} to {last} of {name} are read", f"written are {memory.written}")
+        memory.used = max(memory.used, last + 1)
+        memory.stride = max(memory.stride, *(abs(stride) for _, stride in steps), 1)
+        if access.writes:
+            self._write(memory, first, last)
+
+    def _write(self, memory: _Memory, first: int, last: int) -> None:
+        """What lies in the same place is lost."""
+        low, high = memory.written or (first, last)
+        memory.written = min(low, first), max(high, last)
+        group = memory.buffer.reuse_group
+        for other in self.memory.values() if group is not None else ():
+            if other.buffer.reuse_group == group and other is not memory:
+                other.written = None
+
+    def _accesses(self, node: Statement) -> Iterator[Access]:
+        match node:
+            case Let(value=Rounded(element)):
+                yield Access(element, ())
+            case Fill(target, box):
+                yield _over(target, box, reads=False, writes=True)
+            case Transfer():
+                yield from self._moved(node)
+            case KernelCall():
+                yield from self._multiplied(node)
+            case VectorLoops():
+                yield from self._computed(node)
+
+    def _moved(self, move: Transfer) -> Iterator[Access]:
+        outer = [(size, move.source.stride(axis)) for axis, size, _ in move.outer]
+        box = [(move.depth, move.source.stride(move.depth_axis)), (move.columns, move.source.stride(move.column_axis))]
+        yield Access(move.source, [*outer, *box])
+        groups, width = -(-self.at(move.depth) // move.interleave), move.panel_columns
+        rows: Steps = [(groups * move.interleave, move.target_row), (move.columns, 1)]
+        if width:
+            whole = -(-self.at(move.columns) // width)
+            steps = (groups, width * move.interleave), (width, move.interleave), (move.interleave, 1)
+            rows = [(whole, move.panel_stride), *steps]
+        yield Access(move.target, [*((size, stride) for _, size, stride in move.outer), *rows], reads=False, writes=True)
+
+    def _multiplied(self, call: KernelCall) -> Iterator[Access]:
+        if call.known is None:
+            around = [(loop.steps, loop.left_step) for loop in call.around]
+            yield Access(call.left, [*around, (call.rows, call.left_row), (call.depth, call.left_depth)])
+        yield Access(call.right, [*((loop.steps, loop.right_step) for loop in call.around), *self._right(call)])
+        for operand in call.operands:
+            columns = call.columns if operand.has_columns else 1
+            yield Access(operand.view, [(call.rows, operand.row), (columns, 1)])
+        target = [(call.rows, call.target_row), (call.columns, 1)]
+        yield Access(call.target, target, reads=bool(self.at(call.accumulate)), writes=True)
+
+    def _right(self, call: KernelCall) -> Steps:
+        """Of columns, of rows, or of panels that hold groups of neighbouring steps."""
+        width, interleave, columns = call.panel_columns, call.interleave, self.at(call.columns)
+        if call.right_by_columns:
+            return [(call.depth, 1), (columns, call.right_row)]
+        if interleave == 1 and (columns <= width or call.right_panel == width):
+            return [(call.depth, call.right_row), (columns, 1)]
+        groups, panels = -(-self.at(call.depth) // interleave), -(-columns // width)
+        return [(groups, call.right_row), (interleave, 1), (panels, call.right_panel), (min(width, columns), interleave)]
+
+    def _computed(self, loops: VectorLoops) -> Iterator[Access]:
+        reduced = loops.operator.reduction_axes() if loops.operator.reduction is not None else ()
+        kept = [(axis, span) for axis, span in loops.box if not _is_reduced(axis, reduced, loops.write)]
+        for operand in loops.accesses():
+            box = kept if operand.place is loops.write else loops.box
+            yield _over(operand.place, box, reads=operand.is_read, writes=operand.is_written)
+
+
+def _is_reduced(axis: str, reduced: Iterable[Axis], write: View) -> bool:
+    return any(axis == one.name for one in reduced) and write.stride(axis) == 0
+
+
+def _over(place: View | Gather, box: Iterable[tuple[str, Range]], *, reads: bool = True, writes: bool = False) -> Access:
+    """An operand over the box of its leaf."""
+    if isinstance(place, Gather):
+        return Access(place, None)
+    return Access(place, [(span.size, place.stride(axis)) for axis, span in box], reads, writes)
