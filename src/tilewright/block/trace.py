@@ -9,7 +9,7 @@ from behind where the leaf reads it as well. No formula of a cost model is used.
   have it as a term of its own, and a copy that stays in a cache moves nothing behind it.
 - A region is the box of its indices. What overlapping boxes have in common comes with each of them, and positions at which a
   guard says that there is no element count as well: blocks are boxes.
-- Where masks bound an axis, what is there of it stays while the bounds move: blocks of rows need other keys, not other blocks.
+- Where masks bound an axis, what is there of its blocks stays while the bounds move: rows need more or fewer keys of a block.
 - Scratch counts nothing, nor do states of rows that parts leave to their combination: what a thread makes and reads again stays
   in the innermost level, and prices have the combination as a term of its own.
 - Parts of a split know nothing of each other.
@@ -118,6 +118,8 @@ class _Trace:
         self.innermost = next(iter(levels))
         self.whole: dict[str, For] = {}
         """The outermost loop over an axis that the innermost level walks as one."""
+        self.bounded: set[str] = set()
+        """The axes of loops over what masks leave of them."""
         self.walked: set[Variable] = set()
         """The starts of all loops of several blocks that it walks as one."""
         self.there: dict[tuple[str, Hashable], _There] = {}
@@ -158,9 +160,12 @@ class _Trace:
         """All blocks of a loop; one where the innermost level holds them all."""
         start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
         if (loop.axis, loop.tile) in self.levels[self.innermost]:
+            bounded = {loop.axis} if _is_masked(loop.whole) else set()
+            self.bounded |= bounded
             for begin in range(start, stop, loop.tile):
                 self._enter(loop, begin, min(loop.tile, stop - begin))
                 yield
+            self.bounded -= bounded
             return
         is_outermost = self.whole.setdefault(loop.axis, loop) is loop
         self._enter(loop, start, stop - start)
@@ -212,8 +217,9 @@ class _Trace:
             if there.region != region:
                 there.region, there.pieces = region, {}
             low, high = there.pieces.get(piece, (first, first))
-            there.pieces[piece] = first, first + count
             missing = count - max(0, min(high, first + count) - max(low, first))
+            overlaps = low <= first + count and first <= high
+            there.pieces[piece] = (min(low, first), max(high, first + count)) if overlaps else (first, first + count)
             moved = place.buffer.tensor, level
             self.moved[moved] = self.moved.get(moved, 0) + missing * size_bytes
 
@@ -221,12 +227,12 @@ class _Trace:
         """An operand, with what the innermost level walks as one."""
         loops = {axis: self.whole[axis] for axis in box if axis in self.whole}
         ranges = {axis: loops[axis].whole if axis in loops else span for axis, span in box.items()}
-        masked = [axis for axis in ranges if axis in _axes(place) and _is_masked(ranges[axis])]
+        masked = [axis for axis in ranges if axis in _axes(place) and (axis in self.bounded or _is_masked(ranges[axis]))]
         return _Operand(place, ranges, masked[0] if masked else "")
 
     def _begin(self, operand: _Operand, level: str) -> Hashable:
-        """Where the region of an operand begins in the current block of a level, but for keys."""
-        place, masked = operand.place, operand.masked
+        """Where the region of an operand begins in the current block of a level; any keys where no loop cuts them."""
+        place, masked = operand.place, operand.masked if operand.masked not in self.bounded else ""
         if isinstance(place, View) and place.buffer not in self.copied:
             ahead = self.at(operand.ranges[masked].start, level) * self.at(place.stride(masked), level) if masked else 0
             return self.at(place.offset, level) - ahead
