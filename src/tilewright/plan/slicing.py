@@ -30,11 +30,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from math import prod
 
 from tilewright.errors import PlanningError
-from tilewright.graph.convolution_form import ConvolutionForm
-from tilewright.graph.types import planned_extent
 from tilewright.machine.machine import Machine
 
 
@@ -54,12 +51,6 @@ class ConvolutionSizes:
     channels: int
     taps: int
     element_bytes: int = 4
-
-    @classmethod
-    def of(cls, form: ConvolutionForm) -> ConvolutionSizes:
-        """The sizes of a convolution in a graph; dynamic extents count as planned."""
-        windows = prod(planned_extent(window.output.extent) for window in form.windows)
-        return cls(windows, form.filters_per_group, form.channels_per_group, prod(form.taps))
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,14 @@ along lanes (many windows, few filters) and filters along lanes (the reverse).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
-from tilewright.graph.convolution_form import ConvolutionForm
-from tilewright.graph.types import Graph
+from tilewright.graph.types import Graph, planned_extent
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
+from tilewright.plan.algorithms.definition import Problem
+from tilewright.plan.algorithms.padded_image import SlidingProduct, convolution_of
+from tilewright.plan.algorithms.product_roles import points
 from tilewright.plan.slicing import ConvolutionSizes, Slicing, SlicingMachine, exact_slicing, halved_slicing
 from tilewright.plan.slicing import Stationary as Order
 from tilewright.report import units
@@ -26,13 +29,20 @@ def explain_slicing(graph: Graph, machine: Machine) -> str:
     Accesses are lines; cycles of the exact search count reloads of outputs, those of halving do not. Raises `PlanningError` for
     machines with fewer than three caches.
     """
-    forms = [(operator.name, ConvolutionForm.of(operator)) for operator in graph.operators]
-    lines = [line for name, form in forms if form is not None for line in _table(name, form, machine)]
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
+    problems = (Problem(operator, tensors, frozenset(), machine) for operator in graph.operators)
+    found = ((problem.operator.name, convolution_of(problem)) for problem in problems)
+    lines = [line for name, form in found if form is not None for line in _table(name, _sizes(form), machine)]
     return "\n".join(lines) if lines else f"{graph.name} has no convolution"
 
 
-def _table(name: str, form: ConvolutionForm, machine: Machine) -> list[str]:
-    sizes = ConvolutionSizes.of(form)
+def _sizes(form: SlidingProduct) -> ConvolutionSizes:
+    """The sizes of a convolution in a graph; dynamic extents count as planned."""
+    windows = prod(planned_extent(output.extent) for output in form.roles.outputs)
+    return ConvolutionSizes(windows, points(form.roles.filters), points(form.summed_channels), points(form.taps))
+
+
+def _table(name: str, sizes: ConvolutionSizes, machine: Machine) -> list[str]:
     windows, filters = units.exact(sizes.windows), units.exact(sizes.filters)
     title = f"{name} on {machine.name}: {windows} windows, {filters} filters, {sizes.channels} channels, {sizes.taps} taps"
     lines: list[str] = [title]

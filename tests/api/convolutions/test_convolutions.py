@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 import tilewright as tw
 from tests.support import convolutions
+from tests.support.algorithms import problems
 from tests.support.convolutions import Case, cases
 from tests.support.graphs import random
 from tests.support.random.jit.program import in_layout
 from tilewright.frontend.tracing.trace import TensorSpec, trace
-from tilewright.graph.convolution_form import ConvolutionForm
+from tilewright.plan.algorithms.padded_image import convolution_of
+from tilewright.plan.algorithms.product_roles import points
 
 FUNCTIONS = {
     "conv": (tw.conv1d, tw.conv2d, tw.conv3d),
@@ -184,19 +186,19 @@ def test_special_values_are_where_the_definition_has_them(name: str, value: floa
 
 
 def test_a_convolution_is_one_operator_in_every_layout() -> None:
-    """Algorithms see what it is: `ConvolutionForm`."""
+    """Algorithms see what it is: `convolution_of`."""
 
     def nhwc(x: Any, w: Any) -> Any:
         return tw.conv2d(
             x, w, stride=2, padding=((0, 1), (2, 1)), groups=2, layout="NHWC", filter_layout="HWIO", out_layout="NCHW"
         )
 
-    (operator,) = trace(nhwc, [TensorSpec((2, 9, 10, 6)), TensorSpec((3, 3, 3, 8))]).operators
-    form = ConvolutionForm.of(operator)
+    graph = trace(nhwc, [TensorSpec((2, 9, 10, 6)), TensorSpec((3, 3, 3, 8))])
+    form = convolution_of(*problems(graph))
     assert form is not None
-    assert (form.image_layout(), form.result_layout()) == ("NHWC", "NCHW")
-    assert [(w.stride, w.begin, w.end) for w in form.windows] == [(2, 0, 0), (2, 2, 1)]
-    assert (form.groups, form.filters_per_group, form.channels_per_group) == (2, 4, 3)
+    assert form.channel_dimensions() == (3, 1)
+    assert [(slide.stride, slide.seen) for slide in form.slides] == [(2, 9), (2, 13)]
+    assert (points(form.roles.group), points(form.roles.filters), points(form.summed_channels)) == (2, 4, 3)
 
 
 def test_constants_and_other_element_types() -> None:

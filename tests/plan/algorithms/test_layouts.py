@@ -12,11 +12,12 @@ from tilewright import compiler
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.convolution import Layouts, convolution
-from tilewright.graph.convolution_form import ConvolutionForm
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Graph
 from tilewright.graph.verifier import verify
 from tilewright.plan.algorithms.definition import applicable
+from tilewright.plan.algorithms.padded_image import convolution_of
+from tilewright.plan.algorithms.product_roles import points
 from tilewright.precision import Precision
 
 
@@ -51,13 +52,15 @@ def test_every_algorithm_takes_every_layout(data: st.DataObject, case: Case) -> 
 
 
 @given(data=st.data(), case=cases())
-def test_the_form_of_every_layout(data: st.DataObject, case: Case) -> None:
+def test_windows_of_every_layout(data: st.DataObject, case: Case) -> None:
     """Operators of one window and no padding are products of matrices, which have none."""
     layouts = Layouts(*(tuple(data.draw(st.permutations(range(len(case.x))))) for _ in range(3)))
-    form = ConvolutionForm.of(laid_out(case, layouts).operators[0])
+    form = convolution_of(*problems(laid_out(case, layouts)))
     if form is None:
         assert len(case.strides) == 1
         assert case.w[2] == 1
         return
-    assert (form.groups, form.channels_per_group, form.taps) == (case.groups, case.w[1], case.w[2:])
-    assert [(w.stride, w.begin) for w in form.windows] == list(zip(case.strides, (b for b, _ in case.pads), strict=True))
+    assert (points(form.roles.group), points(form.summed_channels)) == (case.groups, case.w[1])
+    assert [(slide.stride, points((slide.tap,)) if slide.tap else 1) for slide in form.slides] == list(
+        zip(case.strides, case.w[2:], strict=True)
+    )

@@ -33,13 +33,13 @@ def branches() -> Graph:
 def choice_of(graph: Graph) -> layout_choice._Choice:
     prices = compiler.AlgorithmPrices(graph, compiler._simplified, known_divisions(graph, options_for(MACHINE, None)))
     return layout_choice._Choice(
-        graph, prices, layout_choice.Precision.FLOAT32, images_of(graph, prices.constants), layout_choice.DataFlow(graph)
+        graph, prices, layout_choice.Precision.FLOAT32, images_of(graph, prices.constants, MACHINE), layout_choice.DataFlow(graph)
     )
 
 
 def test_channels_are_carried_through_pools_and_maps() -> None:
     graph = branches()
-    images = images_of(graph, frozenset())
+    images = images_of(graph, frozenset(), MACHINE)
     assert set(images.channels.values()) == {1}
     assert all(len(graph.tensor(name).shape) == 4 for name in images.channels)
     assert not images.channels.keys() & {*graph.inputs, *graph.outputs}
@@ -47,7 +47,7 @@ def test_channels_are_carried_through_pools_and_maps() -> None:
 
 def test_what_maps_join_lies_alike() -> None:
     graph = branches()
-    images = images_of(graph, frozenset())
+    images = images_of(graph, frozenset(), MACHINE)
     for op in graph.operators:
         if op.is_map():
             joined = {images.groups[access.tensor] for access in (*op.reads, op.write) if access.tensor in images.groups}
@@ -56,7 +56,7 @@ def test_what_maps_join_lies_alike() -> None:
 
 def test_one_point_and_one_channel_are_no_images() -> None:
     net = Network(4, (1, 1))
-    assert not images_of(net.graph(net.conv(net.conv(net.x, 8, 1), 8, 1)), frozenset()).channels
+    assert not images_of(net.graph(net.conv(net.conv(net.x, 8, 1), 8, 1)), frozenset(), MACHINE).channels
 
 
 @pytest.mark.parametrize("fuse", [None, False])

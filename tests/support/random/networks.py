@@ -20,6 +20,7 @@ from tilewright.machine import Machine
 from tilewright.plan.whole_model import layout_choice
 from tilewright.plan.whole_model.layout_choice import Table, images_of
 
+MACHINE = Machine.named("zen5")
 Array = np.ndarray[Any, Any]
 Layouts = Mapping[str, int]
 """A layout of `layout_choice` by the first of each group of images."""
@@ -138,7 +139,7 @@ def networks(draw: st.DrawFn, most_layers: int = 5) -> Graph:
 
 def groups_of(graph: Graph) -> list[str]:
     """The first of the images that lie alike, of every group."""
-    return sorted(set(images_of(graph, frozenset()).groups.values()))
+    return sorted(set(images_of(graph, frozenset(), MACHINE).groups.values()))
 
 
 def every_assignment(graph: Graph, most: int, seed: int = 0) -> list[Layouts]:

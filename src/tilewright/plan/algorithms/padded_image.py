@@ -88,6 +88,15 @@ class SlidingProduct:
         """The dimensions [batch, position, channel] of a padded image."""
         return each((*self.roles.batch, *self.seen_axes(lengths), self.channel))
 
+    def channel_dimensions(self) -> tuple[int | None, int | None]:
+        """Of the image and of the result; None where it has no dimension for them, or one of the result numbers several axes."""
+        roles, accesses = self.roles, (self.roles.image, self.roles.problem.operator.write)
+        image, written = ([Index(index.terms) for index in access.indices] for access in accesses)
+        known = {Index(), roles.channels, *plain((*roles.batch, *roles.outputs))}
+        places = ((image, number(self.channels)), (written if known.issuperset(written) else [], roles.channels))
+        found = [indices.index(channels) if channels.terms and channels in indices else None for indices, channels in places]
+        return found[0], found[1]
+
     @property
     def positions(self) -> tuple[Index, ...]:
         """What an output and a tap look at, along every dimension in which windows move."""
@@ -121,6 +130,21 @@ def sliding_product(problem: Problem, *, any_outputs: bool = False) -> SlidingPr
     """
     roles = roles_of(problem, any_outputs=any_outputs)
     return None if roles is None else sliding_windows(roles, any_outputs=any_outputs)
+
+
+def convolution_of(problem: Problem) -> SlidingProduct | None:
+    """An operator as a convolution of any layout, by its index maps alone; None for everything else.
+
+    Where no window moves, filters meet the pixels along two dimensions or more one by one: a product of two matrices is no
+    convolution. Extents of batches and outputs may be known at run time only.
+    """
+    roles = roles_of(problem, any_outputs=True)
+    if roles is None:
+        return None
+    if roles.is_moving:
+        return sliding_windows(roles, any_outputs=True)
+    found = SlidingProduct(roles, tuple(Slide(output, None, 1, 1) for output in roles.outputs))
+    return found if _is_complete(found, any_outputs=True) else None
 
 
 def sliding_windows(roles: ProductRoles, *, any_outputs: bool = False) -> SlidingProduct | None:

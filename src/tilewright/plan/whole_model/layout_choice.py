@@ -21,10 +21,11 @@ from math import prod
 from typing import TypeAlias
 
 from tilewright import progress
-from tilewright.graph.convolution_form import ConvolutionForm
 from tilewright.graph.rewrites.index_changes.reorder_dimensions import Order, with_orders
 from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
+from tilewright.machine.machine import Machine
 from tilewright.plan.algorithms.definition import Problem, applicable
+from tilewright.plan.algorithms.padded_image import convolution_of
 from tilewright.plan.types import ImageLayouts
 from tilewright.plan.whole_model.algorithm_prices import AlgorithmPrices, Part
 from tilewright.plan.whole_model.forms import Near
@@ -101,9 +102,9 @@ class Images:
     """The first of the images that lie alike, by tensor."""
 
 
-def images_of(graph: Graph, constants: Collection[str]) -> Images:
+def images_of(graph: Graph, constants: Collection[str], machine: Machine) -> Images:
     """The images that operators of a graph leave to each other: no inputs, outputs or constants."""
-    known, outside = _channels(graph), {*graph.outputs, *constants}
+    known, outside = _channels(graph, machine), {*graph.outputs, *constants}
     made = dict.fromkeys(operator.write.tensor for operator in graph.operators)
     between = (name for name in made if name in known and name not in outside)
     channels = {name: known[name] for name in between if _is_image(graph.tensor(name), known[name])}
@@ -116,11 +117,12 @@ def _is_image(tensor: Tensor, channel: int) -> bool:
     return len(extents) >= LEAST_RANK and extents[channel] > 1 and prod(extents[1:]) > extents[channel]
 
 
-def _channels(graph: Graph) -> dict[str, int]:
+def _channels(graph: Graph, machine: Machine) -> dict[str, int]:
     """The dimension of channels of every tensor for which an operator tells it, or carries it on."""
     found: dict[str, int] = {}
+    tensors = {tensor.name: tensor for tensor in graph.tensors}
     for operator in graph.operators:
-        for name, dimension in _of_convolution(operator):
+        for name, dimension in _of_convolution(Problem(operator, tensors, frozenset(), machine)):
             found.setdefault(name, dimension)
     changed = bool(found)
     while changed:
@@ -132,13 +134,12 @@ def _channels(graph: Graph) -> dict[str, int]:
     return found
 
 
-def _of_convolution(operator: Operator) -> Iterator[tuple[str, int]]:
-    form = ConvolutionForm.of(operator)
-    if form is None:
-        return
-    for access, layout in ((form.image_access, form.image_layout()), (operator.write, form.result_layout() or "")):
-        if "C" in layout:
-            yield access.tensor, layout.index("C")
+def _of_convolution(problem: Problem) -> Iterator[tuple[str, int]]:
+    found = convolution_of(problem)
+    if found is not None:
+        tensors = found.roles.image.tensor, problem.operator.write.tensor
+        pairs = zip(tensors, found.channel_dimensions(), strict=True)
+        yield from ((tensor, dimension) for tensor, dimension in pairs if dimension is not None)
 
 
 def _carried(operator: Operator, known: Mapping[str, int]) -> Iterator[tuple[str, int]]:
@@ -215,7 +216,7 @@ class ChosenLayouts:
 def choose_layouts(prices: AlgorithmPrices, precision: Precision) -> ChosenLayouts:
     """The layouts of the images of a graph by which it takes the least time."""
     graph = prices.graph
-    images = images_of(graph, prices.constants)
+    images = images_of(graph, prices.constants, prices.options.machine)
     choice = _Choice(graph, prices, precision, images, DataFlow(graph))
     every = choice.orders(dict.fromkeys(choice.movable, CHANNELS_LAST))
     return ChosenLayouts(images, _orders(choice) if every else {}, every)

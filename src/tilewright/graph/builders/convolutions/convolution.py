@@ -2,8 +2,8 @@
 
 Convolution: y[n, g M + m, o] = sum of x[n, g C + c, o * stride + k * dilation - begin] * w[g M + m, c, k].
 
-It is one operator; what lies outside of the image is 0 by a guard. How it is computed is planning's matter, which reads it
-back as a `ConvolutionForm`.
+It is one operator; what lies outside of the image is 0 by a guard. How it is computed is planning's matter, which reads roles
+and windows back off the index maps (`plan/algorithms/padded_image.py`).
 
 Convolution of integers less their zero points, summed in 32 bits, or in 64: one operator.
 
