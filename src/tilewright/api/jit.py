@@ -22,7 +22,6 @@ from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
 from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import Shortened, shorten
-from tilewright.backends.registry import for_machine
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
 from tilewright.frontend.tracing.trace import TensorSpec
@@ -340,6 +339,8 @@ class Jitted:
     @functools.cached_property
     def _element_types(self) -> tuple[str, ...]:
         """What kernels compute in and return."""
+        from tilewright.backends.registry import for_machine
+
         return for_machine(self._told.named_machine() or Machine.detect()).element_types
 
     def _interpret(self, call: FlatCall, arrays: tuple[Array, ...], out: Any) -> Any:
