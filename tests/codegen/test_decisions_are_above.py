@@ -26,17 +26,12 @@ LEFT = {
     "LONGEST_BOUND",
     "MOST_PIECES",
     "FEW_PLACES",
-    "MOST_LANES",
     "DIGITS",
     "MOST_REMEMBERED",
     "NAME_DIGITS",
-    # positions of lookups on the stack
-    "MOST_KEPT",
-    # granularity that plans and text have in common: of masked keys, of rows that vector dialects take together, and the stride
-    # of which they load whole vectors
+    # granularity that plans and text have in common: of masked keys, and of rows that vector dialects take together
     "LANES",
     "ROW_UNROLL",
-    "EVERY_OTHER",
 }
 """Described in docs/architecture.md."""
 
