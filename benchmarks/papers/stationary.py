@@ -22,6 +22,7 @@ from tilewright.errors import PlanningError
 from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
 from tilewright.machine.machine import Machine
+from tilewright.plan.decisions.execution import with_leaves
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext
@@ -66,7 +67,7 @@ def stationary_plan(chain: Chain, machine: Machine, stays: Stays, *, packs_on_de
     price = price_blocking(problem.context, blocking)
     found = (blocking.candidate,)
     searched = Searched(problem.context, available, problem.ranked, found, blocking, prefetches, price, None)
-    return searched.plan(floor(chain, machine), price)
+    return with_leaves(searched.plan(floor(chain, machine), price))
 
 
 def with_stationary_orders(model_plan: ModelPlan, stays: Stays, *, packs_on_demand: bool | None = None) -> ModelPlan:

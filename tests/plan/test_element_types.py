@@ -14,7 +14,7 @@ from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.runtime.arrays import dtype_named
 
 PACKAGE = Path(tilewright.__file__).parent
-ROOMS = ("plan", "codegen", "kernels", "tune", "report", "machine")
+ROOMS = ("plan", "block", "c_text", "leaves", "lower", "render", "kernels", "tune", "report", "machine")
 """Those that plan and generate: the front ends know formats of files, and the runtime arrays of NumPy."""
 SIZE = re.compile(r"\b(ELEMENT|FLOAT|INTEGER|HALF|INT\d+)\w*_(BYTES|BITS)\b[^=\n]*=[\s\d,]*\d|\.itemsize\b")
 

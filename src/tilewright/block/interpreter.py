@@ -41,6 +41,7 @@ from tilewright.graph.expressions.scalar import Previous, Scalar, State, rewrite
 from tilewright.graph.expressions.scalar_functions import COMBINATIONS
 from tilewright.graph.interpreter import Array, Box, Environment, at_points, evaluate_box, product_sum, total_of, value_of_scalar
 from tilewright.graph.numpy_types import rounded_once
+from tilewright.graph.types import element_bytes
 
 Shares: TypeAlias = Callable[[int], Iterable[Iterable[int]]]
 """Of so many blocks, those of every thread, in the order in which it takes them."""
@@ -80,7 +81,7 @@ def _scratch(buffers: Sequence[Buffer], variables: Mapping[Variable, int]) -> di
     places = {buffer.name: buffer.name if buffer.reuse_group is None else buffer.reuse_group for buffer in buffers}
     sizes: dict[BufferName | int, int] = {}
     for buffer in buffers:
-        size_bytes = evaluated(buffer.elements, variables) * np.dtype(buffer.dtype).itemsize
+        size_bytes = evaluated(buffer.elements, variables) * element_bytes(buffer.dtype)
         sizes[places[buffer.name]] = max(sizes.get(places[buffer.name], 0), size_bytes)
     memory = {place: np.full(size_bytes, 255, np.uint8) for place, size_bytes in sizes.items()}
     return {name: memory[place] for name, place in places.items()}
@@ -116,12 +117,12 @@ class _Thread(Walk):
 
     def _window(self, view: View, sizes: Sequence[int], strides: Sequence[int], offset: int = 0) -> Array:
         """Elements that lie `strides` apart along each dimension, from `offset` behind where a view begins."""
-        dtype, place = np.dtype(view.dtype), self.memory[view.buffer]
-        begin, apart = (self.at(view.offset) + offset) * dtype.itemsize, [stride * dtype.itemsize for stride in strides]
+        size_bytes, place = element_bytes(view.dtype), self.memory[view.buffer]
+        begin, apart = (self.at(view.offset) + offset) * size_bytes, [stride * size_bytes for stride in strides]
         if 0 in sizes:
-            return np.empty(sizes, dtype)
+            return np.empty(sizes, view.dtype)
         try:
-            return np.ndarray(sizes, dtype, place, begin, apart)
+            return np.ndarray(sizes, np.dtype(view.dtype), place, begin, apart)
         except (ValueError, TypeError) as problem:
             raise InternalError(f"a window leaves {view.buffer}: {sizes} in steps of {apart} bytes from {begin}") from problem
 

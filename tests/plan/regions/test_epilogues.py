@@ -99,13 +99,13 @@ def test_sums_of_shares_are_corrected_before_anything_else() -> None:
     assert joining(one) == {}
 
 
-def test_a_kernel_without_epilogues_leaves_maps_to_vector_loops() -> None:
+def test_a_kernel_without_epilogues_leaves_maps_to_loops_of_their_own() -> None:
     one = made(mapping("map", RELU, ["t:mn"], "y:mn", EXTENTS))
     plans = {takes: plan_chain(one, CASCADE_LAKE, kernels=kernels(takes)) for takes in (True, False)}
     assert {takes: plan.operator_plan("map").epilogue_of for takes, plan in plans.items()} == {True: "product", False: ""}
     assert plans[True].predicted_seconds < plans[False].predicted_seconds
     assert "map      epilogue of product" in explain_plan(plans[True])
-    assert "map      vector loops" in explain_plan(plans[False])
+    assert "map      elementwise maps" in explain_plan(plans[False])
 
 
 def kernels(takes_epilogues: bool) -> tuple[MicroKernel, ...]:
