@@ -82,6 +82,13 @@ def test_every_layout() -> None:
         assert form.channel_dimensions() == (image.index(1), result.index(1))
 
 
+def test_a_result_that_numbers_several_outputs_has_no_channel() -> None:
+    operator = convolved((2, 4, 5, 6), (3, 4, 2, 3))
+    n, m, row, column = operator.write.indices
+    form = form_of(replace(operator, write=Access("y", (n, m, row * 4 + column))))
+    assert form.channel_dimensions() == (1, None)
+
+
 def test_depthwise_filters_without_channels_and_with_reversed_taps() -> None:
     operator = convolved((1, 7, 9), (7, 1, 3), 7)
     form = form_of(operator)
