@@ -24,7 +24,8 @@ from benchmarks.studies.convolution_planning import graph_of
 from tilewright import compiler
 from tilewright.artifact import Artifact
 from tilewright.backends import loading
-from tilewright.block.loop_nest import Region, Statement, Transfer, VectorLoops, mapped
+from tilewright.block.program import Region, mapped
+from tilewright.block.statements import Statement, Transfer, VectorLoops
 from tilewright.graph.expressions.scalar import Load
 from tilewright.plan.types import ModelPlan
 from tilewright.render.c.program import emit_program, lower_program

@@ -13,7 +13,9 @@ from tests.support.random.planned import outcome
 from tests.support.sweeps import EQUAL
 from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.interpreter import run
-from tilewright.block.loop_nest import BufferName, KernelCall, Region, Statement
+from tilewright.block.memory import BufferName
+from tilewright.block.program import Region
+from tilewright.block.statements import KernelCall, Statement
 from tilewright.errors import InternalError
 
 EXTENTS, TILES = {"m": 20, "n": 70, "k": 9, "l": 33}, {"m": 8, "n": 64, "k": 4, "l": 16}

@@ -11,7 +11,9 @@ from tests.oracles.programs import fused, program
 from tests.replay import stored
 from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import Buffer, BufferName, KernelCall, Region, Statement, Transfer
+from tilewright.block.memory import Buffer, BufferName
+from tilewright.block.program import Region
+from tilewright.block.statements import KernelCall, Statement, Transfer
 from tilewright.errors import InternalError
 from tilewright.lower.program import verify_program
 from tilewright.render.c.program import Program, lower_program

@@ -10,7 +10,8 @@ import pytest
 from tests.oracles.trace_replay import record
 from tests.support.chains import artifact_of, hand_plan, random_inputs
 from tests.support.halo_chains import RELU, conv, halo_chain, pad, pool
-from tilewright.block.loop_nest import BufferName, Transfer
+from tilewright.block.memory import BufferName
+from tilewright.block.statements import Transfer
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.types import Chain, Graph
 from tilewright.kernels.registry import for_machine

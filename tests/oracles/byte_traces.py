@@ -17,7 +17,9 @@ from math import prod
 from tests.replay import stored
 from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import For, Gather, Let, Region, Rounded, Transfer, VectorLoops
+from tilewright.block.memory import Gather
+from tilewright.block.program import Region
+from tilewright.block.statements import For, Let, Rounded, Transfer, VectorLoops
 from tilewright.block.trace import Blocks, bytes_moved
 from tilewright.graph.types import Access, planned_extent
 from tilewright.lower.arguments import hints

@@ -14,18 +14,9 @@ from typing import Any
 import numpy as np
 
 from tilewright.block.integers import Variable
-from tilewright.block.loop_nest import (
-    BufferName,
-    Fill,
-    Gather,
-    KernelCall,
-    Prefetch,
-    Region,
-    Statement,
-    Transfer,
-    VectorLoops,
-    View,
-)
+from tilewright.block.memory import BufferName, Gather, View
+from tilewright.block.program import Region
+from tilewright.block.statements import Fill, KernelCall, Prefetch, Statement, Transfer, VectorLoops
 from tilewright.block.walk import Walk, block_count
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions

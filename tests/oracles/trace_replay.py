@@ -24,7 +24,8 @@ from tests.oracles.cache_simulator import LINE_BITS, CacheLevel, Simulation, Sim
 from tests.oracles.memory_runs import Runs
 from tilewright.artifact import TensorSlot
 from tilewright.block.integers import Variable, VariableKind, evaluated
-from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, Region
+from tilewright.block.memory import WORD_BYTES, Buffer, BufferName
+from tilewright.block.program import Region
 from tilewright.c_text.names import buffer_name
 from tilewright.errors import TilewrightError
 from tilewright.graph.expressions.extents import value_of

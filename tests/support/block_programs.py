@@ -12,7 +12,7 @@ import numpy as np
 
 from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.block.interpreter import Shares, on_one_thread, run
-from tilewright.block.loop_nest import WORD_BYTES, BufferName
+from tilewright.block.memory import WORD_BYTES, BufferName
 from tilewright.graph.expressions.extents import value_of
 from tilewright.graph.interpreter import bind_symbols, evaluate
 from tilewright.graph.types import Graph

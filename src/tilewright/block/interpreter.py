@@ -15,23 +15,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.block.integers import Variable, VariableKind, evaluated
-from tilewright.block.loop_nest import (
-    Buffer,
-    BufferName,
+from tilewright.block.memory import Buffer, BufferName, Gather, Range, View
+from tilewright.block.program import Region
+from tilewright.block.statements import (
     Fill,
-    Gather,
     KernelCall,
     Let,
     Prefetch,
-    Range,
-    Region,
     Rounded,
     RunningStates,
     Statement,
     TileEpilogue,
     Transfer,
     VectorLoops,
-    View,
 )
 from tilewright.block.walk import Walk, block_count
 from tilewright.errors import InternalError

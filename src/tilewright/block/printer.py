@@ -6,24 +6,21 @@ from collections.abc import Iterable, Iterator
 from functools import singledispatch
 
 from tilewright.block.integers import Function, IntegerExpression, Operation, Variable
-from tilewright.block.loop_nest import (
-    Buffer,
+from tilewright.block.memory import Buffer, Gather, Range, View
+from tilewright.block.program import Region
+from tilewright.block.statements import (
     Combine,
     Fill,
     For,
-    Gather,
     If,
     KernelCall,
     Leaf,
     Let,
     Prefetch,
-    Range,
-    Region,
     Rounded,
     Statement,
     Transfer,
     VectorLoops,
-    View,
 )
 
 INFIX = {

@@ -26,24 +26,9 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, evaluated
-from tilewright.block.loop_nest import (
-    BufferName,
-    Content,
-    Fill,
-    For,
-    Gather,
-    If,
-    KernelCall,
-    Let,
-    Prefetch,
-    Range,
-    Region,
-    Rounded,
-    Statement,
-    Transfer,
-    VectorLoops,
-    View,
-)
+from tilewright.block.memory import BufferName, Content, Gather, Range, View
+from tilewright.block.program import Region
+from tilewright.block.statements import Fill, For, If, KernelCall, Let, Prefetch, Rounded, Statement, Transfer, VectorLoops
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import element_bytes

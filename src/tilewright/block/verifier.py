@@ -12,23 +12,9 @@ from itertools import product
 from typing import TypeAlias
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated
-from tilewright.block.loop_nest import (
-    Buffer,
-    BufferName,
-    Fill,
-    For,
-    Gather,
-    KernelCall,
-    Let,
-    Lifetime,
-    Range,
-    Region,
-    Rounded,
-    Statement,
-    Transfer,
-    VectorLoops,
-    View,
-)
+from tilewright.block.memory import Buffer, BufferName, Gather, Lifetime, Range, View
+from tilewright.block.program import Region
+from tilewright.block.statements import Fill, For, KernelCall, Let, Rounded, Statement, Transfer, VectorLoops
 from tilewright.block.walk import Walk
 from tilewright.errors import InternalError
 from tilewright.graph.types import Axis

@@ -8,7 +8,9 @@ from itertools import product
 from math import prod
 
 from tilewright.block.integers import IntegerExpression, Variable, evaluated
-from tilewright.block.loop_nest import For, If, Let, Range, Region, Rounded, Statement, entered
+from tilewright.block.memory import Range
+from tilewright.block.program import Region, entered
+from tilewright.block.statements import For, If, Let, Rounded, Statement
 
 
 class Walk(ABC):

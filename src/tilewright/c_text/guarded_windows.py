@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from tilewright.block.loop_nest import Gather
+from tilewright.block.memory import Gather
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import to_c
 from tilewright.c_text.lookups import index_text, lane_stride, place_text

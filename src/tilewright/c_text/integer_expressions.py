@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilewright.block.integers import Function, IntegerExpression, Operation, Variable, VariableKind, nodes
-from tilewright.block.loop_nest import BufferName
+from tilewright.block.memory import BufferName
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.kernels.helpers import Helper
 

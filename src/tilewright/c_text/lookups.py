@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.loop_nest import Gather, View
+from tilewright.block.memory import Gather, View
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import literal_text

@@ -16,7 +16,7 @@ import re
 from functools import lru_cache
 
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import BufferName, Content
+from tilewright.block.memory import BufferName, Content
 
 KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return

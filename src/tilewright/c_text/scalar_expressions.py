@@ -21,7 +21,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.block.loop_nest import KernelCall, TileEpilogue
+from tilewright.block.statements import KernelCall, TileEpilogue
 from tilewright.c_text import names
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Point, Scalar, apply, subexpressions

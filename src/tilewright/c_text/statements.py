@@ -10,7 +10,8 @@ from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import Range, VectorLoops, View
+from tilewright.block.memory import Range, View
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import pointer, to_c
 

@@ -8,7 +8,8 @@ from types import MappingProxyType
 from typing import Self, TypeAlias
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import Gather, VectorLoops, View
+from tilewright.block.memory import Gather, View
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.guarded_windows import guarded_lines, is_guarded_window, lines_inside, short_windows, windows
 from tilewright.c_text.integer_expressions import local, to_c

@@ -50,7 +50,7 @@ from enum import Enum, StrEnum
 from typing import TypeAlias
 
 from tilewright.block.leaf_binding import LeafBinding, MatrixTile
-from tilewright.block.loop_nest import Matrix
+from tilewright.block.statements import Matrix
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.saturation import Saturation

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.loop_nest import Gather, VectorLoops, View
+from tilewright.block.memory import Gather, View
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.lookups import Pointer, Position, index_text, lane_stride, place_of, position_texts

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 
 from tilewright.arrays import Count, Quantity, product
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.block.loop_nest import Gather, VectorLoops
+from tilewright.block.memory import Gather
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.guarded_windows import is_guarded_window, span_inside
 from tilewright.c_text.integer_expressions import to_c

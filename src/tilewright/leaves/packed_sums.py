@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.block.loop_nest import VectorLoops, View
+from tilewright.block.memory import View
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.statements import Lines, indent

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from tilewright.block.integers import IntegerExpression, maximum, minimum
 from tilewright.block.leaf_binding import LeafBinding, Window
-from tilewright.block.loop_nest import VectorLoops, View
+from tilewright.block.memory import View
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.guarded_windows import short_windows, windows
 from tilewright.c_text.integer_expressions import local, to_c

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.block.loop_nest import RunningStates, VectorLoops, View
+from tilewright.block.memory import View
+from tilewright.block.statements import RunningStates, VectorLoops
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import COMBINE, NAN_IGNORING, literal_text, summed_product
 from tilewright.c_text.statements import BLOCK, Lines, emptied_at_end, in_blocks, indent, loop

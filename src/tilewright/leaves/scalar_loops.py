@@ -13,7 +13,8 @@ from typing import TypeAlias
 
 from tilewright.arrays import Quantity, product
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.block.loop_nest import Gather, VectorLoops, View
+from tilewright.block.memory import Gather, View
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import to_c
 from tilewright.c_text.lookups import index_text, lookups, place_of, position_texts

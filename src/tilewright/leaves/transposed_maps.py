@@ -14,7 +14,8 @@ from functools import cache
 from tilewright.arrays import Count, Quantity, either, product
 from tilewright.block.execution import LEAST_TURNED_ROWS
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.block.loop_nest import Range, VectorLoops, View
+from tilewright.block.memory import Range, View
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, pointer, to_c
 from tilewright.c_text.statements import Lines, braced, indent

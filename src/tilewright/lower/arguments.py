@@ -15,7 +15,7 @@ from typing import assert_never
 
 from tilewright.artifact import Signature, Symbol, TensorSlot
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, choose, less, quotient
-from tilewright.block.loop_nest import BufferName
+from tilewright.block.memory import BufferName
 from tilewright.errors import DTypeError
 from tilewright.graph.expressions.dimensions import dimension_of_multiple
 from tilewright.graph.expressions.extents import (

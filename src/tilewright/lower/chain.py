@@ -15,7 +15,9 @@ from itertools import takewhile
 
 from tilewright.block.execution import Execution, Sums
 from tilewright.block.integers import IntegerExpression, all_of, ceil_divide, equal, less
-from tilewright.block.loop_nest import For, Gather, If, Range, Region, Statement, VectorLoops, View, nested
+from tilewright.block.memory import Gather, Range, View
+from tilewright.block.program import Region, nested
+from tilewright.block.statements import For, If, Statement, VectorLoops
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import AxisKind, Extent, Operator

@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, minimum, round_up
-from tilewright.block.loop_nest import Buffer, BufferName, Combine, Gather, Lookup, Range, Region, VectorLoops, View
+from tilewright.block.memory import Buffer, BufferName, Gather, Lookup, Range, View
+from tilewright.block.program import Region
+from tilewright.block.statements import Combine, VectorLoops
 from tilewright.graph.expressions.index import Index, with_natural_dividends
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.positions import named_lookup

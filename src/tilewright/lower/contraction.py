@@ -8,23 +8,9 @@ from itertools import pairwise
 
 from tilewright.block.execution import KernelCalls, PanelPrefetch
 from tilewright.block.integers import IntegerExpression, any_of, equal, round_up, unequal
-from tilewright.block.loop_nest import (
-    Buffer,
-    BufferName,
-    Content,
-    For,
-    If,
-    KernelCall,
-    Lifetime,
-    Range,
-    ReductionLoop,
-    Region,
-    Statement,
-    Transfer,
-    VectorLoops,
-    View,
-    nested,
-)
+from tilewright.block.memory import Buffer, BufferName, Content, Lifetime, Range, View
+from tilewright.block.program import Region, nested
+from tilewright.block.statements import For, If, KernelCall, ReductionLoop, Statement, Transfer, VectorLoops
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
 from tilewright.graph.expressions.index import axis

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.block.integers import IntegerExpression, all_of, equal
-from tilewright.block.loop_nest import If, KernelCall, Matrix, Range, Statement, TileEpilogue, TileOperand
+from tilewright.block.memory import Range
+from tilewright.block.statements import If, KernelCall, Matrix, Statement, TileEpilogue, TileOperand
 from tilewright.errors import InternalError
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.exactness import INTEGERS

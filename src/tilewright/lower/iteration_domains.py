@@ -21,7 +21,8 @@ from functools import reduce
 from math import lcm
 
 from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, maximum, minimum, round_down, round_up
-from tilewright.block.loop_nest import Let, Range, Rounded, Statement
+from tilewright.block.memory import Range
+from tilewright.block.statements import Let, Rounded, Statement
 from tilewright.graph.expressions.conditions import constraint_of
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite

@@ -12,8 +12,9 @@ from math import prod
 
 from tilewright.artifact import Signature
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import Buffer, BufferName, Lifetime, Region
+from tilewright.block.memory import Buffer, BufferName, Lifetime
 from tilewright.block.printer import to_text
+from tilewright.block.program import Region
 from tilewright.block.verifier import verify
 from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import MicroKernel

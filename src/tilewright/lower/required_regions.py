@@ -11,7 +11,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, choose, equal, maximum, minimum, nodes, unequal
-from tilewright.block.loop_nest import If, Let, Range, Statement, Transfer, View
+from tilewright.block.memory import Range, View
+from tilewright.block.statements import If, Let, Statement, Transfer
 from tilewright.graph.types import Chain, Operator
 from tilewright.lower.storage import Stored
 from tilewright.plan.regions.required_regions import (

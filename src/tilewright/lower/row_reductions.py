@@ -27,21 +27,9 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.block.integers import IntegerExpression, all_of, any_of, equal, unequal
-from tilewright.block.loop_nest import (
-    BufferName,
-    Content,
-    Fill,
-    For,
-    If,
-    Region,
-    RunningStates,
-    Statement,
-    TileEpilogue,
-    TileOperand,
-    VectorLoops,
-    View,
-    nested,
-)
+from tilewright.block.memory import BufferName, Content, View
+from tilewright.block.program import Region, nested
+from tilewright.block.statements import Fill, For, If, RunningStates, Statement, TileEpilogue, TileOperand, VectorLoops
 from tilewright.errors import InternalError
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.expressions.index import axis as axis_index

@@ -7,16 +7,9 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.loop_nest import (
-    For,
-    If,
-    KernelCall,
-    Prefetch,
-    Range,
-    Statement,
-    View,
-    mapped,
-)
+from tilewright.block.memory import Range, View
+from tilewright.block.program import mapped
+from tilewright.block.statements import For, If, KernelCall, Prefetch, Statement
 from tilewright.graph.types import Access, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Packed, Scope

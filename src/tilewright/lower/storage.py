@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, ceil_divide, quotient, round_up
-from tilewright.block.loop_nest import Buffer, BufferName, Content, Gather, Lifetime, Range, View
+from tilewright.block.memory import Buffer, BufferName, Content, Gather, Lifetime, Range, View
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import Access, Extent, Operator, SymbolicExtent

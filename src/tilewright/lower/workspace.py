@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from tilewright.block.integers import IntegerExpression, Variable, evaluated, maximum
-from tilewright.block.loop_nest import WORD_BYTES, Buffer, BufferName, Content, Lifetime, Region
+from tilewright.block.memory import WORD_BYTES, Buffer, BufferName, Content, Lifetime
+from tilewright.block.program import Region
 from tilewright.graph.types import Tensor
 from tilewright.lower.arguments import hints
 from tilewright.lower.storage import elements_of, extent_value, partial_buffers

@@ -12,7 +12,7 @@ import pytest
 from tests.support.guarded import GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, argument_types, build, caller, command
 from tests.support.kernel_build import load as load_reading
-from tilewright.block.loop_nest import Matrix
+from tilewright.block.statements import Matrix
 from tilewright.kernels import KernelSource, MicroKernel, SourceKind, registered
 from tilewright.plan.algorithms.winograd.toom_cook import toom_cook
 

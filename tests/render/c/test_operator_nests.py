@@ -20,7 +20,7 @@ from tilewright.artifact import Artifact
 from tilewright.backends import loading
 from tilewright.block.execution import Nests
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import VectorLoops
+from tilewright.block.statements import VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.reshape import gather

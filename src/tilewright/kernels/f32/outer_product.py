@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
 
-from tilewright.block.loop_nest import Matrix
+from tilewright.block.statements import Matrix
 from tilewright.kernels.contract import (
     NESTED_LOOPS,
     PREFETCH_ARGUMENTS,

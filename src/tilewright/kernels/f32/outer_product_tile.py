@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
-from tilewright.block.loop_nest import Matrix
+from tilewright.block.statements import Matrix
 from tilewright.kernels.contract import Epilogue
 from tilewright.kernels.tile_ending import TileEnding
 

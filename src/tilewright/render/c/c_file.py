@@ -14,7 +14,9 @@ from functools import lru_cache
 
 from tilewright.artifact import CONTEXT_DECLARATION
 from tilewright.block.integers import IntegerExpression, Variable
-from tilewright.block.loop_nest import BufferName, KernelCall, Region, Statement, Structure, Transfer, VectorLoops
+from tilewright.block.memory import BufferName
+from tilewright.block.program import Region, Structure
+from tilewright.block.statements import KernelCall, Statement, Transfer, VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
 from tilewright.errors import InternalError

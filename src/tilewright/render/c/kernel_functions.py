@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tilewright.block.loop_nest import KernelCall
+from tilewright.block.statements import KernelCall
 from tilewright.c_text.scalar_expressions import kernel_epilogue
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text

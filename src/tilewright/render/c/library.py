@@ -12,7 +12,9 @@ import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilewright.block.loop_nest import WORD_BYTES, Region, Transfer, View, walk
+from tilewright.block.memory import WORD_BYTES, View
+from tilewright.block.program import Region, walk
+from tilewright.block.statements import Transfer
 from tilewright.c_text.integer_expressions import to_c
 from tilewright.c_text.names import buffer_name
 from tilewright.c_text.statements import COMMENT, comment, function, without_names, words

@@ -7,23 +7,9 @@ from itertools import accumulate, takewhile
 from math import prod
 
 from tilewright.block.integers import IntegerExpression, Variable, maximum, quotient, remainder, unequal
-from tilewright.block.loop_nest import (
-    WORD_BYTES,
-    Buffer,
-    BufferName,
-    Fill,
-    For,
-    If,
-    KernelCall,
-    Let,
-    Prefetch,
-    Region,
-    Rounded,
-    Statement,
-    Transfer,
-    VectorLoops,
-    entered,
-)
+from tilewright.block.memory import WORD_BYTES, Buffer, BufferName
+from tilewright.block.program import Region, entered
+from tilewright.block.statements import Fill, For, If, KernelCall, Let, Prefetch, Rounded, Statement, Transfer, VectorLoops
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, pointer, to_c, value_helpers
 from tilewright.c_text.names import variable_name

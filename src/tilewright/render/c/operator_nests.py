@@ -15,17 +15,9 @@ from dataclasses import dataclass, field, replace
 
 from tilewright.block.execution import Nests
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
-from tilewright.block.loop_nest import (
-    BufferName,
-    Gather,
-    Range,
-    Region,
-    Statement,
-    Transfer,
-    VectorLoops,
-    View,
-    mapped,
-)
+from tilewright.block.memory import BufferName, Gather, Range, View
+from tilewright.block.program import Region, mapped
+from tilewright.block.statements import Statement, Transfer, VectorLoops
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Parameter
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE

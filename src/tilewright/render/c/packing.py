@@ -8,7 +8,7 @@ from __future__ import annotations
 from functools import cache
 
 from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.loop_nest import Transfer
+from tilewright.block.statements import Transfer
 from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.statements import loop
 from tilewright.graph.types import element_bytes

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from tilewright.artifact import Artifact, PackedSlot
 from tilewright.block.execution import Nests
-from tilewright.block.loop_nest import WORD_BYTES, BufferName, Lifetime, Region
+from tilewright.block.memory import WORD_BYTES, BufferName, Lifetime
+from tilewright.block.program import Region
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE

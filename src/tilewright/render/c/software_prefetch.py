@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tilewright.block.loop_nest import Prefetch
+from tilewright.block.statements import Prefetch
 from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper

@@ -20,7 +20,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.block.integers import IntegerExpression
-from tilewright.block.loop_nest import KernelCall, Range, View
+from tilewright.block.memory import Range, View
+from tilewright.block.statements import KernelCall
 from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.scalar_expressions import kernel_epilogue, kernel_name
 from tilewright.c_text.statements import function, indent

@@ -1,180 +1,24 @@
-"""Block program: regions of loops over blocks, buffers, copies and leaves, between a plan and its text.
+"""Statements of a block program: loops over blocks, transfers, prefetches, definitions and leaves.
 
-All coordinates are explicit here: a `View` says where the elements of a box lie, so that emitters know nothing of schedules.
+All coordinates are explicit: a `View` says where the elements of a box lie, so that renderers know nothing of schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
-from itertools import takewhile
 from typing import TypeAlias
 
 from tilewright.block.execution import PanelPrefetch, Vectors
-from tilewright.block.integers import IntegerExpression, Variable, ceil_divide, minimum
+from tilewright.block.integers import IntegerExpression, Variable, ceil_divide
 from tilewright.block.leaf_binding import LeafBinding
+from tilewright.block.memory import Gather, Range, View
 from tilewright.errors import InternalError
-from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Load, Scalar
-from tilewright.graph.types import Guard, Operator, Reduction, element_bytes
+from tilewright.graph.types import Operator, Reduction
 
 Matrix: TypeAlias = tuple[tuple[float, ...], ...]
 """Entries, row by row."""
-WORD_BYTES = 4
-"""Of the words in which memory is allotted."""
-ALIGNMENT_WORDS = 16
-"""Of buffers: a cache line of CPUs."""
-MAIN_MEMORY = "memory"
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """The current block of an axis: `start`, `size`, the largest size that it ever has, and all sizes if they are known."""
-
-    start: IntegerExpression
-    size: IntegerExpression
-    capacity: IntegerExpression
-    sizes: frozenset[int] | None = None
-    most: int | None = None
-    """No size is larger, where the sizes are not known; None if nothing is known."""
-
-    def pieces(self, tile: int) -> frozenset[int]:
-        """All sizes of the pieces that a tile may cut the range into.
-
-        >>> Range(0, 14, 14, frozenset((14,))).pieces(6) == {6, 2}, Range(0, 14, 14, most=3).pieces(6) == {1, 2, 3}
-        (True, True)
-        """
-        if self.sizes is None:
-            return frozenset(range(1, (tile if self.most is None else min(tile, self.most)) + 1))
-        return frozenset(part for size in self.sizes for part in ({tile} if size >= tile else set()) | {size % tile} - {0})
-
-    def blocks(self, tile: int, start: Variable, size: Variable) -> Range:
-        """The range inside a loop over blocks of `tile`, with variables for start and size."""
-        sizes = self.pieces(tile) if self.sizes is not None else None
-        fixed = sizes == frozenset({tile})
-        capacity = tile if self.sizes is not None else minimum(tile, self.capacity)
-        most = tile if self.most is None else min(tile, self.most)
-        return Range(start, tile if fixed else size, capacity, sizes, most)
-
-    @property
-    def stop(self) -> IntegerExpression:
-        """Behind the last point."""
-        return self.start + self.size
-
-    @property
-    def size_variable(self) -> Variable | None:
-        """The variable that holds the size; None if none does."""
-        return self.size if isinstance(self.size, Variable) else None
-
-
-class Content(StrEnum):
-    """What a buffer holds of a tensor.
-
-    Its elements; an operand packed for an operator; the result of an operator before it is stored; a state of its rows between
-    blocks; what the parts of a split make of it, or of a state of its rows.
-    """
-
-    ELEMENTS = "elements"
-    PACKED = "packed"
-    STAGED = "staged"
-    RUNNING = "running"
-    PARTIAL = "partial"
-
-
-@dataclass(frozen=True, slots=True)
-class BufferName:
-    """A buffer by what it holds, `of` which operator or state; `read` is the operand where an operator packs several."""
-
-    tensor: str
-    content: Content = Content.ELEMENTS
-    of: str = ""
-    read: int | None = None
-
-    def __str__(self) -> str:
-        """For readers.
-
-        >>> print(BufferName("x"), BufferName("x", Content.PACKED, "matmul"), sep=", ")
-        x, x packed matmul
-        """
-        words = (self.tensor, "" if self.content is Content.ELEMENTS else self.content, self.of, self.read)
-        return " ".join(str(word) for word in words if word not in ("", None))
-
-
-@dataclass(frozen=True, slots=True)
-class View:
-    """Elements of a box in memory: `buffer[offset + sum(strides[axis] * local position)]`, positions from the box's start."""
-
-    buffer: BufferName
-    offset: IntegerExpression
-    strides: tuple[tuple[str, IntegerExpression], ...]
-    dtype: str = "float32"
-
-    def stride(self, axis: str | None) -> IntegerExpression:
-        """Elements between neighbours along an axis; 0 along axes that it does not depend on."""
-        return dict(self.strides).get(axis, 0) if axis is not None else 0
-
-
-@dataclass(frozen=True, slots=True)
-class Lookup:
-    """The element of another read of the operator is added to the index of a dimension, of this extent."""
-
-    dimension: int
-    read: int
-    extent: IntegerExpression
-    number: int
-    """Among the lookups of the chain: with it a position outside of the dimension is reported."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """Elements at quasi-affine positions, computed one by one: `indices` in absolute positions of the axes.
-
-    Nothing negative is divided in them, nor in the constraints: C rounds toward zero.
-    """
-
-    buffer: BufferName
-    offset: IntegerExpression
-    """Of the element that all indices being 0 would address."""
-    indices: tuple[Index, ...]
-    dim_strides: tuple[IntegerExpression, ...]
-    guard: Guard | None
-    dtype: str = "float32"
-    lookups: tuple[Lookup, ...] = ()
-
-
-class Lifetime(StrEnum):
-    """How long a buffer holds its elements: the blocks of a thread or of a team of threads, a call, or until it is unloaded."""
-
-    THREAD = "thread"
-    TEAM = "team"
-    CALL = "call"
-    LOAD = "load"
-
-
-@dataclass(frozen=True, slots=True)
-class Buffer:
-    """Memory for `elements` of a type, aligned to `ALIGNMENT_WORDS`."""
-
-    name: BufferName
-    elements: IntegerExpression
-    dtype: str = "float32"
-    lifetime: Lifetime = Lifetime.THREAD
-    note: str = ""
-    """For readers."""
-    reuse_group: int | None = None
-    """Buffers of one group are never alive together, and share memory; None for memory of its own."""
-    space: str = MAIN_MEMORY
-    """A memory level of the machine by name; caches in front of main memory fill themselves."""
-
-    @property
-    def size_words(self) -> IntegerExpression:
-        """What it takes, up to where another buffer may begin.
-
-        >>> Buffer(BufferName("x"), 10, "int8").size_words, Buffer(BufferName("x"), 10, "float64").size_words
-        (16, 32)
-        """
-        return ceil_divide(self.elements, ALIGNMENT_WORDS * WORD_BYTES // element_bytes(self.dtype)) * ALIGNMENT_WORDS
 
 
 class Statement:
@@ -530,98 +374,3 @@ class Prefetch(Statement):
     column_stride: IntegerExpression
     lines: int
     """What every tile of a leaf asks for."""
-
-
-Structure: TypeAlias = tuple[int, int]
-"""The number of a kind of chains, and that of the region in its chain."""
-
-
-@dataclass(frozen=True, slots=True)
-class Region:
-    """Statements that all threads run together, before the next region begins.
-
-    Loops of level `THREADS` stand each as the last statement of the one around it. Without any, one thread runs the body.
-    """
-
-    name: str
-    body: tuple[Statement, ...]
-    buffers: tuple[Buffer, ...] = ()
-    """All that statements use beside tensors of the graph and `constants`."""
-    constants: tuple[Region, ...] = ()
-    """Regions that run once, when the kernel is loaded, and whose buffers this one reads."""
-    header: tuple[str, ...] = ()
-    """Lines for people: the plan and its price."""
-    block_ns: int = 0
-    """What one block is expected to take."""
-    lookups_before: int = 0
-    """How many the chains before this one have."""
-    structure: Structure | None = None
-    """Equal for regions of a program whose functions are the same but for names; None: shared by nobody."""
-
-    @property
-    def scratch(self) -> tuple[Buffer, ...]:
-        """The buffers of every thread."""
-        return tuple(buffer for buffer in self.buffers if buffer.lifetime is Lifetime.THREAD)
-
-    @property
-    def setup(self) -> tuple[Statement, ...]:
-        """What a thread does before its first block: packing for what follows, where no loop is distributed."""
-        moves = tuple(takewhile(lambda statement: statement.moves, self.body))
-        return entered(self.body) if self.parallel else moves[: len(self.body) - 1]
-
-    @property
-    def parallel(self) -> tuple[For, ...]:
-        """The loops whose blocks are distributed, outermost first."""
-        loops: list[For] = []
-        body = self.body
-        while (inner := distributed(body)) is not None:
-            loops.append(inner)
-            body = inner.body
-        return tuple(loops)
-
-    @property
-    def block(self) -> tuple[Statement, ...]:
-        """What is done in every block of all distributed loops."""
-        return self.parallel[-1].body if self.parallel else self.body[len(self.setup) :]
-
-    def nodes(self) -> Iterator[Statement]:
-        """Everything that a call does, in order."""
-        yield from walk(self.body)
-
-    def mapped(self, change: Callable[[Statement], Iterable[Statement]]) -> Region:
-        """The region with other statements in the place of each."""
-        return replace(self, body=mapped(self.body, change))
-
-
-def distributed(body: Sequence[Statement]) -> For | None:
-    """The loop at the end of a body whose blocks are distributed."""
-    last = body[-1] if body else None
-    return last if isinstance(last, For) and last.level == THREADS else None
-
-
-def entered(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    """What stands before that loop."""
-    return body if distributed(body) is None else body[:-1]
-
-
-def nested(loops: Iterable[For], body: tuple[Statement, ...]) -> tuple[Statement, ...]:
-    """Distributed loops inside each other around a body; what they hold stands before the loop inside."""
-    for loop in reversed(list(loops)):
-        body = (replace(loop, body=(*loop.body, *body), level=THREADS),)
-    return body
-
-
-def mapped(nodes: Iterable[Statement], change: Callable[[Statement], Iterable[Statement]]) -> tuple[Statement, ...]:
-    """Other statements in the place of each, at any depth; loops and conditions around them stay."""
-    found: list[Statement] = []
-    for node in nodes:
-        found += [replace(node, body=mapped(node.body, change))] if isinstance(node, For | If) else change(node)
-    return tuple(found)
-
-
-def walk(nodes: Iterable[Statement]) -> Iterator[Statement]:
-    """All statements, those in the bodies of others behind them."""
-    for node in nodes:
-        yield node
-        if isinstance(node, For | If):
-            yield from walk(node.body)
