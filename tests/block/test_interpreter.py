@@ -73,3 +73,8 @@ def test_sums_that_are_not_added_up_are_wrong() -> None:
 
     found, wanted = computed(tuple(nest.mapped(anew) for nest in regions()))
     assert not np.allclose(found, wanted, rtol=1e-2)
+
+
+def test_elements_of_a_line_buffer_that_lie_apart_move_one_by_one() -> None:
+    """A result of one column, whose rows are padded: what the block before has left is not contiguous."""
+    assert outcome(1215168657).kind == EQUAL

@@ -217,7 +217,8 @@ class RequiredRegions:
     def _move(self, operator: Operator, line_buffered: str, stored: Stored) -> Transfer:
         """Rows in increasing order: their places are overwritten when they have been read.
 
-        Several axes may walk one dimension, as rows and columns of pixels do; those of long steps are outside.
+        Several axes may walk one dimension, as rows and columns of pixels do; those of long steps are outside. Columns
+        are contiguous: where the innermost axis has a longer step, its positions are rows of one column.
         """
         dimensions = zip(operator.write.indices, stored.strides, strict=True)
         steps = {
@@ -227,11 +228,12 @@ class RequiredRegions:
         }
         shift = self.start(operator.name, line_buffered) - self._before.start(operator.name, line_buffered)
         sizes = {axis: self._held_size(operator, axis, line_buffered) for axis in steps}
-        *outer, depth, column = ("", *steps) if len(steps) < 2 else tuple(steps)
+        axes = tuple(steps) if list(steps.values())[-1] == 1 else (*steps, "")
+        *outer, depth, column = ("", *axes) if len(axes) < 2 else axes
         source = View(stored.buffer, shift * steps[line_buffered], tuple(steps.items()))
         loops = tuple((axis, sizes[axis], steps[axis]) for axis in outer)
-        rows, row = sizes.get(depth, 1), steps.get(depth, 0)
-        return Transfer(source, View(stored.buffer, 0, ()), loops, depth or None, rows, column, sizes[column], 0, 0, row)
+        rows, row, columns = sizes.get(depth, 1), steps.get(depth, 0), sizes.get(column, 1)
+        return Transfer(source, View(stored.buffer, 0, ()), loops, depth or None, rows, column or None, columns, 0, 0, row)
 
     def _held_size(self, operator: Operator, axis: str, line_buffered: str) -> IntegerExpression:
         if axis == line_buffered:
