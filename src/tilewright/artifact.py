@@ -1,19 +1,7 @@
 """The interface between code generation and the runtime: C text, what to link with it, and how to call it.
 
-The ABI of an entry point `NAME`:
+The ABI of an entry point `NAME`, with the types of `CONTEXT_DECLARATION`:
 
-    struct tw_blocks {
-        long (*next)(struct tw_blocks *blocks);
-    };
-    struct tw_context {
-        void *pool;
-        void (*parallel_for)(void *pool, void (*task)(void *argument, struct tw_blocks *blocks, char *scratch), void *argument,
-                             long count, long scratch_bytes, long expected_ns);
-        const char *const *constants;
-        void (*chain_done)(void *pool, long chain);
-        void (*out_of_range)(void *pool, long lookup, long place, long position, long extent);
-        void (*not_finite)(void *pool);
-    };
     long NAME_workspace_bytes(const long *sizes);
     void NAME(const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace);
 

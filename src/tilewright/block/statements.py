@@ -5,6 +5,7 @@ All coordinates are explicit: a `View` says where the elements of a box lie, so 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
@@ -32,14 +33,14 @@ class Statement:
         return False
 
 
-class Leaf(Statement):
+class Leaf(Statement, ABC):
     """An operator on a box of its axes."""
 
     __slots__ = ()
 
+    @abstractmethod
     def accesses(self) -> Iterator[Operand]:
         """What is read and written."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, slots=True)
