@@ -15,122 +15,12 @@ from tilewright.c_text.lookups import index_text, lane_stride, place_text
 from tilewright.c_text.scalar_expressions import literal_text
 from tilewright.c_text.statements import indent
 from tilewright.graph.expressions.index import Index
+from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.element_access import C_TYPES, NARROW, reading, suffix
 from tilewright.kernels.helpers import Helper, filled
 
-WINDOWS = """\
-TW_INLINE tw_vec tw_load_every_other(const float *p) {
-  tw_vec even = TW_SHUFFLE_TWO(tw_load(p), tw_load(p + TW_LANES - 1), @EVEN_THEN_ODD@); /* reads no element behind the last */
-  TW_KEEP(even); /* GCC 12 would shuffle where the vector is used, and keep two vectors until then */
-  return even;
-}
-TW_INLINE tw_vec tw_load_every_other_part(const float *p, long n) {
-  tw_vec low = tw_load_part(p, tw_min(2 * n - 1, TW_LANES));
-  tw_vec even = TW_SHUFFLE_TWO(low, tw_load_part(p + TW_LANES, tw_max(2 * n - 1 - TW_LANES, 0)), @EVEN@);
-  TW_KEEP(even);
-  return even;
-}
-#ifdef TW_DIALECT_AVX512
-TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1)) /* the interior of a row: no masks */
-    return tw_load_every_other(p);
-  tw_vec zero = tw_splat(0.0f);
-  unsigned inside = last > first ? ((1u << (2 * last - 1)) - 1u) & ~((1u << 2 * first) - 1u) : 0;
-  tw_mask lanes = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
-  tw_vec low = __builtin_ia32_loadups512_mask((const void *)p, zero, (tw_mask)inside);
-  tw_vec high = __builtin_ia32_loadups512_mask((const void *)(p + TW_LANES), zero, (tw_mask)(inside >> TW_LANES));
-  return tw_where(lanes, TW_SHUFFLE_TWO(low, high, @EVEN@), tw_splat(otherwise));
-}
-#elif defined(TW_DIALECT_AVX2)
-TW_INLINE tw_vec tw_load_lanes(const float *p, long first, long last) { /* the others are not read, and zero */
-  return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(last) & ~tw_prefix(first));
-}
-TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1))
-    return tw_load_every_other(p);
-  tw_vec low = tw_load_lanes(p, 2 * first, 2 * last - 1);
-  tw_vec even = TW_SHUFFLE_TWO(low, tw_load_lanes(p + TW_LANES, 2 * first - TW_LANES, 2 * last - 1 - TW_LANES), @EVEN@);
-  return tw_where(tw_prefix(last) & ~tw_prefix(first), even, tw_splat(otherwise));
-}
-#endif
-TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
-  float lanes[TW_LANES];
-#if defined(TW_DIALECT_AVX512) || defined(TW_DIALECT_AVX2)
-  if (stride == 2)
-    return tw_load_every_other_between(p, first, last, otherwise);
-#endif
-  if (last - first == TW_LANES)
-    return stride == 2 ? tw_load_every_other(p) : tw_load_strided(p, stride, TW_LANES);
-  tw_store(lanes, tw_splat(otherwise));
-  for (long i = first; i < last; i++)
-    lanes[i] = p[i * stride];
-  return tw_load(lanes);
-}
-#ifdef TW_DIALECT_AVX512
-TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1))
-    return tw_load(p);
-  tw_mask inside = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
-  return __builtin_ia32_loadups512_mask((const void *)p, tw_splat(otherwise), inside);
-}
-#elif defined(TW_DIALECT_AVX2)
-TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1))
-    return tw_load(p);
-  return tw_where(tw_prefix(last) & ~tw_prefix(first), tw_load_lanes(p, first, last), tw_splat(otherwise));
-}
-#else
-TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
-  return last - first == TW_LANES ? tw_load(p) : tw_load_strided_between(p, 1, first, last, otherwise);
-}
-#endif
-"""
-"""Lanes from `first` to before `last` are read, the others are `otherwise`: 0 <= first, last <= TW_LANES."""
-SHORT_WINDOWS = """\
-TW_INLINE tw_vec tw_load_between_@NAME@(const @TYPE@ *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1))
-    return tw_load_@NAME@(p);
-@MASKED@  float lanes[TW_LANES];
-  tw_store(lanes, tw_splat(otherwise));
-  for (long i = first; i < last; i++)
-    lanes[i] = tw_read_@NAME@(p + i);
-  return tw_load(lanes);
-}
-@EVERY_OTHER@\
-TW_INLINE tw_vec tw_load_strided_between_@NAME@(const @TYPE@ *p, long stride, long first, long last, float otherwise) {
-  if (last - first == TW_LANES)
-    return @WHOLE@tw_load_strided_@NAME@(p, stride, TW_LANES);
-  float lanes[TW_LANES];
-  tw_store(lanes, tw_splat(otherwise));
-  for (long i = first; i < last; i++)
-    lanes[i] = tw_read_@NAME@(p + i * stride);
-  return tw_load(lanes);
-}
-"""
-"""The same for elements of other types, converted."""
-MASKED = """\
-#if defined(__AVX512F__) && TW_LANES == 16
-  const tw_mask inside = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
-  return tw_where(inside, __builtin_convertvector(tw_load_whole_lanes_@NAME@(p, inside), tw_vec), tw_splat(otherwise));
-#endif
-"""
-SOME_BYTES = """\
-#ifdef TW_DIALECT_AVX2
-  const unsigned long bytes = last > first ? tw_some_bytes((const unsigned char *)p + first, last - first) << 8 * first : 0;
-  const tw_vec loaded = tw_load_@NAME@((const @TYPE@ *)&bytes);
-  return tw_where(tw_prefix(last) & ~tw_prefix(first), loaded, tw_splat(otherwise));
-#endif
-"""
-"""Bytes that a mask leaves out are not touched, as if they were not there."""
-EVERY_OTHER_BYTE = """\
-TW_INLINE tw_vec tw_load_every_other_@NAME@(const @TYPE@ *p) { /* two halves, of which the second ends with the last byte */
-  typedef @WORD@ words __attribute__((vector_size(TW_LANES), aligned(1), may_alias));
-  typedef float half __attribute__((vector_size(2 * TW_LANES)));
-  const words low = *(const words *)p << 8 >> 8, high = *(const words *)(p + TW_LANES - 1) >> 8;
-  return __builtin_shufflevector(__builtin_convertvector(low, half), __builtin_convertvector(high, half), @IN_ORDER@);
-}
-"""
-"""Bytes as halves of words: shifts give them their signs."""
+TEXTS = CTexts(__file__)
+
 WORDS = {"int8": "short", "uint8": "unsigned short", "bool": "unsigned short"}
 
 
@@ -142,13 +32,13 @@ def short_windows(dtypes: Iterable[str], lanes: int) -> list[Helper]:
 def _short_windows(dtype: str, lanes: int) -> Helper:
     is_byte = dtype in WORDS
     parts = {
-        "MASKED": (MASKED if dtype in NARROW else "") + SOME_BYTES * is_byte,
-        "EVERY_OTHER": EVERY_OTHER_BYTE * is_byte,
+        "MASKED": (TEXTS["masked"] if dtype in NARROW else "") + TEXTS["some_bytes"] * is_byte,
+        "EVERY_OTHER": TEXTS["every_other_byte"] * is_byte,
         "WHOLE": "stride == 2 ? tw_load_every_other_@NAME@(p) : " * is_byte,
         "WORD": WORDS.get(dtype, ""),
         "IN_ORDER": ", ".join(map(str, range(lanes))),
     }
-    text = filled(SHORT_WINDOWS, {**parts, "NAME": dtype, "TYPE": C_TYPES[dtype]})
+    text = filled(TEXTS["short_windows"], {**parts, "NAME": dtype, "TYPE": C_TYPES[dtype]})
     return Helper(f"tw_load_between_{dtype}", text, tuple(reading([dtype])))
 
 
@@ -156,7 +46,7 @@ def windows(lanes: int) -> Helper:
     """The functions that load windows, in vectors of so many lanes."""
     even = [2 * lane for lane in range(lanes)]
     even_then_odd = ", ".join(str(lane + (lane >= lanes)) for lane in even)
-    text = filled(WINDOWS, {"EVEN": ", ".join(map(str, even)), "EVEN_THEN_ODD": even_then_odd})
+    text = filled(TEXTS["windows"], {"EVEN": ", ".join(map(str, even)), "EVEN_THEN_ODD": even_then_odd})
     return Helper("tw_load_between", text)
 
 

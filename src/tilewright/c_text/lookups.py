@@ -21,8 +21,11 @@ from tilewright.c_text.integer_expressions import local, to_c
 from tilewright.c_text.scalar_expressions import literal_text
 from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod
+from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.element_access import C_TYPES, suffix
 from tilewright.kernels.helpers import Helper, filled
+
+TEXTS = CTexts(__file__)
 
 Position: TypeAlias = Callable[[str], str]
 """The C text of the absolute position along an axis, of the lane `lane`."""
@@ -71,34 +74,15 @@ def index_text(index: Index, position: Position) -> str:
 
 Pointer = Callable[[View], str]
 """The C text of the address of a view's current element."""
-REPORT = Helper(
-    "tw_out_of_range",
-    """\
-static __attribute__((noinline, cold)) long tw_out_of_range(const struct tw_context *caller, long lookup, long place,
-                                                            long position, long extent) {
-  if (caller->out_of_range)
-    caller->out_of_range(caller->pool, lookup, place, position, extent);
-  return 0;
-}
-""",
-)
-PLACE = """\
-TW_INLINE long tw_place_@NAME@(const @TYPE@ *p, const @TYPE@ *first, long index, long extent,
-                               const struct tw_context *caller, long lookup) {
-  const long position = (long)*p;
-  const unsigned long counted = (unsigned long)position + (position < 0 ? extent : 0) + index;
-  if (__builtin_expect(counted < (unsigned long)extent, 1))
-    return (long)counted;
-  return tw_out_of_range(caller, lookup, p - first, position, extent);
-}
-"""
+REPORT = Helper("tw_out_of_range", TEXTS["out_of_range"])
 
 
 def lookups(reads: Iterable[View | Gather]) -> list[Helper]:
     """The functions that find the positions which these reads look up."""
     operands = tuple(reads)
     found = {operands[lookup.read].dtype for operand in operands if isinstance(operand, Gather) for lookup in operand.lookups}
-    return [Helper(f"tw_place_{kind}", filled(PLACE, {"NAME": kind, "TYPE": C_TYPES[kind]}), (REPORT,)) for kind in sorted(found)]
+    texts = {dtype: filled(TEXTS["place"], {"NAME": dtype, "TYPE": C_TYPES[dtype]}) for dtype in sorted(found)}
+    return [Helper(f"tw_place_{dtype}", text, (REPORT,)) for dtype, text in texts.items()]
 
 
 def position_texts(operand: Gather, reads: tuple[View | Gather, ...], pointer: Pointer, position: Position) -> dict[int, str]:

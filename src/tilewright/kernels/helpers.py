@@ -39,14 +39,20 @@ def texts(helpers: Iterable[Helper]) -> list[str]:
 
 
 def filled(text: str, values: Mapping[str, object]) -> str:
-    """A template with values in the places of their names.
+    """A template with values in the places of their names; a place alone on its line takes whole lines, or none.
 
     >>> filled("@T@ tw_@NAME@(@T@ x);", {"T": "double", "NAME": "exp"})
     'double tw_exp(double x);'
+    >>> filled("{\\n@BODY@\\n}", {"BODY": "x = 1;\\n"}), filled("{\\n@BODY@\\n}", {"BODY": ""})
+    ('{\\nx = 1;\\n}', '{\\n}')
     """
+    text = f"\n{text}"
     for name, value in values.items():
-        text = text.replace(f"@{name}@", str(value))
-    return text
+        content = str(value)
+        if not content or content.endswith("\n"):
+            text = text.replace(f"\n@{name}@\n", f"\n{content}")
+        text = text.replace(f"@{name}@", content)
+    return text[1:]
 
 
 def paragraphs(text: str) -> tuple[Helper, ...]:

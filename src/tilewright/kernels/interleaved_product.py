@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 
+from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.contract import (
     ElementTypes,
     Epilogue,
@@ -30,53 +31,14 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
 from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
+from tilewright.kernels.helpers import filled
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
 from tilewright.kernels.translation_units import VARIANT, unit_text
 
+TEXTS = CTexts(__file__)
+
 LANE_BYTES = 4
-WORDS = """\
-#ifndef TW_WORDS
-#define TW_WORDS
-typedef int tw_word __attribute__((aligned(1), may_alias));
-typedef int tw_words_anywhere __attribute__((vector_size(4 * TW_LANES), aligned(1), may_alias));
-TW_INLINE tw_int tw_load_words(const void *p) { return *(const tw_words_anywhere *)p; }
-TW_INLINE void tw_store_words(void *p, tw_int v) { *(tw_words_anywhere *)p = v; }
-#if defined(__AVX2__) || defined(__AVX512F__)
-TW_INLINE tw_int tw_load_words_part(const void *p, long n) { return (tw_int)tw_load_part((const float *)p, n); }
-TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) { tw_store_part((float *)p, (tw_vec)v, n); }
-#else
-TW_INLINE tw_int tw_load_words_part(const void *p, long n) {
-  const tw_word *words = p;
-  switch (n) {
-  case 1:
-    return (tw_int){words[0]};
-  case 2:
-    return (tw_int){words[0], words[1]};
-  case 3:
-    return (tw_int){words[0], words[1], words[2]};
-  default:
-    return tw_load_words(p);
-  }
-}
-TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) {
-  for (long i = 0; i < n; i++)
-    ((tw_word *)p)[i] = v[i];
-}
-#endif
-#endif
-"""
-"""Vectors of 32-bit lanes, whatever they hold and wherever they lie; in part: 1 lane to all. Masked loads know no alignment;
-dialects without them have 4 lanes."""
-GATHER = """\
-/* `count` steps of a row as one group, zeros behind them. */
-TW_INLINE int {name}_group(const {type} *a, long a_column, long count) {{
-  unsigned group = 0;
-  for (long i = 0; i < count; i++)
-    group |= (unsigned)(unsigned {word})a[i * a_column] << ({bits} * i);
-  return (int)group;
-}}
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +128,8 @@ def _vocabulary(arithmetic: Arithmetic, name: str) -> tuple[str, ...]:
     """The text that tiles call."""
     left = arithmetic.element_types[0]
     word = {1: "char", 2: "short"}[ELEMENT_BYTES[left]]
-    return WORDS, _once(arithmetic), GATHER.format(name=name, type=C_TYPES[left], word=word, bits=8 * ELEMENT_BYTES[left])
+    gathered = {"NAME": name, "TYPE": C_TYPES[left], "WORD": word, "BITS": 8 * ELEMENT_BYTES[left]}
+    return TEXTS["words"], _once(arithmetic), filled(TEXTS["gather"], gathered)
 
 
 def _once(arithmetic: Arithmetic) -> str:

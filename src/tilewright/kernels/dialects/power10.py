@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from tilewright.kernels.dialects.portable import PARTS_OF_4, portable_dialect
+from tilewright.kernels.c_files import CTexts
+from tilewright.kernels.dialects.portable import TEXTS as PORTABLE
+from tilewright.kernels.dialects.portable import portable_dialect
 
-ROWS = """\
-typedef unsigned char tw_bytes __attribute__((vector_size(16)));
-TW_INLINE tw_vec tw_rows(const float *p, long stride, long n) {
-  return (tw_vec){p[0], p[n > 1 ? stride : 0], p[n > 2 ? 2 * stride : 0], p[n > 3 ? 3 * stride : 0]};
-}
-"""
+TEXTS = CTexts(__file__)
 
-DIALECT = portable_dialect("power10", 128, frozenset({"mma"}), "ppc64le", PARTS_OF_4 + ROWS)
+
+DIALECT = portable_dialect("power10", 128, frozenset({"mma"}), "ppc64le", PORTABLE["parts"] + TEXTS["rows"])

@@ -53,8 +53,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.functions.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import filled
+
+TEXTS = CTexts(__file__)
 
 QUARTER = 4
 """Lanes of 128 bits, between which an AVX shuffle of elements moves nothing."""
@@ -105,40 +108,7 @@ def _quarters(lanes: int, odd: int) -> list[int]:
 MOST_REGISTERS = 32
 """Of any ISA: instructions that know so many are encoded in another way, and assembly asks for them by another letter."""
 INSTRUCTION = re.compile(r"^(?P<name>tw_\w+)\((?P<operands>.+)\) = (?P<instruction>.+)$", re.MULTILINE)
-# tw_scale: 2^n in two halves, which are normal, so that only the last product rounds. The low bits of
-# n + 12583166 = 1.5 * 2^23 + 254 + n are n and twice the bias of an exponent.
-OF_INTEGER_MASKS = {
-    "COMPARISONS": """\
-TW_INLINE tw_mask tw_equal(tw_vec a, tw_vec b) { return a == b; }
-TW_INLINE tw_mask tw_not_equal(tw_vec a, tw_vec b) { return a != b; }
-TW_INLINE tw_mask tw_less(tw_vec a, tw_vec b) { return a < b; }
-TW_INLINE tw_mask tw_less_equal(tw_vec a, tw_vec b) { return a <= b; }
-TW_INLINE tw_mask tw_greater(tw_vec a, tw_vec b) { return a > b; }
-TW_INLINE tw_mask tw_greater_equal(tw_vec a, tw_vec b) { return a >= b; }
-""",
-    "BOUNDS": """\
-TW_INLINE tw_vec tw_size_below(tw_vec limit, tw_vec v) { return tw_smaller(limit, (tw_vec)((tw_int)v & 0x7fffffff)); }
-TW_INLINE tw_vec tw_nan_below(tw_vec v, tw_vec x) { return (tw_vec)((tw_int)v | (x == -__builtin_inff())); }
-""",
-    "SCALES": """\
-TW_INLINE tw_vec tw_scale(tw_vec p, tw_vec n) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return p * (tw_vec)(half << 23) * (tw_vec)((twice - half) << 23);
-}
-TW_INLINE tw_vec tw_scale_add(tw_vec p, tw_vec n, tw_vec c) {
-  tw_int twice = (tw_int)(n + 12583166.0f);
-  tw_int half = twice >> 1;
-  return tw_multiply_add(p * (tw_vec)(half << 23), (tw_vec)((twice - half) << 23), c);
-}
-""",
-    "SCALE_DOWN": """\
-TW_INLINE tw_vec tw_scale_down(tw_vec p, tw_vec n) {
-  tw_int exponent = __builtin_convertvector(n, tw_int);
-  return (tw_vec)(((tw_int)p + (exponent << 23)) & ~(n < -125.0f));
-}
-""",
-}
+OF_INTEGER_MASKS = ("comparisons", "bounds", "scales", "scale_down")
 """Parts of dialects whose masks are vectors of integers."""
 
 
@@ -199,7 +169,9 @@ def vector_dialect(
     functions = {f"tw_{name}": function.steps for name, function in VECTOR_FUNCTIONS.items()}
     shared = _shared(lanes, functions | {"tw_exp2_down": exp2_down or EXP2_DOWN})
     letter = "v" if registers == MOST_REGISTERS else "x"
-    own = INSTRUCTION.sub(partial(_instruction, letter), filled(instructions, OF_INTEGER_MASKS))
+    own = INSTRUCTION.sub(
+        partial(_instruction, letter), filled(instructions, {part.upper(): TEXTS[part] for part in OF_INTEGER_MASKS})
+    )
     pieces = (f"#ifndef {guard}\n#define {guard}\n", _types(vector_bits), own, shared, "#endif\n")
     return VectorDialect(name, vector_bits, lanes, registers, features, architecture, "".join(pieces))
 
@@ -219,7 +191,7 @@ TW_INLINE tw_vec {found["name"]}({", ".join(f"tw_vec {name}" for name in operand
 
 def _types(vector_bits: int) -> str:
     lanes, size_bytes = vector_bits // 32, vector_bits // 8
-    return row_unroll_text() + lanes_text(lanes) + filled(TYPES, {"LANES": lanes, "BYTES": size_bytes})
+    return row_unroll_text() + lanes_text(lanes) + filled(TEXTS["types"], {"LANES": lanes, "BYTES": size_bytes})
 
 
 def row_unroll_text() -> str:
@@ -240,7 +212,7 @@ def _each_text(name: str, macro: str, count: int) -> str:
 def _shared(lanes: int, functions: Mapping[str, str]) -> str:
     every = range(lanes)
     strided = ", ".join(f"p[{i} * stride]" if i else "p[0]" for i in every)
-    text = filled(MEMORY + VALUES, {"STRIDED": strided, "IOTA": ", ".join(f"{i}.0f" for i in every)})
+    text = filled(TEXTS["memory"] + TEXTS["values"], {"STRIDED": strided, "IOTA": ", ".join(f"{i}.0f" for i in every)})
     text += "".join(_one(name, steps) + _for_rows(name, steps) for name, steps in functions.items())
     folds = (fold(*reduction, lanes) for reduction in REDUCTIONS for fold in (_reduction, _reduction_of_rows))
     return text + "".join(folds) + transposition_text(lanes)
@@ -308,56 +280,3 @@ REDUCTIONS = (
 ROW_UNROLL = 4
 """Rows that a row-wise reduction works on at a time. Measured on AVX-512 (Zen 5), softmax of 24 rows of 512: 7.9 cycles a vector
 with 2 ways, 6.7 with 4; row by row 11.7."""
-
-TYPES = """\
-#define TW_LANES @LANES@
-#define TW_INLINE static inline __attribute__((always_inline, unused))
-#ifdef __clang__
-#define TW_SHUFFLE(v, ...) __builtin_shufflevector(v, v, __VA_ARGS__)
-#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shufflevector(v, w, __VA_ARGS__)
-#define TW_HAS_FMA_OF_VECTORS __has_builtin(__builtin_elementwise_fma) /* since Clang 16; what stands for it may go */
-#else
-#define TW_SHUFFLE(v, ...) __builtin_shuffle(v, (tw_int){__VA_ARGS__})
-#define TW_SHUFFLE_TWO(v, w, ...) __builtin_shuffle(v, w, (tw_int){__VA_ARGS__})
-#endif
-#define TW_OPAQUE(pointer) __asm__("" : "+r"(pointer))
-typedef float tw_vec __attribute__((vector_size(@BYTES@)));
-typedef int tw_int __attribute__((vector_size(@BYTES@)));
-typedef float tw_vec_unaligned __attribute__((vector_size(@BYTES@), aligned(4), may_alias));
-typedef int tw_int_unaligned __attribute__((vector_size(@BYTES@), aligned(4), may_alias));
-TW_INLINE float tw_read(const float *p) { return *p; }
-TW_INLINE void tw_prefetch(const float *p) { __builtin_prefetch(p); }
-TW_INLINE tw_vec tw_load(const float *p) { return *(const tw_vec_unaligned *)p; }
-TW_INLINE void tw_store(float *p, tw_vec v) { *(tw_vec_unaligned *)p = v; }
-TW_INLINE long tw_whole_lines(const float *p, long stride) {
-  return (((unsigned long)p | (unsigned long)stride * sizeof(float)) & 63) == 0;
-}
-TW_INLINE tw_vec tw_splat(float x) { return x - (tw_vec){0}; }
-TW_INLINE tw_int tw_splat_int(int x) { return x - (tw_int){0}; }
-"""
-
-MEMORY = """\
-TW_INLINE tw_vec tw_load_strided(const float *p, long stride, long n) {
-  if (n == TW_LANES)
-    return (tw_vec){@STRIDED@};
-  float lanes[TW_LANES];
-  tw_store(lanes, (tw_vec){0});
-  for (long i = 0; i < n; i++)
-    lanes[i] = p[i * stride];
-  return tw_load(lanes);
-}
-TW_INLINE void tw_store_strided(float *p, long stride, tw_vec v, long n) {
-  float lanes[TW_LANES];
-  tw_store(lanes, v);
-  for (long i = 0; i < n; i++)
-    p[i * stride] = lanes[i];
-}
-"""
-
-VALUES = """\
-TW_INLINE tw_vec tw_iota(void) { return (tw_vec){@IOTA@}; }
-TW_INLINE tw_vec tw_first(tw_vec a, tw_vec b, long n) { return tw_where(tw_prefix(n), a, b); }
-TW_INLINE tw_vec tw_maximum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_larger(a, b)); }
-TW_INLINE tw_vec tw_minimum(tw_vec a, tw_vec b) { return tw_where(tw_not_equal(a, a), a, tw_smaller(a, b)); }
-TW_INLINE tw_vec tw_abs(tw_vec v) { return (tw_vec)((tw_int)v & 0x7fffffff); }
-"""

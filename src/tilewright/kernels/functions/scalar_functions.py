@@ -13,107 +13,25 @@ One function reports NaN and infinities to whoever called an entry point: `calle
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
 from tilewright.graph.expressions.scalar_functions import AS_STORED, REPORT_NOT_FINITE, ROUNDED
+from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.conversions import BITS, CONVERSIONS
 from tilewright.kernels.element_access import C_TYPES, HALVES
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
 from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import Helper, filled, paragraphs
 
-# 2^23 plus a number below it has no fraction. A quotient that was rounded up to a whole number has a rest on the other side of 0
-# than the divisor: one less is right. Where the quotient is below 1 it may have underflowed, and the dividend is the rest; v - v
-# is NaN for infinities.
-# tw_rounded_quotient: with r = RN(1/d), two steps q <- RN(q + RN(x - q d) r) from RN(x r): the first gives a neighbour of x/d, of
-# which the second makes RN(x/d) (Markstein 1990, theorem 5; Muller et al., Handbook of Floating-Point Arithmetic, section 4.7).
-# Remainders must not underflow: within these bounds they do not where the quotient is 1/4 or more, and below that it becomes 0,
-# with the sign of RN(x r), whatever its last places are. What is left, NaN included, is divided.
-LIGHT: Mapping[str, Helper] = MappingProxyType(
-    {
-        helper.name.removeprefix("tw_"): helper
-        for helper in paragraphs("""\
-TW_INLINE tw_vec tw_ceil(tw_vec v) { return -tw_floor(-v); }
+TEXTS = CTexts(__file__)
 
-TW_INLINE tw_vec tw_trunc(tw_vec v) { return tw_where(tw_less(v, tw_splat(0.0f)), -tw_floor(-v), tw_floor(v)); }
-
-#ifndef TW_NEAREST
-#define TW_NEAREST
-TW_INLINE tw_vec tw_nearest(tw_vec v) {
-#if (defined(__AVX512F__) && TW_LANES == 16) || (defined(__AVX2__) && TW_LANES == 8)
-  return tw_round(v); /* one instruction, right for all numbers */
-#else
-  const tw_vec size = tw_abs(v);
-  const tw_vec whole = (tw_vec)((tw_int)((size + 0x1p23f) - 0x1p23f) | ((tw_int)v & (-0x7fffffff - 1)));
-  return tw_where(tw_less(size, tw_splat(0x1p23f)), whole, v);
-#endif
-}
-#endif
-
-#ifndef TW_ROUNDED_QUOTIENT
-#define TW_ROUNDED_QUOTIENT
-/* tw_nearest(x / d), bit for bit. A division of 16 lanes takes 16 cycles (Sapphire Rapids), this 5. */
-TW_INLINE tw_vec tw_rounded_quotient(tw_vec x, tw_vec d) {
-#if defined(__AVX512F__) && TW_LANES == 16
-  const tw_vec inverse = tw_splat(1.0f) / d, size = tw_abs(d);
-  const tw_mask is_near = tw_greater_equal(size, tw_splat(0x1p-60f)) & tw_less_equal(size, tw_splat(0x1p60f));
-  const tw_vec about = x * inverse;
-  if (tw_any((tw_mask) ~(is_near & tw_less(tw_abs(about), tw_splat(0x1p120f)))))
-    return tw_nearest(x / d);
-  const tw_vec near = tw_multiply_add(tw_multiply_add(-about, d, x), inverse, about);
-  const tw_vec quotient = tw_multiply_add(tw_multiply_add(-near, d, x), inverse, near);
-  return (tw_vec)((tw_int)tw_nearest(quotient) | ((tw_int)about & (-0x7fffffff - 1))); /* a sum with -0 is 0 */
-#else
-  return tw_nearest(x / d);
-#endif
-}
-#endif
-
-TW_INLINE tw_vec tw_as_float16(tw_vec v) { return tw_widen_float16((tw_int)tw_narrow_float16(v)); }
-
-TW_INLINE tw_vec tw_as_bfloat16(tw_vec v) { return tw_widen_bfloat16((tw_int)tw_narrow_bfloat16(v)); }
-
-TW_INLINE tw_vec tw_sign(tw_vec v) {
-  const tw_vec zero = tw_splat(0.0f);
-  return tw_where(tw_greater(v, zero), tw_splat(1.0f), tw_where(tw_less(v, zero), tw_splat(-1.0f), v + zero));
-}
-
-TW_INLINE tw_mask tw_is_across(tw_vec v, tw_vec w) {
-  const tw_vec zero = tw_splat(0.0f);
-  return (tw_less(v, zero) ^ tw_less(w, zero)) & (tw_less(v, zero) | tw_greater(v, zero));
-}
-TW_INLINE tw_vec tw_whole_quotient(tw_vec v, tw_vec w) {
-  const tw_vec whole = tw_floor(v / w), below = whole - 1.0f;
-  const tw_vec product = whole * w;
-  const tw_vec rest = (v - product) - tw_rest(whole, w, product);
-  const tw_vec large = tw_where(tw_equal(w, tw_splat(0.0f)), whole, tw_where(tw_is_across(rest, w), below, whole) + (v - v));
-  const tw_vec small = tw_where(tw_is_across(v, w), tw_splat(-1.0f), whole);
-  return tw_where(tw_less(tw_abs(v), tw_abs(w)), small, large);
-}
-
-TW_INLINE tw_mask tw_isnan(tw_vec v) { return tw_not_equal(v, v); }
-
-TW_INLINE tw_mask tw_isinf(tw_vec v) { return tw_equal(tw_abs(v), tw_splat(__builtin_inff())); }
-""")
-    }
-)
+LIGHT: Mapping[str, Helper] = MappingProxyType({helper.name.removeprefix("tw_"): helper for helper in paragraphs(TEXTS["light"])})
 OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p")
 OF_TWO = ("pow", "mod", "fmod")
 TWO_OPERANDS = (*OF_TWO, "whole_quotient", "rounded_quotient")
-BY_LANES = """\
-static __attribute__((noinline, unused)) void tw_each_@NAME@(float *x@OTHER@) {
-  for (long i = 0; i < TW_LANES; i++)
-    x[i] = (float)tw_@NAME@_float64(x[i]@LANE@);
-}
-TW_INLINE tw_vec tw_lanes_@NAME@(tw_vec v@VECTOR@) {
-  float x[TW_LANES]@ARRAY@;
-  tw_store(x, v);
-@STORE@  tw_each_@NAME@(x@ARGUMENT@);
-  return tw_load(x);
-}
-"""
 SECOND = {
     "OTHER": ", const float *y",
     "LANE": ", y[i]",
@@ -137,7 +55,7 @@ def _helper(name: str) -> Helper:
     if name in LIGHT:
         return replace(LIGHT[name], uses=(BITS,)) if name in AS_STORED.values() else LIGHT[name]
     second = SECOND if name in TWO_OPERANDS else dict.fromkeys(SECOND, "")
-    return Helper(f"tw_lanes_{name}", filled(BY_LANES, {**second, "NAME": name}), (DOUBLE_FUNCTIONS[name],))
+    return Helper(f"tw_lanes_{name}", filled(TEXTS["by_lanes"], {**second, "NAME": name}), (DOUBLE_FUNCTIONS[name],))
 
 
 VALUES: Mapping[str, str] = {
@@ -176,37 +94,9 @@ VECTOR_TEXTS = frozenset((*VALUES, *CONDITIONS, *CONNECTIVES, "where"))
 """Every function that vectors of float32 have."""
 
 
-REPORT = Helper(
-    "tw_not_finite",
-    """\
-static __attribute__((noinline, cold)) void tw_not_finite(const struct tw_context *caller) {
-  if (caller->not_finite)
-    caller->not_finite(caller->pool);
-}
-""",
-)
-OF_VECTORS = Helper(
-    "tw_report_not_finite",
-    """\
-TW_INLINE tw_vec tw_report_not_finite(const struct tw_context *caller, tw_vec v) { /* v - v is NaN for an infinity */
-  if (__builtin_expect(tw_any(tw_not_equal(v - v, tw_splat(0.0f))), 0))
-    tw_not_finite(caller);
-  return v;
-}
-""",
-    (REPORT,),
-)
-OF_DOUBLES = Helper(
-    "tw_report_not_finite_float64",
-    """\
-TW_INLINE double tw_report_not_finite_float64(const struct tw_context *caller, double a) {
-  if (__builtin_expect(a - a != 0, 0))
-    tw_not_finite(caller);
-  return a;
-}
-""",
-    (REPORT,),
-)
+REPORT = Helper("tw_not_finite", TEXTS["not_finite"])
+OF_VECTORS = Helper("tw_report_not_finite", TEXTS["report_of_vectors"], (REPORT,))
+OF_DOUBLES = Helper("tw_report_not_finite_float64", TEXTS["report_of_doubles"], (REPORT,))
 
 
 def reports(functions: Iterable[str], helper: Helper) -> list[Helper]:
@@ -218,92 +108,11 @@ def reports(functions: Iterable[str], helper: Helper) -> list[Helper]:
     return [helper] if REPORT_NOT_FINITE in functions else []
 
 
-WHOLE = """\
-TW_INLINE @T@ tw_add_@A@(@T@ a, @T@ b) { return (@T@)((@U@)a + (@U@)b); }
-TW_INLINE @T@ tw_subtract_@A@(@T@ a, @T@ b) { return (@T@)((@U@)a - (@U@)b); }
-TW_INLINE @T@ tw_multiply_@A@(@T@ a, @T@ b) { return (@T@)((@U@)a * (@U@)b); }
-TW_INLINE @T@ tw_negative_@A@(@T@ a) { return (@T@)(0 - (@U@)a); }
-TW_INLINE @T@ tw_square_@A@(@T@ a) { return tw_multiply_@A@(a, a); }
-TW_INLINE @T@ tw_abs_@A@(@T@ a) { return a > 0 ? a : tw_negative_@A@(a); }
-TW_INLINE @T@ tw_sign_@A@(@T@ a) { return a > 0 ? 1 : a == 0 ? 0 : (@T@)-1; }
-TW_INLINE @T@ tw_maximum_@A@(@T@ a, @T@ b) { return a > b ? a : b; }
-TW_INLINE @T@ tw_minimum_@A@(@T@ a, @T@ b) { return a < b ? a : b; }
-TW_INLINE int tw_divides_@A@(@T@ b) { return b != 0 && !(@IS_SIGNED@ && b == (@T@)-1); } /* b is neither 0 nor -1 */
-TW_INLINE @T@ tw_divide_@A@(@T@ a, @T@ b) {
-  return tw_divides_@A@(b) ? (@T@)(a / b) : b == 0 ? 0 : tw_negative_@A@(a);
-}
-TW_INLINE @T@ tw_reciprocal_@A@(@T@ a) { return tw_divide_@A@(1, a); }
-TW_INLINE @T@ tw_fmod_@A@(@T@ a, @T@ b) { return tw_divides_@A@(b) ? (@T@)(a % b) : 0; }
-TW_INLINE @T@ tw_mod_@A@(@T@ a, @T@ b) {
-  const @T@ rest = tw_fmod_@A@(a, b);
-  return @IS_SIGNED@ && rest != 0 && (rest < 1) != (b < 1) ? (@T@)(rest + b) : rest;
-}
-TW_INLINE @T@ tw_floor_divide_@A@(@T@ a, @T@ b) {
-  const @T@ rest = tw_fmod_@A@(a, b);
-  return (@T@)(tw_divide_@A@(a, b) - (@IS_SIGNED@ && rest != 0 && (rest < 1) != (b < 1)));
-}
-TW_INLINE @T@ tw_bitwise_and_@A@(@T@ a, @T@ b) { return (@T@)(a & b); }
-TW_INLINE @T@ tw_bitwise_or_@A@(@T@ a, @T@ b) { return (@T@)(a | b); }
-TW_INLINE @T@ tw_bitwise_xor_@A@(@T@ a, @T@ b) { return (@T@)(a ^ b); }
-TW_INLINE @T@ tw_bitwise_not_@A@(@T@ a) { return (@T@)~a; }
-TW_INLINE @T@ tw_left_shift_@A@(@T@ a, @T@ b) { return (@U@)b < 8 * sizeof a ? (@T@)((@U@)a << b) : 0; }
-TW_INLINE @T@ tw_right_shift_@A@(@T@ a, @T@ b) {
-  const @T@ sign = (@T@)(@IS_SIGNED@ && a < 1 ? -(a != 0) : 0);
-  return (@U@)b < 8 * sizeof a ? (@T@)(a >> b) : sign;
-}
-TW_INLINE @T@ tw_pow_@A@(@T@ a, @T@ b) {
-  @T@ power = 1;
-  if (@IS_SIGNED@ && b < 1 && b != 0)
-    return tw_divide_@A@(1, (@U@)b & 1 ? a : tw_multiply_@A@(a, a));
-  for (; b; b = (@T@)(b >> 1), a = tw_multiply_@A@(a, a))
-    power = b & 1 ? tw_multiply_@A@(power, a) : power;
-  return power;
-}
-TW_INLINE @T@ tw_floor_@A@(@T@ a) { return a; }
-TW_INLINE @T@ tw_ceil_@A@(@T@ a) { return a; }
-TW_INLINE @T@ tw_round_@A@(@T@ a) { return a; }
-TW_INLINE @T@ tw_trunc_@A@(@T@ a) { return a; }
-TW_INLINE int tw_isnan_@A@(@T@ a) { return (void)a, 0; }
-TW_INLINE int tw_isinf_@A@(@T@ a) { return (void)a, 0; }
-"""
-COMPARISONS = """\
-TW_INLINE int tw_less_@A@(@T@ a, @T@ b) { return a < b; }
-TW_INLINE int tw_less_equal_@A@(@T@ a, @T@ b) { return a <= b; }
-TW_INLINE int tw_greater_@A@(@T@ a, @T@ b) { return a > b; }
-TW_INLINE int tw_greater_equal_@A@(@T@ a, @T@ b) { return a >= b; }
-TW_INLINE int tw_equal_@A@(@T@ a, @T@ b) { return a == b; }
-TW_INLINE int tw_not_equal_@A@(@T@ a, @T@ b) { return a != b; }
-"""
-REAL = """\
-TW_INLINE double tw_add_float64(double a, double b) { return a + b; }
-TW_INLINE double tw_subtract_float64(double a, double b) { return a - b; }
-TW_INLINE double tw_multiply_float64(double a, double b) { return a * b; }
-TW_INLINE double tw_divide_float64(double a, double b) { return a / b; }
-TW_INLINE double tw_reciprocal_float64(double a) { return 1 / a; }
-TW_INLINE double tw_negative_float64(double a) { return -a; }
-TW_INLINE double tw_square_float64(double a) { return a * a; }
-TW_INLINE double tw_abs_float64(double a) { return __builtin_fabs(a); }
-TW_INLINE double tw_rounded_float64(double a) { return a; }
-TW_INLINE double tw_sqrt_float64(double a) { return __builtin_sqrt(a); }
-TW_INLINE double tw_sign_float64(double a) { return a > 0 ? 1 : a < 0 ? -1 : a + 0.0; }
-TW_INLINE double tw_maximum_float64(double a, double b) { return a > b || a != a ? a : b; }
-TW_INLINE double tw_minimum_float64(double a, double b) { return a < b || a != a ? a : b; }
-TW_INLINE int tw_isnan_float64(double a) { return a != a; }
-TW_INLINE int tw_isinf_float64(double a) { return a - a != a - a && a == a; }
-"""
-MEMORY = """\
-TW_INLINE @T@ tw_get_@A@(const @T@ *p) { return *p; }
-TW_INLINE void tw_put_@A@(@T@ *p, @T@ x) { *p = x; }
-"""
-MEMORY_HALF = """\
-TW_INLINE float tw_get_@A@(const @T@ *p) { return tw_float_of_@A@(*p); }
-TW_INLINE void tw_put_@A@(@T@ *p, @T@ x) { *p = x; }
-"""
-WHOLE_FUNCTIONS = frozenset(part.split("_@A@", 1)[0] for part in (WHOLE + COMPARISONS).split(" tw_")[1:])
+OF_INTEGERS = TEXTS["whole"] + TEXTS["comparisons"]
+NAME = re.compile(r" tw_(\w+?)_(?:@A@|float64)\(.*\) {")
+WHOLE_FUNCTIONS = frozenset(NAME.findall(OF_INTEGERS))
 """The functions of integers; all others take a double, which is converted back."""
-REAL_FUNCTIONS = frozenset(part.split("_float64", 1)[0] for part in REAL.split(" tw_")[1:]) | {
-    part.split("_@A@", 1)[0] for part in COMPARISONS.split(" tw_")[1:]
-}
+REAL_FUNCTIONS = frozenset(NAME.findall(TEXTS["real"] + TEXTS["comparisons"]))
 
 
 def has_double_form(function: str) -> bool:
@@ -314,7 +123,7 @@ def has_double_form(function: str) -> bool:
 def scalar_functions(accumulator: str, functions: Iterable[str]) -> list[Helper]:
     """The arithmetic of scalar loops in this type, and these functions; what is not of integers is of doubles."""
     called = tuple(functions)
-    whole = [] if accumulator == "float64" else [Helper(f"tw_add_{accumulator}", _typed(WHOLE + COMPARISONS, accumulator))]
+    whole = [] if accumulator == "float64" else [Helper(f"tw_add_{accumulator}", _typed(OF_INTEGERS, accumulator))]
     of_doubles = [DOUBLE_FUNCTIONS[name] for name in called if name in DOUBLE_FUNCTIONS]
     return [CONVERSIONS, REAL_ARITHMETIC, *whole, *of_doubles, *reports(called, OF_DOUBLES)]
 
@@ -325,7 +134,7 @@ def element_memory(dtypes: Iterable[str]) -> list[Helper]:
 
 
 def _memory(name: str) -> Helper:
-    text, needed = (MEMORY_HALF, (CONVERSIONS,)) if name in HALVES else (MEMORY, ())
+    text, needed = (TEXTS["memory_half"], (CONVERSIONS,)) if name in HALVES else (TEXTS["memory"], ())
     return Helper(f"tw_get_{name}", _typed(text, name), needed)
 
 
@@ -334,4 +143,4 @@ def _typed(text: str, name: str) -> str:
     return filled(text, {"IS_SIGNED": int(not name.startswith("u")), "A": name, "T": C_TYPES[name], "U": word})
 
 
-REAL_ARITHMETIC = Helper("tw_add_float64", _typed(COMPARISONS, "float64") + REAL)
+REAL_ARITHMETIC = Helper("tw_add_float64", _typed(TEXTS["comparisons"], "float64") + TEXTS["real"])

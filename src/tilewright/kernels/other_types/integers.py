@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.dialects.avx2 import DIALECT as AVX2
 from tilewright.kernels.dialects.avx512 import DIALECT as AVX512
 from tilewright.kernels.dialects.portable import DIALECT
@@ -38,50 +39,9 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.interleaved_product import Arithmetic, interleaved_product_kernel
 from tilewright.kernels.saturation import Saturation
 
+TEXTS = CTexts(__file__)
+
 TYPES = ("uint8", "int8", "int32")
-TEXT = """\
-typedef unsigned tw_u8s8_sums __attribute__((vector_size(4 * TW_LANES)));
-typedef short u8s8_part __attribute__((vector_size(4 * TW_LANES)));
-typedef unsigned short tw_u8s8_bits __attribute__((vector_size(4 * TW_LANES)));
-TW_INLINE u8s8_part u8s8_left_0(tw_int a) { return (u8s8_part)(a & 0x00ff00ff); }
-TW_INLINE u8s8_part u8s8_left_1(tw_int a) { return (u8s8_part)((tw_u8s8_bits)a >> 8); }
-TW_INLINE u8s8_part u8s8_right_0(tw_int b) { return (u8s8_part)((tw_u8s8_bits)b << 8) >> 8; }
-TW_INLINE u8s8_part u8s8_right_1(tw_int b) { return (u8s8_part)b >> 8; }
-TW_INLINE tw_u8s8_sums u8s8_add(tw_u8s8_sums sum, u8s8_part a, u8s8_part b) {
-#if defined(__AVX512BW__) && TW_LANES == 16
-  tw_u8s8_sums pairs;
-  __asm__("vpmaddwd %2, %1, %0" : "=v"(pairs) : "v"(a), "v"(b));
-  return sum + pairs;
-#elif (defined(__AVX2__) && TW_LANES == 8) || (defined(__AVX__) && TW_LANES == 4)
-  tw_u8s8_sums pairs;
-  __asm__("vpmaddwd %2, %1, %0" : "=x"(pairs) : "x"(a), "x"(b));
-  return sum + pairs;
-#elif defined(__SSE2__) && TW_LANES == 4
-  __asm__("pmaddwd %1, %0" : "+x"(a) : "x"(b));
-  return sum + (tw_u8s8_sums)a;
-#else
-  const u8s8_part products = a * b;
-  const tw_int even = (tw_int)((tw_u8s8_sums)products << 16) >> 16, odd = (tw_int)products >> 16;
-  return sum + (tw_u8s8_sums)even + (tw_u8s8_sums)odd;
-#endif
-}
-"""
-# GCC gets its builtin function: with assembly in its place, GCC 12 keeps all sums of an inlined tile in memory (6 x 64: 245 of
-# 561 GOP/s). Its types are those of GCC up to 15.
-VNNI_TEXT = """\
-typedef tw_int u8s8vnni_part;
-typedef unsigned tw_u8s8vnni_sums __attribute__((vector_size(4 * TW_LANES)));
-TW_INLINE tw_int u8s8vnni_left_0(tw_int a) { return a; }
-TW_INLINE tw_int u8s8vnni_right_0(tw_int b) { return b; }
-TW_INLINE tw_u8s8vnni_sums u8s8vnni_add(tw_u8s8vnni_sums sum, tw_int a, tw_int b) {
-#if defined(__AVX512VNNI__) && !defined(__clang__) && __GNUC__ <= 15
-  return (tw_u8s8vnni_sums)__builtin_ia32_vpdpbusd_v16si((tw_int)sum, a, b);
-#else
-  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(a), "v"(b));
-  return sum;
-#endif
-}
-"""
 FOR_AVX = {
     "u8s8vnni": "u8s8avxvnni",
     "__AVX512VNNI__": "__AVXVNNI__",
@@ -91,25 +51,11 @@ FOR_AVX = {
     '"v"': '"x"',
 }
 """What AVX-VNNI has in the place of parts of the text for AVX-512."""
-PAIRS_TEXT = """\
-typedef unsigned tw_u8s8pairs_sums __attribute__((vector_size(4 * TW_LANES)));
-typedef tw_int u8s8pairs_part;
-TW_INLINE tw_int u8s8pairs_left_0(tw_int a) { return a; }
-TW_INLINE tw_int u8s8pairs_right_0(tw_int b) { return b; }
-TW_INLINE tw_u8s8pairs_sums u8s8pairs_add(tw_u8s8pairs_sums sum, tw_int a, tw_int b) {
-  const tw_int ones = tw_splat_int(0x00010001);
-  tw_int pairs;
-  tw_u8s8pairs_sums fours;
-  __asm__("vpmaddubsw %2, %1, %0" : "=v"(pairs) : "v"(a), "v"(b));
-  __asm__("vpmaddwd %2, %1, %0" : "=v"(fours) : "v"(pairs), "v"(ones));
-  return sum + fours;
-}
-"""
 
 
 def pair_sums(features: frozenset[str], registers: str) -> Arithmetic:
     """The arithmetic for machines with these features, whose vector registers inline assembly calls so."""
-    text = PAIRS_TEXT.replace('"v"', f'"{registers}"').replace('"=v"', f'"={registers}"')
+    text = TEXTS["u8s8pairs"].replace('"v"', f'"{registers}"').replace('"=v"', f'"={registers}"')
     return Arithmetic("u8s8pairs", TYPES, 1, "tw_u8s8pairs_sums", text, features, Saturation("right"), chain_cycles=1)
 
 
@@ -139,9 +85,9 @@ def exchanged(arithmetic: Arithmetic) -> Arithmetic:
     )
 
 
-U8S8 = Arithmetic("u8s8", TYPES, 2, "tw_u8s8_sums", TEXT, chain_cycles=1)
+U8S8 = Arithmetic("u8s8", TYPES, 2, "tw_u8s8_sums", TEXTS["u8s8"], chain_cycles=1)
 U8S8_512 = replace(U8S8, features=frozenset({"avx512bw"}))
-VNNI = Arithmetic("u8s8vnni", TYPES, 1, "tw_u8s8vnni_sums", VNNI_TEXT, frozenset({"avx512_vnni"}))
+VNNI = Arithmetic("u8s8vnni", TYPES, 1, "tw_u8s8vnni_sums", TEXTS["u8s8vnni"], frozenset({"avx512_vnni"}))
 AVX_VNNI = _for_avx(VNNI)
 PAIRS, PAIRS_OF_512 = pair_sums(frozenset(), "x"), pair_sums(frozenset({"avx512bw"}), "v")
 
@@ -169,18 +115,7 @@ U8S8_KERNELS = tuple(
 )
 
 
-S16S16_TEXT = """\
-typedef unsigned tw_s16s16_sums __attribute__((vector_size(4 * TW_LANES)));
-typedef tw_int s16s16_part;
-TW_INLINE tw_int s16s16_left_0(tw_int a) { return a; }
-TW_INLINE tw_int s16s16_right_0(tw_int b) { return b; }
-TW_INLINE tw_s16s16_sums s16s16_add(tw_s16s16_sums sum, tw_int a, tw_int b) {
-  tw_s16s16_sums pairs;
-  __asm__("vpmaddwd %2, %1, %0" : "=x"(pairs) : "x"(a), "x"(b));
-  return sum + pairs;
-}
-"""
-S16S16 = Arithmetic("s16s16", ("int16", "int16", "int32"), 1, "tw_s16s16_sums", S16S16_TEXT, chain_cycles=1)
+S16S16 = Arithmetic("s16s16", ("int16", "int16", "int32"), 1, "tw_s16s16_sums", TEXTS["s16s16"], chain_cycles=1)
 
 # Measured on one core of an AMD EPYC (Zen 3), GCC 12: see docs/kernels.md.
 S16S16_KERNELS = (
@@ -190,33 +125,12 @@ S16S16_KERNELS = (
 
 
 LARGEST = 127
-SIGNS_TEXT = """\
-typedef unsigned tw_s8s8signs_sums __attribute__((vector_size(4 * TW_LANES)));
-typedef struct {
-  tw_int value, size;
-} s8s8signs_part;
-TW_INLINE s8s8signs_part s8s8signs_left_0(tw_int a) {
-  s8s8signs_part part = {a, a};
-  __asm__("vpabsb %1, %0" : "=x"(part.size) : "x"(a));
-  return part;
-}
-TW_INLINE s8s8signs_part s8s8signs_right_0(tw_int b) { return (s8s8signs_part){b, b}; }
-TW_INLINE tw_s8s8signs_sums s8s8signs_add(tw_s8s8signs_sums sum, s8s8signs_part a, s8s8signs_part b) {
-  const tw_int ones = tw_splat_int(0x00010001);
-  tw_int signed_b, pairs;
-  tw_s8s8signs_sums fours;
-  __asm__("vpsignb %2, %1, %0" : "=x"(signed_b) : "x"(b.value), "x"(a.value));
-  __asm__("vpmaddubsw %2, %1, %0" : "=x"(pairs) : "x"(a.size), "x"(signed_b));
-  __asm__("vpmaddwd %2, %1, %0" : "=x"(fours) : "x"(pairs), "x"(ones));
-  return sum + fours;
-}
-"""
 SIGNS = Arithmetic(
     "s8s8signs",
     ("int8", "int8", "int32"),
     1,
     "tw_s8s8signs_sums",
-    SIGNS_TEXT,
+    TEXTS["s8s8signs"],
     saturation=Saturation("right", largest=LARGEST),
     chain_cycles=1,
 )

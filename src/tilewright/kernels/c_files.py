@@ -1,0 +1,40 @@
+"""C texts of a module: the sections of the C file beside it.
+
+A line `// [name]` begins a section. Other lines that begin with `//` are for readers of the file: no emitted text has them. Names
+between two @ are places that `helpers.filled` fills.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from tilewright import package_files
+
+SECTION = re.compile(r"^// \[(\w+)\]\n", re.MULTILINE)
+FOR_READERS = re.compile(r"^//.*\n", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class CTexts:
+    """The sections of the file beside a module, by their names; the file is read when the first of them is asked for.
+
+    >>> from tilewright.kernels import interleaved_product
+    >>> CTexts(interleaved_product.__file__)["words"].splitlines()[0]
+    '#ifndef TW_WORDS'
+    """
+
+    module: str
+    """The path of the module."""
+
+    def __getitem__(self, section: str) -> str:
+        return _sections(Path(self.module).with_suffix(".c"))[section]
+
+
+@cache
+def _sections(path: Path) -> Mapping[str, str]:
+    _, *found = SECTION.split(package_files.read_text(path))
+    return {name: FOR_READERS.sub("", text).strip("\n") + "\n" for name, text in zip(found[::2], found[1::2], strict=True)}
