@@ -15,7 +15,7 @@ from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.interpreter import run
 from tilewright.block.memory import BufferName
 from tilewright.block.program import Region
-from tilewright.block.statements import KernelCall, Statement
+from tilewright.block.statements import MatrixTiles, Statement
 from tilewright.errors import InternalError
 
 EXTENTS, TILES = {"m": 20, "n": 70, "k": 9, "l": 33}, {"m": 8, "n": 64, "k": 4, "l": 16}
@@ -60,7 +60,7 @@ def test_what_was_never_written_is_nan() -> None:
     """The first product is left out: what the second reads of it is scratch."""
 
     def without_scores(node: Statement) -> Iterator[Statement]:
-        if not isinstance(node, KernelCall) or node.operator != "scores":
+        if not isinstance(node, MatrixTiles) or node.operator.name != "scores":
             yield node
 
     found, _ = computed(tuple(nest.mapped(without_scores) for nest in regions()))
@@ -69,7 +69,7 @@ def test_what_was_never_written_is_nan() -> None:
 
 def test_sums_that_are_not_added_up_are_wrong() -> None:
     def anew(node: Statement) -> tuple[Statement, ...]:
-        return (replace(node, accumulate=0) if isinstance(node, KernelCall) else node,)
+        return (replace(node, accumulate=0) if isinstance(node, MatrixTiles) else node,)
 
     found, wanted = computed(tuple(nest.mapped(anew) for nest in regions()))
     assert not np.allclose(found, wanted, rtol=1e-2)

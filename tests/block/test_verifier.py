@@ -13,7 +13,7 @@ from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright.block.integers import Variable, VariableKind
 from tilewright.block.memory import Buffer, BufferName
 from tilewright.block.program import Region
-from tilewright.block.statements import KernelCall, Statement, Transfer
+from tilewright.block.statements import MatrixTiles, Statement, Transfer
 from tilewright.errors import InternalError
 from tilewright.lower.program import verify_program
 from tilewright.render.c.program import Program, lower_program
@@ -40,11 +40,14 @@ def of_packed(**changes: object) -> Damage:
 
 
 def elsewhere(node: Statement, offset: object) -> tuple[Statement, ...]:
-    return (replace(node, left=replace(node.left, offset=offset)) if isinstance(node, KernelCall) else node,)
+    if not isinstance(node, MatrixTiles):
+        return (node,)
+    left = node.tile.roles.left
+    return (replace(node, reads=tuple(replace(read, offset=offset) if n == left else read for n, read in enumerate(node.reads))),)
 
 
 def writes(node: Statement, tensor: str) -> bool:
-    return isinstance(node, KernelCall) and node.target.buffer == BufferName(tensor)
+    return isinstance(node, MatrixTiles) and node.write.buffer == BufferName(tensor)
 
 
 NOWHERE = Variable(VariableKind.BLOCK_START, "nowhere")

@@ -17,9 +17,10 @@ from tests.support.chains import artifact_of, attention_plan, random_inputs
 from tilewright.artifact import Artifact
 from tilewright.graph.types import Graph, SymbolicExtent
 from tilewright.kernels import dialect_for, registered
+from tilewright.leaves import matrix_tile_functions
 from tilewright.plan.decisions import inlined_kernels
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.render.c import kernel_functions, program
+from tilewright.render.c import program
 from tilewright.render.c.c_file import File
 from tilewright.render.c.program import lower_program
 from tilewright.runtime.executable import load
@@ -174,7 +175,7 @@ def test_kernels_without_functions_of_single_shapes_stand_in_the_file() -> None:
     file = File("", (), dialect_for("x86_64", kernel.features), {kernel.name: kernel}, (), (), 0)
     call = SimpleNamespace(epilogue=None, prefetching=False, shapes=None, inlined=False, m=6, n=64)
     whole = {"_variants": lambda kernel, calls: frozenset({(6, 4)}), "may_inline": lambda kernel, calls: False}
-    with patch.multiple(kernel_functions, **whole):
-        found = kernel_functions._inlined(file, kernel, "product", [call])  # type: ignore[list-item]
+    with patch.multiple(matrix_tile_functions, **whole):
+        found = matrix_tile_functions._inlined(file, kernel, "product", [call])  # type: ignore[list-item]
     assert found is not None
     assert not found.linked

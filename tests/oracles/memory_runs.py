@@ -16,12 +16,14 @@ import numpy as np
 from tilewright.block.integers import Variable
 from tilewright.block.memory import BufferName, Gather, View
 from tilewright.block.program import Region
-from tilewright.block.statements import Fill, KernelCall, Prefetch, Statement, Transfer, VectorLoops
+from tilewright.block.statements import Fill, MatrixTiles, Prefetch, Statement, Transfer, VectorLoops
 from tilewright.block.walk import Walk, block_count
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Scalar, rewrite, subexpressions
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import MicroKernel
+from tilewright.leaves.matrix_tile_epilogues import operand_steps
+from tilewright.leaves.matrix_tile_loops import values_of
 from tilewright.render.c.nest import filling
 
 Addresses = np.ndarray[Any, np.dtype[np.int64]]
@@ -53,7 +55,7 @@ class Runs(Walk):
 
     def statement(self, node: Statement) -> None:
         match node:
-            case KernelCall():
+            case MatrixTiles():
                 self._product(node)
             case VectorLoops():
                 self._tell(self._loops(node))
@@ -75,26 +77,24 @@ class Runs(Walk):
     def _start(self, view: View) -> int:
         return self.places[view.buffer] + self.at(view.offset) * element_bytes(view.dtype)
 
-    def _product(self, call: KernelCall) -> None:
-        kernel = self.kernels[call.kernel]
-        sizes = [element_bytes(view.dtype) for view in (call.left, call.right, call.target)]
-        depth = self.at(call.depth)
-        slices = -(-depth * self.at(call.right_row) * sizes[1] // call.panels.slice_bytes) if call.panels is not None else 1
-        numbers = [self.at(call.rows), self.at(call.columns), depth, kernel.columns, kernel.lanes, kernel.interleave]
-        numbers += [kernel.right_by_columns, self.at(call.accumulate) != 0, not self.every_step, -(-depth // max(slices, 1)) or 1]
-        numbers += [self._start(call.left), *(self.at(step) * sizes[0] for step in (call.left_row, call.left_depth))]
-        numbers += [self._start(call.right), *(self.at(step) * sizes[1] for step in (call.right_panel, call.right_row))]
-        numbers += [self._start(call.target), self.at(call.target_row) * sizes[2], *sizes, len(call.around), len(call.operands)]
+    def _product(self, call: MatrixTiles) -> None:
+        kernel = self.kernels[call.tile.micro_kernel]
+        given = {name: self.at(value) for name, value in values_of(call).items() if not isinstance(value, View)}
+        sizes = [element_bytes(view.dtype) for view in (call.left, call.right, call.write)]
+        depth, around = given["k"], range(1, kernel.reduction_loops)
+        slices = -(-depth * given["b_row"] * sizes[1] // call.panels.slice_bytes) if call.panels is not None else 1
+        numbers = [given["m"], given["n"], depth, kernel.columns, kernel.lanes, kernel.interleave]
+        numbers += [kernel.right_by_columns, given["accumulate"] != 0, not self.every_step, -(-depth // max(slices, 1)) or 1]
+        numbers += [self._start(call.left), given["a_row"] * sizes[0], given["a_column"] * sizes[0]]
+        numbers += [self._start(call.right), given["b_panel"] * sizes[1], given["b_row"] * sizes[1]]
+        numbers += [self._start(call.write), given["c_row"] * sizes[2], *sizes, len(around), len(call.operands)]
         heights = [kernel.rows_for(vectors * kernel.lanes) for vectors in range(1, -(-kernel.columns // kernel.lanes) + 1)]
-        loops = [
-            self.at(value) * size
-            for loop in call.around
-            for value, size in zip((loop.steps, loop.left_step, loop.right_step), (1, *sizes), strict=False)
-        ]
+        steps = ("k", 1), ("a_step", sizes[0]), ("b_step", sizes[1])
+        loops = [given[f"{name}_{i}"] * size for i in around for name, size in steps]
         operands: list[int] = []
         for operand in call.operands:
-            size = element_bytes(operand.view.dtype)
-            operands += [self._start(operand.view), self.at(operand.row) * size, size * operand.has_columns, size]
+            size, (row, moves) = element_bytes(operand.view.dtype), operand_steps(call, operand)
+            operands += [self._start(operand.view), self.at(row) * size, size * moves, size]
         self.library.tw_product(*map(_longs, (numbers, heights, loops, operands)))
 
     def _loops(self, loops: VectorLoops) -> Iterator[tuple[Addresses, Addresses]]:

@@ -15,20 +15,9 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.block.integers import Variable, VariableKind, evaluated
-from tilewright.block.memory import Buffer, BufferName, Gather, Range, View
+from tilewright.block.memory import Buffer, BufferName, Gather, Panels, Range, View
 from tilewright.block.program import Region
-from tilewright.block.statements import (
-    Fill,
-    KernelCall,
-    Let,
-    Prefetch,
-    Rounded,
-    RunningStates,
-    Statement,
-    TileEpilogue,
-    Transfer,
-    VectorLoops,
-)
+from tilewright.block.statements import Fill, Leaf, Let, Prefetch, Rounded, RunningStates, Statement, TileEpilogue, Transfer
 from tilewright.block.walk import Walk, block_count
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.extents import SymbolicExtent
@@ -99,9 +88,7 @@ class _Thread(Walk):
                 self.values[variable] = _rounded(float(self._window(element, (), ())), rounds_up=rounds_up)
             case Transfer():
                 self._copy(node)
-            case KernelCall():
-                self._multiply(node)
-            case VectorLoops():
+            case Leaf():
                 self._compute(node)
             case Prefetch():
                 pass
@@ -127,7 +114,17 @@ class _Thread(Walk):
         strides = {axis: self.at(stride) for axis, stride in view.strides}
         apart = [strides.get(axis, 0) for axis in box.ranges]
         sizes = [size if stride else 1 for stride, size in zip(apart, box.shape(), strict=True)]
-        return self._window(view, sizes, apart)
+        return self._window(view, sizes, apart) if view.panels is None else self._packed(view, view.panels, box)
+
+    def _packed(self, view: View, panels: Panels, box: Box) -> Array:
+        """The same of panels."""
+        grids = {axis: grid - start for (axis, (start, _)), grid in zip(box.ranges.items(), box.grids().values(), strict=True)}
+        p, j = (np.asarray(grids.get(axis or "", 0)) for axis in (panels.rows, panels.columns))
+        groups, width = panels.interleave, panels.width
+        within = p // groups * self.at(panels.row) + p % groups + j // width * self.at(panels.stride) + j % width * groups
+        outer = [(axis, stride) for axis, stride in view.strides if axis in grids and axis not in (panels.rows, panels.columns)]
+        places = sum((grids[axis] * self.at(stride) for axis, stride in outer), start=within + np.zeros((1,) * len(grids), int))
+        return self._elements(view, np.asarray(places + self.at(view.offset)))
 
     def _elements(self, view: View | Gather, places: Array) -> Array:
         """Elements of a buffer at these places."""
@@ -180,53 +177,14 @@ class _Thread(Walk):
             block[:depth, :columns] = self._window(copy.source, (depth, columns), (row, column), source)
             target[places + self.at(copy.target.offset) + sum(at * self.at(stride) for at, (_, _, stride) in outer)] = block
 
-    def _multiply(self, call: KernelCall) -> None:
-        """A product of matrices, summed over the loops around the depth, added to what is there, with its epilogue."""
-        rows, columns, depth = map(self.at, (call.rows, call.columns, call.depth))
-        is_short = call.epilogue is not None and call.epilogue.element_type
-        dtype = np.dtype("int32" if is_short else call.target.dtype)
-        wide = np.dtype(np.int64 if np.issubdtype(dtype, np.integer) else np.float64)
-        total: Array = np.zeros((rows, columns), wide)
-        for point in product(*(range(self.at(loop.steps)) for loop in call.around)):
-            ahead = list(zip(point, call.around, strict=True))
-            left = self._left(call, (rows, depth), sum(at * self.at(loop.left_step) for at, loop in ahead))
-            right = self._right(call, depth, columns, sum(at * self.at(loop.right_step) for at, loop in ahead))
-            total = total + left.astype(wide) @ right.astype(wide)
-        target = self._window(call.target, (rows, columns), (self.at(call.target_row), 1))
-        if self.at(call.accumulate):
-            total = total + target
-        result = total.astype(dtype)
-        target[...] = result if call.epilogue is None else self._ended(call.epilogue, result, call.target.dtype)
-
-    def _left(self, call: KernelCall, shape: tuple[int, int], offset: int) -> Array:
-        if call.known is not None:
-            return np.array(call.known)
-        return self._window(call.left, shape, (self.at(call.left_row), self.at(call.left_depth)), offset)
-
-    def _right(self, call: KernelCall, depth: int, columns: int, offset: int) -> Array:
-        """The right operand: columns, rows, or panels that hold groups of neighbouring steps."""
-        apart, panel, width, interleave = self.at(call.right_row), self.at(call.right_panel), call.panel_columns, call.interleave
-        if call.right_by_columns:
-            return self._window(call.right, (depth, columns), (1, apart), offset)
-        if interleave == 1 and (columns <= width or panel == width):
-            return self._window(call.right, (depth, columns), (apart, 1), offset)
-        p, j = np.arange(depth)[:, None], np.arange(columns)
-        places = p // interleave * apart + p % interleave + j // width * panel + j % width * interleave
-        return self._elements(call.right, places + (self.at(call.right.offset) + offset))
-
-    def _ended(self, epilogue: TileEpilogue, sums: Array, dtype: str) -> Array:
+    def _ended(self, epilogue: TileEpilogue, sums: Array, box: Box) -> Array:
         """What becomes of sums: whole numbers first, where there are any, then floats."""
-        rows, columns = sums.shape
-        loads = [
-            self._window(o.view, (rows, columns if o.has_columns else 1), (self.at(o.row), int(o.has_columns)))
-            for o in epilogue.operands
-        ]
+        loads = [self._over(operand.view, box) for operand in epilogue.operands]
         if epilogue.whole is not None:
             whole = [load.astype(np.int32) if o.is_whole else load for o, load in zip(epilogue.operands, loads, strict=True)]
             sums = self._value(epilogue.whole, [sums, *whole], np.dtype(np.int32))
             sums = sums.astype(np.float32) if epilogue.element_type else sums
-        ended = self._value(epilogue.body, [sums, *loads], sums.dtype)
-        return np.asarray(rounded_once(ended, dtype))
+        return self._value(epilogue.body, [sums, *loads], sums.dtype)
 
     def _value(self, scalar: Scalar, loads: Sequence[Array], dtype: np.dtype[Any]) -> Array:
         loads = [load.astype(dtype, copy=False) for load in loads]
@@ -235,63 +193,57 @@ class _Thread(Walk):
     def _parameters(self) -> dict[str, float]:
         return {variable.of: value for variable, value in self.values.items() if variable.kind is VariableKind.EXTENT}
 
-    def _compute(self, loops: VectorLoops) -> None:
-        """A map or a row-wise reduction: its points, then what is written of them."""
-        operator = loops.operator
-        box = self._box(loops.box)
-        if any(
-            stop <= start for axis, (start, stop) in box.ranges.items() if operator.axis(axis) not in operator.reduction_axes()
-        ):
+    def _compute(self, leaf: Leaf) -> None:
+        """An operator on a box: what it makes of its reads, then what is written of that."""
+        operator, box, written = leaf.operator, self._box(leaf.box), leaf.operator.write.axes()
+        kept = [axis.name for axis in operator.axes if axis not in operator.reduction_axes() or axis.name in written]
+        target = Box({axis: box.ranges[axis] for axis in kept})
+        if 0 in target.shape():
             return
-        dtype = np.dtype(loops.scalar_element_type or "float32")
-        found = self._loads(loops, box)
-        loads = [load if load.dtype == np.bool_ else load.astype(dtype, copy=False) for load in found]
+        dtype = np.dtype(leaf.computed_type)
+        loads = [load if load.dtype == np.bool_ else load.astype(dtype, copy=False) for load in self._loads(leaf, box)]
         environment = Environment(box, loads, self._parameters(), dtype)
-        if loops.running is not None:
-            block = self._continued(loops, loops.running, environment)
-        elif loops.inverse is not None:
-            block = self._undivided(loops, loops.inverse, environment)
+        if leaf.running is not None:
+            block = self._continued(leaf, leaf.running, environment)
+        elif leaf.inverse is not None:
+            block = self._undivided(leaf, leaf.inverse, environment)
         elif operator.is_product_sum():
             block = product_sum(operator, loads, box, None)
         else:
             block = evaluate_box(operator, environment)
-        self._store(loops, box, block)
+        result = self._window(leaf.write, target.shape(), [self.at(leaf.write.stride(axis)) for axis in kept])
+        block = block + result if self.at(leaf.accumulate) else block
+        block = block if leaf.epilogue is None else self._ended(leaf.epilogue, block, target)
+        result[...] = rounded_once(block, leaf.write.dtype)
 
-    def _loads(self, loops: VectorLoops, box: Box) -> list[Array]:
+    def _loads(self, leaf: Leaf, box: Box) -> list[Array]:
         """What every read addresses; those that others look up come first."""
         found: dict[int, Array] = {}
-        for number, read in sorted(enumerate(loops.reads), key=lambda one: isinstance(one[1], Gather) and bool(one[1].lookups)):
+        for number, read in sorted(enumerate(leaf.reads), key=lambda one: isinstance(one[1], Gather) and bool(one[1].lookups)):
             found[number] = self._over(read, box) if isinstance(read, View) else self._gathered(read, box, found)
-        return [found[number] for number in range(len(loops.reads))]
+        return [found[number] for number in range(len(leaf.reads))]
 
-    def _continued(self, loops: VectorLoops, running: RunningStates, environment: Environment) -> Array:
+    def _continued(self, leaf: Leaf, running: RunningStates, environment: Environment) -> Array:
         """A block of rows: states go on from what they were, by their rescaling rules; undivided weights are written."""
-        inner, factor_now = at_points(loops.operator, environment), np.asarray(1.0)
-        for state, (name, place, factor) in zip(loops.reduction.states, running.states, strict=True):
+        inner, factor_now = at_points(leaf.operator, environment), np.asarray(1.0)
+        for state, (name, place, factor) in zip(leaf.reduction.states, running.states, strict=True):
             kept = self._over(place, environment.box)
             inner.states[f"previous {name}"] = before = kept.copy()
-            gained = total_of(loops.operator, state, inner)
+            gained = total_of(leaf.operator, state, inner)
             if factor is not None:
                 factor_now = np.asarray(value_of_scalar(rewrite(factor, _as_state), inner))
                 before = before * factor_now
             inner.states[name] = kept[...] = COMBINATIONS[state.combine](before, gained)
         self._over(running.factor, environment.box)[...] = factor_now
-        return np.asarray(value_of_scalar(loops.reduction.states[-1].contribution, inner))
+        return np.asarray(value_of_scalar(leaf.reduction.states[-1].contribution, inner))
 
-    def _undivided(self, loops: VectorLoops, inverse: View, environment: Environment) -> Array:
+    def _undivided(self, leaf: Leaf, inverse: View, environment: Environment) -> Array:
         """Whole rows whose readers divide: weights, and the reciprocal of their total."""
-        inner, last = at_points(loops.operator, environment), loops.reduction.states[-1]
-        for state in loops.reduction.states:
-            inner.states[state.name] = total_of(loops.operator, state, inner)
+        inner, last = at_points(leaf.operator, environment), leaf.reduction.states[-1]
+        for state in leaf.reduction.states:
+            inner.states[state.name] = total_of(leaf.operator, state, inner)
         self._over(inverse, environment.box)[...] = 1 / inner.states[last.name]
         return np.asarray(value_of_scalar(last.contribution, inner))
-
-    def _store(self, loops: VectorLoops, box: Box, block: Array) -> None:
-        operator, written = loops.operator, loops.operator.write.axes()
-        kept = [axis.name for axis in operator.axes if axis not in operator.reduction_axes() or axis.name in written]
-        strides = [self.at(loops.write.stride(axis)) for axis in kept]
-        inner = Box({axis: box.ranges[axis] for axis in kept})
-        self._window(loops.write, inner.shape(), strides)[...] = rounded_once(block, loops.write.dtype)
 
 
 def _as_state(node: Scalar) -> Scalar | None:

@@ -46,6 +46,12 @@ class MatrixTile:
     """Of the left and the right operand, and of what is stored."""
     accumulator: str
     """The element type of products and their sums."""
+    symbol: str | None = None
+    """Of the micro kernel's function where that is fixed."""
+    right_by_columns: bool = False
+    """Whether the right operand is given by columns, which are contiguous."""
+    reduction_loops: int = 1
+    """Nested reduction loops that pass inside of a tile, the one over the depth included."""
 
 
 @dataclass(frozen=True, slots=True)

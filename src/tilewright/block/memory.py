@@ -56,6 +56,10 @@ class Range:
         return self.size if isinstance(self.size, Variable) else None
 
 
+POINT = Range(0, 1, 1, frozenset((1,)))
+"""The range of a role for which an operator has no axis."""
+
+
 class Content(StrEnum):
     """What a buffer holds of a tensor.
 
@@ -90,6 +94,21 @@ class BufferName:
 
 
 @dataclass(frozen=True, slots=True)
+class Panels:
+    """Panels of `width` columns that hold `interleave` neighbouring rows side by side: column j of row p lies
+    `j // width * stride + p // interleave * row + j % width * interleave + p % interleave` elements behind the first one."""
+
+    rows: str | None
+    """The axis of rows; None for one row."""
+    columns: str | None
+    width: int
+    stride: IntegerExpression
+    row: IntegerExpression
+    """Elements between groups of interleaved rows."""
+    interleave: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """Elements of a box in memory: `buffer[offset + sum(strides[axis] * local position)]`, positions from the box's start."""
 
@@ -97,6 +116,8 @@ class View:
     offset: IntegerExpression
     strides: tuple[tuple[str, IntegerExpression], ...]
     dtype: str = "float32"
+    panels: Panels | None = None
+    """How rows and columns lie that are packed in panels, in the place of their strides."""
 
     def stride(self, axis: str | None) -> IntegerExpression:
         """Elements between neighbours along an axis; 0 along axes that it does not depend on."""

@@ -13,14 +13,12 @@ from tilewright.block.statements import (
     Fill,
     For,
     If,
-    KernelCall,
     Leaf,
     Let,
     Prefetch,
     Rounded,
     Statement,
     Transfer,
-    VectorLoops,
 )
 
 INFIX = {
@@ -129,21 +127,16 @@ def _(node: Prefetch) -> str:
 
 
 @_line.register
-def _(node: KernelCall) -> str:
-    sizes = " x ".join(map(integer_text, (node.rows, node.columns, node.depth)))
-    return f"{node.operator}: {node.kernel}, {sizes}, {_operands(node)}"
-
-
-@_line.register
-def _(node: VectorLoops) -> str:
+def _(node: Leaf) -> str:
     name = f"combine the parts of {node.operator.name}" if isinstance(node, Combine) else node.operator.name
-    return f"{name}: {node.operator.kind}, {_box(node.box)}, {_operands(node)}"
+    kernel = f" by {node.leaf.tile.micro_kernel}" if node.leaf.tile is not None else ""
+    return f"{name}: {node.operator.kind}{kernel}, {_box(node.box)}, {_operands(node)}"
 
 
 def _operands(leaf: Leaf) -> str:
     """What is read, then what is written; both for what changes."""
     operands = list(leaf.accesses())
-    reads = ", ".join(_operand(operand.place) for operand in operands if operand.is_read)
+    reads = ", ".join(_operand(operand.place) for operand in operands if operand.is_read != 0)
     return f"reads {reads}, writes {', '.join(_operand(operand.place) for operand in operands if operand.is_written)}"
 
 

@@ -5,15 +5,14 @@ All coordinates are explicit: a `View` says where the elements of a box lie, so 
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tilewright.block.execution import PanelPrefetch, Vectors
 from tilewright.block.integers import IntegerExpression, Variable, ceil_divide
-from tilewright.block.leaf_binding import LeafBinding
-from tilewright.block.memory import Gather, Range, View
+from tilewright.block.leaf_binding import LeafBinding, MatrixTile
+from tilewright.block.memory import POINT, Gather, Range, View
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.scalar import Load, Scalar
 from tilewright.graph.types import Operator, Reduction
@@ -33,23 +32,14 @@ class Statement:
         return False
 
 
-class Leaf(Statement, ABC):
-    """An operator on a box of its axes."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def accesses(self) -> Iterator[Operand]:
-        """What is read and written."""
-
-
 @dataclass(frozen=True, slots=True)
 class Operand:
     """An operand of a leaf, by the part that it has in its operator."""
 
     name: str
     place: View | Gather
-    is_read: bool = True
+    is_read: IntegerExpression = 1
+    """Whether it is read: a condition."""
     is_written: bool = False
 
 
@@ -160,11 +150,9 @@ class Transfer(Statement):
 
 @dataclass(frozen=True, slots=True)
 class TileOperand:
-    """What an epilogue reads: its place for the first element of C, its stride along rows, and whether it moves with columns."""
+    """What an epilogue reads."""
 
     view: View
-    row: IntegerExpression
-    has_columns: bool
     is_far: bool = False
     """Whether nothing has asked for its lines before."""
     is_whole: bool = False
@@ -173,7 +161,7 @@ class TileOperand:
 
 @dataclass(frozen=True, slots=True)
 class TileEpilogue:
-    """What becomes of every element of C in registers: `body`, of the sum as `Load(0)` and of operand i as `Load(i + 1)`.
+    """What becomes of every sum in registers: `body`, of the sum as `Load(0)` and of operand i as `Load(i + 1)`.
 
     Sums of integers become what `whole` makes of them in int32, of the same loads, and then floats, of which `body` is.
     """
@@ -181,88 +169,11 @@ class TileEpilogue:
     body: Scalar
     operands: tuple[TileOperand, ...]
     non_temporal: bool = False
-    """Whether C is stored past the caches where its lines are whole."""
+    """Whether results are stored past the caches where their lines are whole."""
     whole: Scalar | None = None
     """None where sums are floats."""
     element_type: str = ""
-    """What floats are stored as where sums are integers; "" where C holds what sums are computed in."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReductionLoop:
-    """A reduction loop around the depth that passes inside of a micro kernel."""
-
-    steps: IntegerExpression
-    left_step: IntegerExpression
-    """Elements from one step to the next in A."""
-    right_step: IntegerExpression
-
-
-@dataclass(frozen=True, slots=True)
-class KernelCall(Leaf):
-    """C[rows, columns] (+)= A[rows, depth] * B[depth, columns] by a micro kernel, panel by panel and rows inside."""
-
-    kernel: str
-    symbol: str | None
-    """Of its function where that is fixed."""
-    rows: IntegerExpression
-    columns: IntegerExpression
-    depth: IntegerExpression
-    left: View
-    left_row: IntegerExpression
-    left_depth: IntegerExpression
-    right: View
-    right_panel: IntegerExpression
-    """Elements between column panels of the micro kernel's width."""
-    right_row: IntegerExpression
-    """Elements between neighbours along the depth (groups of interleaved ones), or between columns where the micro kernel reads
-    them so."""
-    target: View
-    target_row: IntegerExpression
-    accumulate: IntegerExpression
-    shapes: frozenset[tuple[int, int]] | None
-    """All (rows, columns) that occur, None if they are known at run time only."""
-    ranges: tuple[Range, Range] = (Range(0, 0, 0), Range(0, 0, 0))
-    """Of rows and columns."""
-    operator: str = ""
-    """The contraction that is computed."""
-    box: tuple[tuple[str, Range], ...] = ()
-    """The range of every axis of the contraction."""
-    panel_columns: int = 0
-    """Columns of a panel of B."""
-    interleave: int = 1
-    """Neighbouring steps of the depth that B holds side by side for every column."""
-    right_by_columns: bool = False
-    """Whether B is given by columns, which are contiguous."""
-    software_prefetches: int = 0
-    """How many of the nest's fetches every micro tile advances."""
-    epilogue: TileEpilogue | None = None
-    panels: PanelPrefetch | None = None
-    """How B is read where it lies in panels that every tile prefetches a share of; None where none does."""
-    inlined: bool = False
-    """Whether the text of the micro kernel stands where it is called; else its functions are linked."""
-    around: tuple[ReductionLoop, ...] = ()
-    """The reduction loops of the micro kernel around the depth, innermost first."""
-    known: Matrix | None = None
-    """All of A, where its values are known and a tile takes all of it."""
-
-    @property
-    def operands(self) -> tuple[TileOperand, ...]:
-        """What the epilogue reads."""
-        return self.epilogue.operands if self.epilogue is not None else ()
-
-    def accesses(self) -> Iterator[Operand]:
-        """The factors, what the epilogue reads, and the result, which is read where sums go on."""
-        if self.known is None:
-            yield Operand("left", self.left)
-        yield Operand("right", self.right)
-        yield from (Operand("epilogue", operand.view) for operand in self.operands)
-        yield Operand("result", self.target, is_read=self.accumulate != 0, is_written=True)
-
-    @property
-    def prefetching(self) -> bool:
-        """Whether tiles prefetch."""
-        return self.panels is not None
+    """What floats are stored as where sums are integers; "" where sums are stored in the type that they are computed in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,34 +192,35 @@ class RunningStates:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorLoops(Leaf):
-    """A map or a row-wise reduction over a box, as vector loops along `vector_axis` inside loops over the other axes.
+class Leaf(Statement):
+    """An operator on a box of its axes, computed by the leaf of a binding.
 
-    `box` gives every axis its range. A write may lie in the buffer of a read, element upon element. With `running`, the box is
-    a block of rows: states continue from what they were, and undivided weights are written. With `inverse`, rows are whole, and
-    undivided weights are written too.
+    A write may lie in the buffer of a read, element upon element. What is there is added to sums if `accumulate` is not 0; then
+    they end with the epilogue. With `running`, the box is a block of rows: states continue from what they were, and undivided
+    weights are written. With `inverse`, rows are whole, and undivided weights are written too.
     """
 
+    leaf: LeafBinding
     operator: Operator
     box: tuple[tuple[str, Range], ...]
+    """The range of every axis of the operator."""
     reads: tuple[View | Gather, ...]
     write: View
-    vector_axis: str | None
-    leaf: LeafBinding
-    """The leaf that computes the box."""
+    accumulate: IntegerExpression = 0
+    epilogue: TileEpilogue | None = None
     running: RunningStates | None = None
     inverse: View | None = None
     """Receives what every row's weights, or sums of them, are to be multiplied by."""
-    block_steps: int = 0
-    """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
-    vectors: Vectors = field(default_factory=Vectors)
-    lanes: int = 0
-    """The length of vectors."""
 
     @property
-    def scalar_element_type(self) -> str:
-        """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
-        return self.leaf.element_type
+    def note(self) -> str:
+        """For readers of generated text."""
+        return ""
+
+    @property
+    def computed_type(self) -> str:
+        """The element type of sums and values."""
+        return self.leaf.tile.accumulator if self.leaf.tile is not None else self.leaf.element_type or "float32"
 
     @property
     def reduction(self) -> Reduction:
@@ -316,11 +228,110 @@ class VectorLoops(Leaf):
         assert self.operator.reduction is not None
         return self.operator.reduction
 
+    @property
+    def operands(self) -> tuple[TileOperand, ...]:
+        """What the epilogue reads."""
+        return self.epilogue.operands if self.epilogue is not None else ()
+
     def view(self, read: int) -> View:
         """A read that is no gather."""
         operand = self.reads[read]
         assert isinstance(operand, View)
         return operand
+
+    def accesses(self) -> Iterator[Operand]:
+        """The reads that expressions use, by tensor, and those of the epilogue; the result, which is read where sums go on;
+        states of rows, and what is kept of them."""
+        used = {scalar.read for scalar in self.operator.scalars() if isinstance(scalar, Load)}
+        used |= {lookup.read for read in self.reads if isinstance(read, Gather) for lookup in read.lookups}
+        yield from (Operand(self.operator.reads[number].tensor, self.reads[number]) for number in sorted(used))
+        yield from (
+            Operand("epilogue", operand.view) for operand in (self.epilogue.operands if self.epilogue is not None else ())
+        )
+        yield Operand("result", self.write, is_read=self.accumulate, is_written=True)
+        if self.running is not None:
+            yield from (Operand(name, place, is_written=True) for name, place, _ in self.running.states)
+            yield Operand("factor", self.running.factor, is_read=0, is_written=True)
+        if self.inverse is not None:
+            yield Operand("reciprocal", self.inverse, is_read=0, is_written=True)
+
+
+@dataclass(frozen=True, slots=True)
+class MatrixTiles(Leaf):
+    """Tiles of a matrix product C[row, column] (+)= A[row, depth] * B[depth, column], panel by panel and rows inside.
+
+    A kind of its own because a micro kernel has choices that no loop of vectors has: what is linked, known, or prefetched.
+    """
+
+    software_prefetches: int = 0
+    """How many of the region's fetches every micro tile advances."""
+    panels: PanelPrefetch | None = None
+    """How B is read where it lies in panels that every tile prefetches a share of; None where none does."""
+    inlined: bool = False
+    """Whether the text of the micro kernel stands where it is called; else its functions are linked."""
+    known: Matrix | None = None
+    """All of A, where its values are known and a tile takes all of it."""
+
+    @property
+    def tile(self) -> MatrixTile:
+        """Roles of axes, and the micro kernel."""
+        assert self.leaf.tile is not None
+        return self.leaf.tile
+
+    @property
+    def sides(self) -> tuple[Range, Range, Range]:
+        """The ranges of rows, columns and depth."""
+        ranges, roles = dict(self.box), self.tile.roles
+        rows, columns, depth = (ranges[axis] if axis is not None else POINT for axis in (roles.row, roles.column, roles.depth))
+        return rows, columns, depth
+
+    @property
+    def left(self) -> View:
+        """A."""
+        return self.view(self.tile.roles.left)
+
+    @property
+    def right(self) -> View:
+        """B."""
+        return self.view(self.tile.roles.right)
+
+    @property
+    def shapes(self) -> frozenset[tuple[int, int]] | None:
+        """All (rows, columns) that occur, None if they are known at run time only."""
+        rows, columns, _ = self.sides
+        if rows.sizes is None or columns.sizes is None:
+            return None
+        return frozenset((m, n) for m in rows.sizes for n in columns.sizes)
+
+    @property
+    def prefetching(self) -> bool:
+        """Whether tiles prefetch."""
+        return self.panels is not None
+
+
+@dataclass(frozen=True, slots=True)
+class VectorLoops(Leaf):
+    """A map or a reduction as vector loops along `vector_axis` inside loops over the other axes.
+
+    A kind of its own because loops of vectors have choices that no micro kernel has: lanes, unrolling, blocks of long sums.
+    """
+
+    vector_axis: str | None = None
+    block_steps: int = 0
+    """Steps after which what an accumulator has summed goes into a compensated total; 0 where sums are short."""
+    vectors: Vectors = field(default_factory=Vectors)
+    lanes: int = 0
+    """The length of vectors."""
+
+    @property
+    def note(self) -> str:
+        """The operator."""
+        return f"{self.operator.name}: {self.operator.kind}"
+
+    @property
+    def scalar_element_type(self) -> str:
+        """The element type that is computed in, point by point in plain loops; "" for vectors of float32."""
+        return self.leaf.element_type
 
     def with_views(self, change: Callable[[View], View]) -> VectorLoops:
         """The same of other views, which are changed in the order of reads, result, running states and reciprocals."""
@@ -332,18 +343,6 @@ class VectorLoops(Leaf):
         """The scalar functions that are called, those that combine states included."""
         states = self.operator.reduction.states if self.operator.reduction is not None else ()
         return (*self.operator.functions(), *(state.combine for state in states))
-
-    def accesses(self) -> Iterator[Operand]:
-        """The reads that expressions use, by tensor; the result; states of rows, and what is kept of them."""
-        used = {scalar.read for scalar in self.operator.scalars() if isinstance(scalar, Load)}
-        used |= {lookup.read for read in self.reads if isinstance(read, Gather) for lookup in read.lookups}
-        yield from (Operand(self.operator.reads[number].tensor, self.reads[number]) for number in sorted(used))
-        yield Operand("result", self.write, is_read=False, is_written=True)
-        if self.running is not None:
-            yield from (Operand(name, place, is_written=True) for name, place, _ in self.running.states)
-            yield Operand("factor", self.running.factor, is_read=False, is_written=True)
-        if self.inverse is not None:
-            yield Operand("reciprocal", self.inverse, is_read=False, is_written=True)
 
     def places(self) -> Iterator[View]:
         """Where results lie, and what is kept for each row."""
@@ -357,7 +356,10 @@ class VectorLoops(Leaf):
 
 @dataclass(frozen=True, slots=True)
 class Combine(VectorLoops):
-    """The parts of a split reduction are combined: a reduction over `part`, their axis."""
+    """The parts of a split reduction are combined: a reduction over `part`, their axis.
+
+    A kind of its own because devices differ in how threads combine what they have summed.
+    """
 
     part: str = ""
 

@@ -28,7 +28,7 @@ import numpy as np
 from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, evaluated
 from tilewright.block.memory import BufferName, Content, Gather, Range, View
 from tilewright.block.program import Region
-from tilewright.block.statements import Fill, For, If, KernelCall, Let, Prefetch, Rounded, Statement, Transfer, VectorLoops
+from tilewright.block.statements import Fill, For, If, Leaf, Let, Prefetch, Rounded, Statement, Transfer
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import element_bytes
@@ -124,10 +124,8 @@ class _Trace:
                 case Let(variable, value) if not isinstance(value, Rounded):
                     for values in self.values.values():
                         values[variable] = evaluated(value, values)
-                case KernelCall():
-                    self._product(node)
-                case VectorLoops():
-                    self._loops(node)
+                case Leaf():
+                    self._leaf(node)
                 case Transfer() | Fill() | Prefetch():
                     pass
                 case _:
@@ -169,17 +167,16 @@ class _Trace:
             if isinstance(loop.block.size, Variable):
                 values[loop.block.size] = size if is_cut else self.at(loop.whole.size, level)
 
-    def _product(self, call: KernelCall) -> None:
-        operands = (self.sources.get(call.left.buffer, call.left), self.sources.get(call.right.buffer, call.right))
-        for place in (*operands, *(operand.view for operand in call.operands)):
-            self._wants(call.operator, place, call.box)
-        self._wants("", call.target, call.box, times=2 if self.at(call.accumulate) else 1)
-
-    def _loops(self, loops: VectorLoops) -> None:
-        inputs = [read for read in loops.reads if read.buffer != loops.write.buffer]
-        for place in inputs:
-            self._wants(loops.operator.name, place, loops.box)
-        self._wants("", loops.write, loops.box, times=1 if len(inputs) == len(loops.reads) else 2)
+    def _leaf(self, leaf: Leaf) -> None:
+        operands = list(leaf.accesses())
+        written = {operand.place.buffer for operand in operands if operand.is_written}
+        read = [operand for operand in operands if not operand.is_written]
+        for place in (operand.place for operand in read if operand.place.buffer not in written):
+            self._wants(leaf.operator.name, self.sources.get(place.buffer, place), leaf.box)
+        changed = {operand.place.buffer for operand in read}
+        for operand in (operand for operand in operands if operand.is_written):
+            times = 2 if operand.place.buffer in changed or self.at(operand.is_read) else 1
+            self._wants("", operand.place, leaf.box, times)
 
     def _wants(self, operator: str, place: View | Gather, box: Iterable[tuple[str, Range]], times: int = 1) -> None:
         """An operand of a leaf; all that writes to a tensor is one operand, of no operator."""

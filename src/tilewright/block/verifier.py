@@ -12,9 +12,9 @@ from itertools import product
 from typing import TypeAlias
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated
-from tilewright.block.memory import Buffer, BufferName, Gather, Lifetime, Range, View
+from tilewright.block.memory import POINT, Buffer, BufferName, Gather, Lifetime, Panels, Range, View
 from tilewright.block.program import Region
-from tilewright.block.statements import Fill, For, KernelCall, Let, Rounded, Statement, Transfer, VectorLoops
+from tilewright.block.statements import Fill, For, Leaf, Let, Rounded, Statement, Transfer
 from tilewright.block.walk import Walk
 from tilewright.errors import InternalError
 from tilewright.graph.types import Axis
@@ -159,7 +159,7 @@ class _Thread(Walk):
         if access.reads and (memory.written is None or first < memory.written[0] or last > memory.written[1]):
             raise _error(self.region, f"elements {first} to {last} of {name} are read", f"written are {memory.written}")
         memory.used = max(memory.used, last + 1)
-        memory.stride = max(memory.stride, *(abs(stride) for _, stride in steps), 1)
+        memory.stride = max(memory.stride, *(abs(stride) for size, stride in steps if size > 1), 1)
         if access.writes:
             self._write(memory, first, last)
 
@@ -180,9 +180,7 @@ class _Thread(Walk):
                 yield _over(target, box, reads=False, writes=True)
             case Transfer():
                 yield from self._moved(node)
-            case KernelCall():
-                yield from self._multiplied(node)
-            case VectorLoops():
+            case Leaf():
                 yield from self._computed(node)
 
     def _moved(self, move: Transfer) -> Iterator[Access]:
@@ -197,33 +195,23 @@ class _Thread(Walk):
             rows = [(whole, move.panel_stride), *steps]
         yield Access(move.target, [*((size, stride) for _, size, stride in move.outer), *rows], reads=False, writes=True)
 
-    def _multiplied(self, call: KernelCall) -> Iterator[Access]:
-        if call.known is None:
-            around = [(loop.steps, loop.left_step) for loop in call.around]
-            yield Access(call.left, [*around, (call.rows, call.left_row), (call.depth, call.left_depth)])
-        yield Access(call.right, [*((loop.steps, loop.right_step) for loop in call.around), *self._right(call)])
-        for operand in call.operands:
-            columns = call.columns if operand.has_columns else 1
-            yield Access(operand.view, [(call.rows, operand.row), (columns, 1)])
-        target = [(call.rows, call.target_row), (call.columns, 1)]
-        yield Access(call.target, target, reads=bool(self.at(call.accumulate)), writes=True)
+    def _computed(self, leaf: Leaf) -> Iterator[Access]:
+        reduced = leaf.operator.reduction_axes() if leaf.operator.reduction is not None else ()
+        kept = [(axis, span) for axis, span in leaf.box if not _is_reduced(axis, reduced, leaf.write)]
+        for operand in leaf.accesses():
+            box, place = kept if operand.place is leaf.write else leaf.box, operand.place
+            if isinstance(place, View) and place.panels is not None:
+                yield Access(place, self._steps(place, place.panels, dict(box)))
+            else:
+                yield _over(place, box, reads=bool(self.at(operand.is_read)), writes=operand.is_written)
 
-    def _right(self, call: KernelCall) -> Steps:
-        """Of columns, of rows, or of panels that hold groups of neighbouring steps."""
-        width, interleave, columns = call.panel_columns, call.interleave, self.at(call.columns)
-        if call.right_by_columns:
-            return [(call.depth, 1), (columns, call.right_row)]
-        if interleave == 1 and (columns <= width or call.right_panel == width):
-            return [(call.depth, call.right_row), (columns, 1)]
-        groups, panels = -(-self.at(call.depth) // interleave), -(-columns // width)
-        return [(groups, call.right_row), (interleave, 1), (panels, call.right_panel), (min(width, columns), interleave)]
-
-    def _computed(self, loops: VectorLoops) -> Iterator[Access]:
-        reduced = loops.operator.reduction_axes() if loops.operator.reduction is not None else ()
-        kept = [(axis, span) for axis, span in loops.box if not _is_reduced(axis, reduced, loops.write)]
-        for operand in loops.accesses():
-            box = kept if operand.place is loops.write else loops.box
-            yield _over(operand.place, box, reads=operand.is_read, writes=operand.is_written)
+    def _steps(self, view: View, panels: Panels, box: Mapping[str, Range]) -> Steps:
+        """Of panels, which hold groups of neighbouring rows."""
+        width, groups = panels.width, panels.interleave
+        rows, columns = (self.at(box.get(axis or "", POINT).size) for axis in (panels.rows, panels.columns))
+        outer = [(span.size, view.stride(axis)) for axis, span in box.items() if axis not in (panels.rows, panels.columns)]
+        within = [(groups, 1), (-(-columns // width), panels.stride), (min(width, columns), groups)]
+        return [*outer, (-(-rows // groups), panels.row), *within]
 
 
 def _is_reduced(axis: str, reduced: Iterable[Axis], write: View) -> bool:

@@ -282,8 +282,19 @@ class MicroKernel:
 
     def binding(self, roles: ContractionRoles) -> LeafBinding:
         """Of a contraction of these roles to tiles of this kernel."""
-        shape = self.rows, self.columns, self.interleave
-        return LeafBinding(MATRIX_TILES, tile=MatrixTile(self.name, roles, *shape, self.element_types, self.accumulator))
+        tile = MatrixTile(
+            self.name,
+            roles,
+            self.rows,
+            self.columns,
+            self.interleave,
+            self.element_types,
+            self.accumulator,
+            self.symbol,
+            self.right_by_columns,
+            self.reduction_loops,
+        )
+        return LeafBinding(MATRIX_TILES, tile=tile)
 
     @property
     def accumulator(self) -> str:

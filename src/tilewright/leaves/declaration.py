@@ -6,7 +6,7 @@ programs, a leaf lowers to C.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
@@ -17,7 +17,8 @@ from tilewright.coefficients import Coefficients
 from tilewright.graph.exactness import scalar_type
 from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.types import Operator, Tensor
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import KernelSource, MicroKernel
+from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.machine.machine import Machine
@@ -132,6 +133,30 @@ class KernelWork:
     calls: Quantity
 
 
+class CFile(Protocol):
+    """What the functions of a C file depend on."""
+
+    @property
+    def dialect(self) -> VectorDialect:
+        """The vocabulary of vectors."""
+
+    @property
+    def kernels(self) -> Mapping[str, MicroKernel]:
+        """All micro kernels, by name."""
+
+    @property
+    def links_kernels(self) -> bool:
+        """Whether functions of micro kernels are linked; else all that are C of this dialect stand in the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Functions:
+    """Functions that leaves call: what stands in their file, and what is linked with it."""
+
+    text: tuple[str, ...] = ()
+    linked: tuple[KernelSource, ...] = ()
+
+
 class Lowered(Protocol):
     """A leaf as C."""
 
@@ -154,7 +179,8 @@ class Leaf:
     Of two leaves that take an operator, the one of lower `order` computes it, of equal order the faster one. `match` gives a
     binding for each of its tiles, of which the planner chooses one. `seconds` is the time of all blocks of an operator, by
     operations of `tilewright.arrays` only; `work` has the number of its calls, too, where that matters. `lower` takes the
-    `VectorLoops` of a program. `contract` is the test module with the contract suite; "" for the one of all leaves,
+    statement of a program. What statements call beside helpers are `functions` of their file, whose text costs a compiler so many
+    `characters`, by name. `contract` is the test module with the contract suite; "" for the one of all leaves,
     `tests/leaves/test_contract.py`.
     """
 
@@ -165,4 +191,6 @@ class Leaf:
     lower: Callable[[Any, LeafBinding], Lowered]
     constraints: Callable[[LeafBinding], Constraints] = lambda _: Constraints()
     work: Callable[[LeafBinding, CostProblem], KernelWork] | None = None
+    functions: Callable[[CFile, Sequence[Any]], Functions] | None = None
+    characters: Callable[[CFile, Sequence[Any]], Mapping[str, int]] | None = None
     contract: str = ""

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
 
 from tilewright.block.leaf_binding import LeafBinding
-from tilewright.errors import InternalError
+from tilewright.block.statements import MatrixTiles
 from tilewright.graph.contraction_roles import ContractionRoles, contraction_roles
 from tilewright.graph.exactness import computed_type
 from tilewright.graph.types import Operator
 from tilewright.kernels.contract import MATRIX_TILES, MicroKernel
-from tilewright.leaves.declaration import Constraints, Leaf, Lowered, Mismatch, Problem, Refusal
+from tilewright.kernels.helpers import Helper
+from tilewright.leaves.declaration import Constraints, Leaf, Mismatch, Problem, Refusal
+from tilewright.leaves.matrix_tile_functions import tile_functions
+from tilewright.leaves.matrix_tile_loops import tile_loop_helpers, tiles_call, tiles_weights
 from tilewright.leaves.matrix_tile_work import kernel_work
 
 
@@ -67,8 +70,20 @@ def constraints(binding: LeafBinding) -> Constraints:
     )
 
 
-def _lower(_: Any, binding: LeafBinding) -> Lowered:
-    raise InternalError(f"{binding.leaf} are no vector loops: `lower/contraction.py` makes calls of micro kernels")
+@dataclass(frozen=True, slots=True)
+class TileCall:
+    """The call of the function that computes a block tile by tile."""
+
+    tiles: MatrixTiles
+    literal_axis: str | None = None
+
+    def text(self) -> list[str]:
+        """One statement."""
+        return [tiles_call(self.tiles)]
+
+    def helpers(self) -> list[Helper]:
+        """Those of the function."""
+        return tile_loop_helpers(self.tiles)
 
 
 LEAF = Leaf(
@@ -76,8 +91,10 @@ LEAF = Leaf(
     order=0,
     match=match,
     seconds=lambda binding, problem: kernel_work(binding, problem).seconds,
-    lower=_lower,
+    lower=lambda tiles, _: TileCall(tiles),
     constraints=constraints,
     work=kernel_work,
+    functions=tile_functions,
+    characters=tiles_weights,
     contract="tests/contract/test_matmul_kernels.py",
 )

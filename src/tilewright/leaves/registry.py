@@ -6,7 +6,7 @@ A module of this package that defines `LEAF` is thereby registered.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from importlib import import_module
 from itertools import groupby
@@ -16,7 +16,18 @@ from typing import Any
 from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Operator, Tensor, element_bytes, planned_extent
-from tilewright.leaves.declaration import Constraints, CostProblem, KernelWork, Leaf, Lowered, Mismatch, Problem, Refusal
+from tilewright.leaves.declaration import (
+    CFile,
+    Constraints,
+    CostProblem,
+    Functions,
+    KernelWork,
+    Leaf,
+    Lowered,
+    Mismatch,
+    Problem,
+    Refusal,
+)
 from tilewright.machine.machine import Machine
 
 
@@ -109,6 +120,25 @@ def kernel_work(binding: LeafBinding, problem: CostProblem) -> KernelWork:
     return KernelWork(0.0, 0) if work is None else work(binding, problem)
 
 
-def lowered(loops: Any) -> Lowered:
-    """The C of the leaf that `VectorLoops` are bound to."""
-    return leaf_of(loops.leaf).lower(loops, loops.leaf)
+def lowered(statement: Any) -> Lowered:
+    """The C of a `Leaf` of a program."""
+    return leaf_of(statement.leaf).lower(statement, statement.leaf)
+
+
+def functions(file: CFile, statements: Iterable[Any]) -> Functions:
+    """The functions that leaves of a file call."""
+    found = [leaf.functions(file, of_leaf) for leaf, of_leaf in _by_leaf(statements) if leaf.functions is not None]
+    return Functions(tuple(text for one in found for text in one.text), tuple(unit for one in found for unit in one.linked))
+
+
+def characters(file: CFile, statements: Iterable[Any]) -> dict[str, int]:
+    """What every such function costs a compiler, as much as so many characters of vector loops."""
+    found = (leaf.characters(file, of_leaf) for leaf, of_leaf in _by_leaf(statements) if leaf.characters is not None)
+    return {name: count for one in found for name, count in one.items()}
+
+
+def _by_leaf(statements: Iterable[Any]) -> Iterator[tuple[Leaf, list[Any]]]:
+    found: dict[str, list[Any]] = {}
+    for statement in statements:
+        found.setdefault(statement.leaf.leaf, []).append(statement)
+    return ((_by_name()[name], of_leaf) for name, of_leaf in found.items())

@@ -257,7 +257,8 @@ def _vector_loops(state: Lowering, operator: Operator, scope: Scope) -> VectorLo
     write = state.strided(operator.write, scope)
     leaf = state.plan.operator_plan(operator.name).leaf
     assert leaf is not None
-    return VectorLoops(operator, scope.box(operator.axes), reads, write, _vector_axis(operator, reads, write), leaf)
+    lanes = _vector_axis(operator, reads, write)
+    return VectorLoops(leaf, operator, scope.box(operator.axes), reads, write, vector_axis=lanes)
 
 
 def _require_whole(operator: Operator, axis: str, extent: Extent, scope: Scope) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, minimum, round_up
-from tilewright.block.memory import Buffer, BufferName, Gather, Lookup, Range, View
+from tilewright.block.memory import Buffer, BufferName, Gather, Lookup, Panels, Range, View
 from tilewright.block.program import Region
 from tilewright.block.statements import Combine, VectorLoops
 from tilewright.graph.expressions.index import Index, with_natural_dividends
@@ -119,6 +119,8 @@ class Packed:
     """Rows of the copied box, at most."""
     width: int
     """0 for rows one after the other."""
+    major: str | None
+    """The axis of the rows."""
     column: str | None
     cut: tree.Loop | None
     """The loop that cuts the rows."""
@@ -131,17 +133,15 @@ class Packed:
         """Elements between panels, inside the loop that cuts them; 0 if there are none."""
         return self._panel_rows(scope) * self.width
 
-    def row_step(self, axis: str | None) -> IntegerExpression:
-        """Elements between neighbouring rows; 0 if the operand does not depend on their axis."""
-        return self.row if axis in self.starts else 0
-
     def view(self, scope: Scope) -> View:
         """The current box of a scope; blocks of columns start at multiples of `width`, on average `_panel_rows` per column."""
         steps = {**self.steps, self.column: self._panel_rows(scope)} if self.width and self.column else self.steps
         moved = [(self._start(scope, name) - start) * steps[name] for name, start in self.starts.items()]
         if self.cut is not None:
             moved.append((scope.ranges[self.cut.axis].start - self._block(scope).start) * self.row)
-        return View(self.buffer, sum(moved), tuple(steps.items()), self.dtype)
+        rows, row = (self.major, self.row) if self.major in self.starts else (None, 0)
+        panels = Panels(rows, self.column, self.width, self.panel(scope), row, self.interleave) if self.width else None
+        return View(self.buffer, sum(moved), tuple(steps.items()), self.dtype, panels)
 
     def _panel_rows(self, scope: Scope) -> IntegerExpression:
         """Rows of a panel, filled up to whole groups."""
@@ -201,8 +201,8 @@ class Lowering:
         problem = Problem(operator, tuple(read.dtype for read in reads), write.dtype)
         binding = binding_of(problem, self.plan.machine)
         if part:
-            return Combine(operator, box, reads, write, lanes, binding, part=part)
-        return VectorLoops(operator, box, reads, write, lanes, binding)
+            return Combine(binding, operator, box, reads, write, vector_axis=lanes, part=part)
+        return VectorLoops(binding, operator, box, reads, write, vector_axis=lanes)
 
     def scratch(
         self, name: BufferName, elements: IntegerExpression, note: str, dtype: str = "float32", reuse_group: int | None = None

@@ -8,9 +8,9 @@ from itertools import pairwise
 
 from tilewright.block.execution import KernelCalls, PanelPrefetch
 from tilewright.block.integers import IntegerExpression, any_of, equal, round_up, unequal
-from tilewright.block.memory import Buffer, BufferName, Content, Lifetime, Range, View
+from tilewright.block.memory import POINT, Buffer, BufferName, Content, Lifetime, Range, View
 from tilewright.block.program import Region, nested
-from tilewright.block.statements import For, If, KernelCall, ReductionLoop, Statement, Transfer, VectorLoops
+from tilewright.block.statements import For, If, MatrixTiles, Statement, Transfer, VectorLoops
 from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
 from tilewright.graph.expressions.index import axis
@@ -22,9 +22,6 @@ from tilewright.lower.epilogue import known_left, with_epilogue, written
 from tilewright.lower.storage import Stored, dense_strides, extent_value, strided
 from tilewright.plan import schedule as tree
 from tilewright.plan.layout import panels, row_major
-
-POINT = Range(0, 1, 1, frozenset((1,)))
-"""The range of a role that a contraction does not have."""
 
 
 def lower_contraction(state: Lowering, operator: Operator, scope: Scope) -> tuple[Statement, ...]:
@@ -133,7 +130,7 @@ def _layout(state: Lowering, pack: tree.Pack, scope: Scope) -> tuple[Packed, Int
     end = rows.stop if scope.domain is None else None
     dtype = kernel.element_types[1 if is_right else 0]
     apart = row * interleave
-    packed = Packed(buffer, starts, steps, apart, rows.capacity, width, column, cut, end, dtype, interleave)
+    packed = Packed(buffer, starts, steps, apart, rows.capacity, width, major, column, cut, end, dtype, interleave)
     state.packed[pack.operator, pack.read] = packed
     return packed, total
 
@@ -225,11 +222,11 @@ def _depth_slices(state: Lowering, operator: Operator, roles: ContractionRoles, 
     """Calls for some steps of the depth at a time, where few rows are to be read at a time, or sums are long."""
     steps = _steps_of_call(state, operator, roles, scope)
     if not steps:
-        return _kernel_call(state, operator, roles, scope)
+        return _matrix_tiles(state, operator, roles, scope)
     assert roles.depth is not None
     whole = scope.ranges[roles.depth]
     block = whole.blocks(steps, *scope.variables(roles.depth))
-    body = _kernel_call(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
+    body = _matrix_tiles(state, operator, roles, scope.enter(tree.Loop(roles.depth, steps, ()), block))
     may_be_empty = whole.sizes is None or 0 in whole.sizes
     return (For(roles.depth, whole, block, steps, body, may_be_empty=may_be_empty),)
 
@@ -262,75 +259,39 @@ def _nested(state: Lowering, operator: Operator, roles: ContractionRoles) -> tup
     return outer_reductions(operator, roles) if _calls(state, operator).nested else ()
 
 
-def _around(
-    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, left: View, right: View
-) -> tuple[ReductionLoop, ...]:
-    """The reduction loops of the micro kernel around the depth; those that it has more pass once."""
-    if not _calls(state, operator).nested:
-        return ()
-    passing = [name for name in _nested(state, operator, roles) if scope.ranges[name].size != 1]
-    loops = [ReductionLoop(scope.ranges[name].size, left.stride(name), right.stride(name)) for name in passing]
-    return (*loops, *[ReductionLoop(1, 0, 0)] * (_calling(state, operator).reduction_loops - 1 - len(loops)))
-
-
 def _calls(state: Lowering, operator: Operator) -> KernelCalls:
     return state.plan.operator_plan(operator.name).calls
 
 
-def _kernel_call(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Statement, ...]:
+def _matrix_tiles(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> tuple[Statement, ...]:
     kernel = _calling(state, operator)
-    rows, columns, depth = (scope.ranges[name] if name else POINT for name in (roles.row, roles.column, roles.depth))
-    left = _left(state, operator, roles, scope)
-    packing, right, right_panel, right_row = _right(state, operator, roles, scope, kernel)
-    target = state.strided(written(state, operator), scope)
-    reductions = [a.name for a in operator.reduction_axes()]
-    accumulate = any_of(*(unequal(scope.ranges[name].start, scope.origin(name)) for name in reductions))
-    empty = any(scope.ranges[name].size == 0 for name in reductions if name != roles.depth)
-    known = known_left(state, operator, roles, scope, kernel, columns)
-    call = KernelCall(
-        kernel=kernel.name,
-        symbol=kernel.symbol,
-        rows=rows.size,
-        columns=columns.size,
-        depth=0 if empty else depth.size,
-        left=left,
-        left_row=left.stride(roles.row),
-        left_depth=left.stride(roles.depth),
-        right=right,
-        right_panel=right_panel,
-        right_row=right_row,
-        target=target,
-        target_row=target.stride(roles.row),
-        accumulate=accumulate,
-        shapes=_shapes(rows, columns),
-        ranges=(rows, columns),
-        operator=operator.name,
-        box=scope.box(operator.axes),
-        panel_columns=kernel.columns,
-        interleave=kernel.interleave,
-        right_by_columns=kernel.right_by_columns,
-        panels=_panels(state, operator, roles, depth) if _shapes(rows, columns) is not None else None,
+    packing, right = _right(state, operator, roles, scope, kernel)
+    write = state.strided(written(state, operator), scope)
+    accumulate = any_of(*(unequal(scope.ranges[a.name].start, scope.origin(a.name)) for a in operator.reduction_axes()))
+    reads = {roles.left: _left(state, operator, roles, scope), roles.right: right}
+    tiles = MatrixTiles(
+        kernel.binding(roles),
+        operator,
+        scope.box(operator.axes),
+        tuple(reads[number] for number in range(len(reads))),
+        write,
+        accumulate,
         inlined=_calls(state, operator).inlined,
-        known=known,
-        around=_around(state, operator, roles, scope, left, right),
+        known=known_left(state, operator, roles, scope, kernel),
     )
-    if roles.column is None or target.stride(roles.column) == 1:
-        return (*packing, *with_epilogue(state, operator, roles, scope, call))
-    return (*packing, *_staged(state, operator, roles, scope, call))
+    if tiles.shapes is not None:
+        tiles = replace(tiles, panels=_panels(state, operator, roles, scope.ranges[roles.depth] if roles.depth else POINT))
+    if roles.column is None or write.stride(roles.column) == 1:
+        return (*packing, *with_epilogue(state, operator, scope, tiles))
+    return (*packing, *_staged(state, operator, roles, scope, tiles))
 
 
 def _panels(state: Lowering, operator: Operator, roles: ContractionRoles, depth: Range) -> PanelPrefetch | None:
     """How tiles prefetch packed panels, where these have a known depth."""
     packed = state.packed.get((operator.name, roles.right))
-    is_in_panels = packed is not None and packed.row_step(roles.depth) == packed.width
+    is_in_panels = packed is not None and packed.row == packed.width and roles.depth in packed.starts
     is_known = isinstance(depth.size, int) and depth.size > 0
     return _calls(state, operator).panels if is_in_panels and is_known else None
-
-
-def _shapes(rows: Range, columns: Range) -> frozenset[tuple[int, int]] | None:
-    if rows.sizes is None or columns.sizes is None:
-        return None
-    return frozenset((m, n) for m in rows.sizes for n in columns.sizes)
 
 
 def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> View:
@@ -340,26 +301,22 @@ def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: S
 
 def _right(
     state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel
-) -> tuple[tuple[Statement, ...], View, IntegerExpression, IntegerExpression]:
-    """(packing to do first, operand, elements between panels, elements between rows or columns)."""
+) -> tuple[tuple[Statement, ...], View]:
+    """Packing to do first, and the operand."""
     packed = state.packed.get((operator.name, roles.right))
     if packed is not None:
-        return (), packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
+        return (), packed.view(scope)
     operand = state.strided(operator.reads[roles.right], scope)
-    if kernel.right_by_columns:
-        apart = operand.stride(roles.column)
-        return (), operand, kernel.columns * apart, apart
     has_rows = roles.column is None or operand.stride(roles.column) == 1
-    if has_rows and kernel.interleave == 1:
-        return (), operand, kernel.columns, operand.stride(roles.depth)
+    if kernel.right_by_columns or (has_rows and kernel.interleave == 1):
+        return (), operand
     layout = row_major(2) if kernel.interleave == 1 else panels(kernel.columns, kernel.interleave)
     copies = lower_pack(state, tree.Pack(operator.name, roles.right, layout), scope)
-    packed = state.packed.pop((operator.name, roles.right))
-    return copies, packed.view(scope), packed.panel(scope) or kernel.columns, packed.row_step(roles.depth)
+    return copies, state.packed.pop((operator.name, roles.right)).view(scope)
 
 
 def _staged(
-    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall
+    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, tiles: MatrixTiles
 ) -> tuple[Statement, ...]:
     """The kernel needs unit stride along its columns: compute into a staging tile, then store or add that where it belongs."""
     if roles.column is None:
@@ -372,12 +329,12 @@ def _staged(
     )
     steps = {roles.row: width, roles.column: 1}
     tile = View(name, 0, tuple((axis_name, step) for axis_name, step in steps.items() if axis_name is not None))
-    staged = replace(call, target=tile, target_row=width, accumulate=0)
-    store = _transfer(state, operator, box, scope, (tile,), call.target, Load(0))
-    if call.accumulate == 0:
+    staged = replace(tiles, write=tile, accumulate=0)
+    store = _transfer(state, operator, box, scope, (tile,), tiles.write, Load(0))
+    if tiles.accumulate == 0:
         return (staged, store)
-    addition = _transfer(state, operator, box, scope, (tile, call.target), call.target, apply("add", Load(0), Load(1)))
-    return (staged, If(call.accumulate, (addition,)), If(equal(call.accumulate, 0), (store,)))
+    addition = _transfer(state, operator, box, scope, (tile, tiles.write), tiles.write, apply("add", Load(0), Load(1)))
+    return (staged, If(tiles.accumulate, (addition,)), If(equal(tiles.accumulate, 0), (store,)))
 
 
 def _transfer(

@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from tilewright.block.integers import IntegerExpression, all_of, equal
-from tilewright.block.memory import Range
-from tilewright.block.statements import If, KernelCall, Matrix, Statement, TileEpilogue, TileOperand
+from tilewright.block.memory import POINT
+from tilewright.block.statements import If, Matrix, MatrixTiles, Statement, TileEpilogue, TileOperand
 from tilewright.errors import InternalError
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.exactness import INTEGERS
@@ -25,15 +25,14 @@ from tilewright.plan.known_operands import has_known_left
 from tilewright.plan.regions.epilogues import Epilogue
 
 
-def known_left(
-    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel, columns: Range
-) -> Matrix | None:
+def known_left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, kernel: MicroKernel) -> Matrix | None:
     """The left operand of a call, if its entries are known, and every tile takes all of its rows and all of its steps."""
     if not has_known_left(state.plan.chain, operator, roles, kernel) or (operator.name, roles.left) in state.packed:
         return None
     access = operator.reads[roles.left]
     axes = [operator.axis(name) for name in (roles.row, roles.depth) if name is not None]
     extents = [axis.extent for axis in axes if isinstance(axis.extent, int)]
+    columns = scope.ranges[roles.column] if roles.column is not None else POINT
     is_whole = [(scope.ranges[axis.name].start, scope.ranges[axis.name].size) for axis in axes] == [(0, n) for n in extents]
     if not is_whole or columns.sizes is None or extents[0] > min(map(kernel.rows_for, columns.pieces(kernel.columns))):
         return None
@@ -42,27 +41,25 @@ def known_left(
     return tuple(map(tuple, values[tuple(index.evaluate(places) for index in access.indices)].tolist()))
 
 
-def with_epilogue(
-    state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope, call: KernelCall
-) -> tuple[Statement, ...]:
-    """The call of a micro kernel; with the contraction's epilogue at the last block of its reduction, if it has one.
+def with_epilogue(state: Lowering, operator: Operator, scope: Scope, tiles: MatrixTiles) -> tuple[Statement, ...]:
+    """Tiles of a contraction; with the contraction's epilogue at the last block of its reduction, if it has one.
 
     That is made of the maps behind it, or divides its sums of weights, or only stores them past the caches.
     """
-    non_temporal = operator.name in state.plan.non_temporal and call.accumulate == 0
+    non_temporal = operator.name in state.plan.non_temporal and tiles.accumulate == 0
     epilogue = epilogue_of(state, operator)
     if divides_in_tiles(state, operator, scope):
-        ending, last = tile_division(state, operator, roles, scope), adds_no_more(state, operator, scope)
+        ending, last = tile_division(state, operator, scope), adds_no_more(state, operator, scope)
     elif epilogue is not None:
-        ending, last = _tile_epilogue(state, epilogue, roles, scope), _is_last(operator, scope)
+        ending, last = _tile_epilogue(state, epilogue, scope), _is_last(operator, scope)
     else:
         whole = Load(0) if operator.accumulator in INTEGERS else None
-        return (replace(call, epilogue=TileEpilogue(Load(0), (), non_temporal=True, whole=whole)) if non_temporal else call,)
-    if ending.element_type and (last != 1 or call.accumulate != 0):
+        return (replace(tiles, epilogue=TileEpilogue(Load(0), (), non_temporal=True, whole=whole)) if non_temporal else tiles,)
+    if ending.element_type and (last != 1 or tiles.accumulate != 0):
         raise InternalError(f"the sums of {operator.name} are not complete where they become {ending.element_type}")
     if last == 1:
-        return (replace(call, epilogue=replace(ending, non_temporal=non_temporal)),)
-    return (If(last, (replace(call, epilogue=ending),)), If(equal(last, 0), (call,)))
+        return (replace(tiles, epilogue=replace(ending, non_temporal=non_temporal)),)
+    return (If(last, (replace(tiles, epilogue=ending),)), If(equal(last, 0), (tiles,)))
 
 
 def epilogue_of(state: Lowering, operator: Operator) -> Epilogue | None:
@@ -77,12 +74,12 @@ def written(state: Lowering, operator: Operator) -> Access:
     return epilogue.write(state.chain) if epilogue is not None and epilogue.element_type(state.chain) else operator.write
 
 
-def _tile_epilogue(state: Lowering, epilogue: Epilogue, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
+def _tile_epilogue(state: Lowering, epilogue: Epilogue, scope: Scope) -> TileEpilogue:
     operands = []
     for access, is_whole in epilogue.operands(state.chain):
         view = state.strided(access, scope)
         is_far = access.tensor in state.chain.inputs and access.tensor not in state.plan.prefetched_inputs
-        operands.append(TileOperand(view, view.stride(roles.row), view.stride(roles.column) != 0, is_far, is_whole))
+        operands.append(TileOperand(view, is_far, is_whole))
     whole, element_type = epilogue.whole(state.chain), epilogue.element_type(state.chain)
     return TileEpilogue(epilogue.body(state.chain), tuple(operands), whole=whole, element_type=element_type)
 

@@ -31,7 +31,6 @@ from tilewright.block.memory import BufferName, Content, View
 from tilewright.block.program import Region, nested
 from tilewright.block.statements import Fill, For, If, RunningStates, Statement, TileEpilogue, TileOperand, VectorLoops
 from tilewright.errors import InternalError
-from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal, Load, Point, Previous, Scalar, State, apply, rewrite
 from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Operator, Reduction, StateVariable
@@ -124,13 +123,12 @@ def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:
     return unit and factors.stride(plan.roles.column) in (0, 1) and divided_by_readers(state.chain, rows.name)
 
 
-def tile_division(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> TileEpilogue:
+def tile_division(state: Lowering, operator: Operator, scope: Scope) -> TileEpilogue:
     """What divides complete sums of weights of whole rows: a factor for each, which are the product's rows, or its columns."""
     rows = weights_read(state.chain, operator)
     assert rows is not None
     factors = _row_view(state, rows, INVERSE, scope)
-    operand = TileOperand(factors, factors.stride(roles.row), factors.stride(roles.column) != 0)
-    return TileEpilogue(apply("multiply", Load(0), Load(1)), (operand,))
+    return TileEpilogue(apply("multiply", Load(0), Load(1)), (TileOperand(factors),))
 
 
 def _scaled(state: Lowering, operator: Operator, rows: Operator, by: str, function: str, scope: Scope) -> VectorLoops:

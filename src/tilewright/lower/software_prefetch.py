@@ -9,7 +9,7 @@ from math import prod
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.memory import Range, View
 from tilewright.block.program import mapped
-from tilewright.block.statements import For, If, KernelCall, Prefetch, Statement
+from tilewright.block.statements import For, If, MatrixTiles, Prefetch, Statement
 from tilewright.graph.types import Access, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Packed, Scope
@@ -93,11 +93,9 @@ def _tiles(node: Statement, state: Lowering) -> int:
             return trips * sum(_tiles(inner, state) for inner in body)
         case If(body=body):
             return sum(_tiles(inner, state) for inner in body)
-        case KernelCall(kernel=name, shapes=shapes, operator=operator) if (
-            shapes is not None and operator in state.plan.prefetching_operators
-        ):
-            kernel = state.kernels[name]
-            return max((_tiles_of(kernel, rows, columns) for rows, columns in shapes), default=0)
+        case MatrixTiles(operator=operator) if operator.name in state.plan.prefetching_operators:
+            kernel = state.kernels[node.tile.micro_kernel]
+            return max((_tiles_of(kernel, rows, columns) for rows, columns in node.shapes or ()), default=0)
         case _:
             return 0
 
@@ -110,7 +108,7 @@ def _tiles_of(kernel: MicroKernel, rows: int, columns: int) -> int:
 
 def _with_count(node: Statement, operators: tuple[str, ...], software_prefetches: int) -> Statement:
     """The same node; a kernel call for one of these operators knows of so many fetches."""
-    if isinstance(node, KernelCall) and node.shapes is not None and node.operator in operators:
+    if isinstance(node, MatrixTiles) and node.shapes is not None and node.operator.name in operators:
         return replace(node, software_prefetches=software_prefetches)
     return node
 

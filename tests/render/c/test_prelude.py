@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilewright.render.c.software_prefetch import CURSORS
 
 import tilewright as tw
 from tests.support.typed import Graphs
@@ -31,7 +32,6 @@ from tilewright.render.c.library import chains_and_entry, helpers
 from tilewright.render.c.nest import WHOLE_ABOVE, WHOLE_BELOW
 from tilewright.render.c.packing import PACKING
 from tilewright.render.c.program import c_file, lower_program
-from tilewright.render.c.software_prefetch import CURSORS
 
 WHOLE = [name for name in C_TYPES if "int" in name]
 KNOWN = closure(

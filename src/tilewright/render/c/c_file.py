@@ -16,7 +16,7 @@ from tilewright.artifact import CONTEXT_DECLARATION
 from tilewright.block.integers import IntegerExpression, Variable
 from tilewright.block.memory import BufferName
 from tilewright.block.program import Region, Structure
-from tilewright.block.statements import KernelCall, Statement, Transfer, VectorLoops
+from tilewright.block.statements import Leaf, Statement, Transfer, VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
 from tilewright.errors import InternalError
@@ -80,8 +80,7 @@ class Routine:
     """What the caller passes as `tensors`: C expressions in the entry point."""
     sizes: tuple[str, ...]
     """What the caller passes as `sizes`."""
-    calls: Sequence[KernelCall]
-    """Of micro kernels."""
+    leaves: Sequence[Leaf]
     helpers: frozenset[Helper] = frozenset()
     """What the text calls."""
     structure: Structure | None = None

@@ -1,9 +1,9 @@
 """The C text of a whole program: routines, each once, in one file or several, and the driver that runs them in order.
 
 Every file holds the prelude that its routines need, and the loops that tile for them; micro kernels are linked, but for short
-tiles (`kernel_functions.py`), and so are the shared loops of large programs. The driver passes every chain its pointers and
-sizes. Constants are packed once for all calls: by a function for every way of packing, and one that chooses by number. No text
-imports a symbol from outside the library.
+tiles, and so are the shared loops of large programs. The driver passes every chain its pointers and sizes. Constants are packed
+once for all calls: by a function for every way of packing, and one that chooses by number. No text imports a symbol from outside
+the library.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper
+from tilewright.leaves.registry import characters
+from tilewright.leaves.registry import functions as functions_of
 from tilewright.render.c.c_file import (
     File,
     NestCall,
@@ -35,9 +37,7 @@ from tilewright.render.c.c_file import (
     unambiguous,
     with_prelude,
 )
-from tilewright.render.c.kernel_functions import kernel_functions
 from tilewright.render.c.nest import defined, nest_helpers, node_helpers, node_lines, routine_of
-from tilewright.render.c.tile_loops import tiles_weights
 
 EXPORTED = '__attribute__((visibility("default")))'
 
@@ -104,7 +104,7 @@ def _way(name: str, prepared: Prepared) -> str:
 
 ENTRY_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes, char *workspace"
 FILE_CHARACTERS = 48_000
-"""Of chains in one C file, tiles counted as `tile_loops.tiles_weights` says: 0.3 s of a compiler, whose start and vocabulary
+"""Of chains in one C file, tiles counted as `leaves/matrix_tile_loops.py` says: 0.3 s of a compiler, whose start and vocabulary
 take 0.04 s. Files are as small as that so that any number of cores gets a like share of them."""
 LEAST_CHARACTERS = 48_000
 """Of chains, tiles and shared loops together: what has fewer is one file, for readers, and compilers inline loops that have one
@@ -183,9 +183,9 @@ def _file(
     file: File, routines: Sequence[Routine], functions: Sequence[str], helpers: frozenset[Helper] = frozenset()
 ) -> tuple[str, tuple[KernelSource, ...]]:
     """One C file: the prelude of these routines and helpers, the micro kernels that they call, and the functions."""
-    kernels = kernel_functions(file, [call for routine in routines for call in routine.calls])
+    called = functions_of(file, (leaf for routine in routines for leaf in routine.leaves))
     used = helpers.union(*(routine.helpers for routine in routines))
-    return f"{comment(file.header)}\n{with_prelude(file.dialect, used, [*kernels.text, *functions])}", kernels.linked
+    return f"{comment(file.header)}\n{with_prelude(file.dialect, used, [*called.text, *functions])}", called.linked
 
 
 @dataclass(slots=True)
@@ -234,7 +234,7 @@ def _whole_part(file: File, routines: Sequence[Routine]) -> _Part:
 
 def _weights(file: File, routine: Routine) -> dict[str, int]:
     """What the loops over tiles that a routine calls cost a compiler, by name."""
-    return tiles_weights(file.kernels, routine.calls, links=file.links_kernels)
+    return characters(file, routine.leaves)
 
 
 def _entry(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> list[str]:

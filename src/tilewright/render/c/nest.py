@@ -9,8 +9,8 @@ from math import prod
 from tilewright.block.integers import IntegerExpression, Variable, maximum, quotient, remainder, unequal
 from tilewright.block.memory import WORD_BYTES, Buffer, BufferName
 from tilewright.block.program import Region, entered
-from tilewright.block.statements import Fill, For, If, KernelCall, Let, Prefetch, Rounded, Statement, Transfer, VectorLoops
-from tilewright.c_text import names
+from tilewright.block.statements import Fill, For, If, Leaf, Let, Prefetch, Rounded, Statement, Transfer, VectorLoops
+from tilewright.c_text import names, software_prefetch
 from tilewright.c_text.integer_expressions import local, pointer, to_c, value_helpers
 from tilewright.c_text.names import variable_name
 from tilewright.c_text.statements import comment, function, indent, words
@@ -20,7 +20,6 @@ from tilewright.graph.types import Access, Axis, Operator
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import lowered
-from tilewright.render.c import software_prefetch
 from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
     Argument,
@@ -31,7 +30,6 @@ from tilewright.render.c.c_file import (
     nest_name,
 )
 from tilewright.render.c.packing import copy_helper, copy_lines
-from tilewright.render.c.tile_loops import tile_loop_helpers, tiles_call
 
 WHOLE_BELOW = Helper(
     "tw_whole_below",
@@ -86,7 +84,7 @@ def routine_of(file: File, region: Region, arguments: tuple[Argument, ...]) -> R
     shared = tuple(dict.fromkeys(node.nest for node in region.nodes() if isinstance(node, NestCall)))
     nests = {nest_name(called): called for called in shared}
     helpers = nest_helpers(region)
-    return Routine(region.name, "\n".join(text), *passed, kernel_calls(region), helpers, region.structure, nests)
+    return Routine(region.name, "\n".join(text), *passed, leaves_of(region), helpers, region.structure, nests)
 
 
 def nest_helpers(region: Region) -> frozenset[Helper]:
@@ -111,9 +109,7 @@ def node_helpers(nodes: Iterable[Statement]) -> Iterator[Helper]:
                 yield from lowered(filling(node)).helpers()
             case Transfer():
                 yield copy_helper(node)
-            case KernelCall():
-                yield from tile_loop_helpers(node)
-            case VectorLoops():
+            case Leaf():
                 yield from lowered(node).helpers()
             case NestCall():
                 yield from loop_helpers(node.nest)
@@ -121,9 +117,9 @@ def node_helpers(nodes: Iterable[Statement]) -> Iterator[Helper]:
                     yield from value_helpers(value)
 
 
-def kernel_calls(region: Region) -> list[KernelCall]:
-    """Every kernel call of a region."""
-    return [node for node in region.nodes() if isinstance(node, KernelCall)]
+def leaves_of(region: Region) -> list[Leaf]:
+    """Every leaf of a region."""
+    return [node for node in region.nodes() if isinstance(node, Leaf)]
 
 
 def _task_lines(region: Region) -> list[str]:
@@ -133,7 +129,7 @@ def _task_lines(region: Region) -> list[str]:
     last += [names.prefetched_block(axis.axis) for axis, inner in axes if _refetches(region, axis, inner)]
     lines = [f"long {block} = -1;" for block in last]
     lines += software_prefetch.declaration(_prefetches(region))
-    streams = any(call.epilogue is not None and call.epilogue.non_temporal for call in kernel_calls(region))
+    streams = any(leaf.epilogue is not None and leaf.epilogue.non_temporal for leaf in leaves_of(region))
     fence = ["tw_fence();"] if streams else []
     return [*_buffers(region), *node_lines(region.setup), *lines, *_blocks(region), *fence]
 
@@ -261,10 +257,8 @@ def _node(node: Statement) -> list[str]:
             return [f"const long {variable_name(variable)} = {to_c(value)};"]
         case Transfer():
             return copy_lines(node)
-        case KernelCall():
-            return [tiles_call(node)]
-        case VectorLoops():
-            return [*_remark(f"{node.operator.name}: {node.operator.kind}"), *lowered(node).text()]
+        case Leaf():
+            return [*_remark(node.note), *lowered(node).text()]
         case NestCall(nest, note, places, numbers):
             given = [*(pointer(buffer, offset) for buffer, offset in places), *map(to_c, numbers)]
             return [*_remark(note), f"{nest_name(nest)}({', '.join(given)});"]
@@ -277,7 +271,7 @@ def filling(fill: Fill) -> VectorLoops:
     axes = tuple(axis for axis, _ in fill.box)
     write = Access("", tuple(map(axis_index, axes)))
     operator = Operator("", "fill", tuple(Axis(axis, 1) for axis in axes), (), write, Literal(fill.value))
-    return VectorLoops(operator, fill.box, (), fill.target, axes[-1] if axes else None, fill.leaf)
+    return VectorLoops(fill.leaf, operator, fill.box, (), fill.target, vector_axis=axes[-1] if axes else None)
 
 
 def _remark(text: str) -> list[str]:

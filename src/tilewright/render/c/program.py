@@ -21,6 +21,7 @@ from tilewright.kernels.contract import KernelSource, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.registry import by_name, dialect_for
+from tilewright.leaves.registry import functions
 from tilewright.lower.arguments import (
     argument_names,
     extents_in,
@@ -32,9 +33,8 @@ from tilewright.lower.program import BlockProgram, block_program
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
 from tilewright.render.c.c_file import Argument, File, Prepared
-from tilewright.render.c.kernel_functions import kernel_functions
 from tilewright.render.c.library import emit_files, packed_bytes, packed_from, way_of_packing
-from tilewright.render.c.nest import kernel_calls
+from tilewright.render.c.nest import leaves_of
 from tilewright.render.c.operator_nests import shared, with_shared_nests
 
 ENTRY_POINT = "tilewright_run"
@@ -218,6 +218,6 @@ def linked_kernels(plan: Plan) -> LinkedKernels:
     tensors = [plan.chain.tensor(name) for name in (*plan.chain.inputs, plan.chain.output)]
     stored = {tensor.name: stored_argument(tensor, len(tensor.shape) - 1) for tensor in tensors}
     nests = lower(plan, kernels, dialect.lanes, stored)
-    calls = [call for nest in nests for call in kernel_calls(nest)]
     file = File("", (), dialect, kernels, (), (), 0)
-    return LinkedKernels(kernel_functions(file, calls).linked, machine.architecture, features)
+    called = functions(file, (leaf for nest in nests for leaf in leaves_of(nest)))
+    return LinkedKernels(called.linked, machine.architecture, features)

@@ -15,22 +15,23 @@ stores overlap the next one's loads: 2% of G2's time (AVX-512 6x64, Zen 5). Kern
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from tilewright.block.integers import IntegerExpression
 from tilewright.block.memory import Range, View
-from tilewright.block.statements import KernelCall
+from tilewright.block.statements import MatrixTiles
 from tilewright.c_text.integer_expressions import pointer, to_c
-from tilewright.c_text.scalar_expressions import kernel_epilogue, kernel_name
+from tilewright.c_text.software_prefetch import CURSORS
 from tilewright.c_text.statements import function, indent
+from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.translation_units import WEAK
-from tilewright.render.c.software_prefetch import CURSORS
+from tilewright.leaves.declaration import CFile
+from tilewright.leaves.matrix_tile_epilogues import kernel_epilogue, kernel_name, operand_steps
 
 DECLARATIONS = """\
 typedef void tw_tile(void);
@@ -51,22 +52,23 @@ LOOPS = (
 )
 
 
-def loops_name(kernel: MicroKernel, call: KernelCall) -> str:
+def loops_name(kernel: MicroKernel, call: MatrixTiles) -> str:
     """The function that loops over tiles, by the types of operands and what the epilogue takes."""
     stored = stored_types(kernel.element_types, kernel_epilogue(call))
     types = [] if set(stored) == {"float32"} else list(stored)
-    operands = ("".join(["r" * (o.row != 0), "c" * o.has_columns, suffix(o.view.dtype)]) or "x" for o in call.operands)
+    places = ((*operand_steps(call, operand), operand.view.dtype) for operand in call.operands)
+    operands = ("".join(["r" * (row != 0), "c" * moves, suffix(dtype)]) or "x" for row, moves, dtype in places)
     return "_".join(["tw_tiles", *types, *operands])
 
 
-def loops_source(kernel: MicroKernel, call: KernelCall) -> KernelSource:
+def loops_source(kernel: MicroKernel, call: MatrixTiles) -> KernelSource:
     """Its translation unit."""
     lines = [*LOOPS, *indent(list(_tile_of_table(kernel, call))), "  }", "}"]
     text = "\n".join([VOCABULARY, CURSORS.text, DECLARATIONS, function(f"{WEAK} {loops_signature(kernel, call)}", lines)])
     return KernelSource(SourceKind.C, text, joins=True)
 
 
-def loops_signature(kernel: MicroKernel, call: KernelCall) -> str:
+def loops_signature(kernel: MicroKernel, call: MatrixTiles) -> str:
     """Its C signature."""
     left, right, result = (C_TYPES[of] for of in stored_types(kernel.element_types, kernel_epilogue(call)))
     parameters = [
@@ -74,7 +76,7 @@ def loops_signature(kernel: MicroKernel, call: KernelCall) -> str:
         f"const {left} *a, long a_row, long a_column",
         f"const {right} *b, long b_panel, long b_row",
         f"{result} *c, long c_row, long accumulate",
-        *(f"const {C_TYPES[o.view.dtype]} *e{i}{f', long e{i}_row' if o.row != 0 else ''}" for i, o in enumerate(call.operands)),
+        *(f"{_type(call, name)}{name}" for name in _operand_values(call)),
         "struct tw_fetch *fetches, long fetch_count",
     ]
     return f"void {loops_name(kernel, call)}({', '.join(parameters)})"
@@ -93,12 +95,11 @@ def tables(kernel: MicroKernel, name: str, panels: Sequence[tuple[int, Sequence[
     yield f"static const struct tw_panel panels[] = {{{', '.join(rows)}}};"
 
 
-def _tile_of_table(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+def _tile_of_table(kernel: MicroKernel, call: MatrixTiles) -> Iterator[str]:
     """The call of a tile, by the signature of its shape; with the number of columns of the last vector if that is in part."""
     stored = stored_types(kernel.element_types, kernel_epilogue(call))
     types = [c_type for name, c_type in matrix_parameters(stored).items() if name not in ("m", "n")]
-    for operand in call.operands:
-        types += [f"const {C_TYPES[operand.view.dtype]} *", *(["long "] if operand.row != 0 else [])]
+    types += [_type(call, name) for name in _operand_values(call)]
     given = ", ".join([f"k, {OPERANDS}, accumulate", *_epilogue_arguments(call)])
     whole = ", ".join(map(str.strip, types))
     yield "  tw_tile *const tile = panel->of_rows[rows - 1];"
@@ -117,33 +118,32 @@ COPY_CHARACTERS, CALL_CHARACTERS, TABLE_CHARACTERS = 5000, 600, 200
 loops (GCC 12, 6 x 64: 30, 4 and 1 ms)."""
 OPERANDS = "a + i * a_row, a_row, a_column, b, b_row, c + i * c_row + j, c_row"
 """What a tile at row i and column j reads and writes."""
-POINTER = re.compile(r"[abc]|e\d+")
 
 
-def may_inline(kernel: MicroKernel, calls: Iterable[KernelCall]) -> bool:
+def may_inline(kernel: MicroKernel, calls: Iterable[MatrixTiles]) -> bool:
     """Whether the shapes of all these calls are few."""
     return all(0 < _copies(kernel, call) <= MOST_INLINED for call in calls)
 
 
-def tile_shapes(kernel: MicroKernel, call: KernelCall) -> frozenset[tuple[int, int]]:
+def tile_shapes(kernel: MicroKernel, call: MatrixTiles) -> frozenset[tuple[int, int]]:
     """All (rows, columns) for which a call may use a kernel."""
     if call.shapes is None:
-        rows, columns = call.ranges
+        rows, columns, _ = call.sides
         return frozenset((m, n) for n in columns.pieces(kernel.columns) for m in rows.pieces(_row_step(kernel, call, n)))
     known = [(Range(0, 0, 0, frozenset((m,))), Range(0, 0, 0, frozenset((n,)))) for m, n in call.shapes]
     return frozenset((m, n) for r, c in known for n in c.pieces(kernel.columns) for m in r.pieces(kernel.rows_for(n)))
 
 
-def by_kernel(calls: Iterable[KernelCall]) -> dict[str, list[KernelCall]]:
+def by_kernel(calls: Iterable[MatrixTiles]) -> dict[str, list[MatrixTiles]]:
     """The calls of every function that computes tiles, by its name; slices of a panel before the last only add up."""
-    found: dict[str, list[KernelCall]] = {}
+    found: dict[str, list[MatrixTiles]] = {}
     for call in calls:
         for variant in (replace(call, epilogue=None), call) if call.prefetching and _slices(call) > 1 else (call,):
             found.setdefault(kernel_name(variant), []).append(variant)
     return found
 
 
-def tiles_name(call: KernelCall) -> str:
+def tiles_name(call: MatrixTiles) -> str:
     """The function that a call needs; its name says what it takes for granted."""
     tags = [f"{_tag(name)}{value}".replace("-", "m") for name, value in _constants(call).items()]
     shapes = "x".join("_".join(map(str, sizes)) for sizes in map(sorted, _sizes(call)))
@@ -151,7 +151,7 @@ def tiles_name(call: KernelCall) -> str:
     return "_".join([kernel_name(call), "tiles", *([shapes] if shapes != "x" else []), *tags, *software_prefetches])
 
 
-def tiles_call(call: KernelCall) -> str:
+def tiles_call(call: MatrixTiles) -> str:
     """The statement that runs a block."""
     constants = _constants(call)
     given = [text for name, text in _arguments(call).items() if name not in constants]
@@ -159,12 +159,12 @@ def tiles_call(call: KernelCall) -> str:
     return f"{tiles_name(call)}({', '.join(given)});"
 
 
-def has_tables(kernel: MicroKernel, call: KernelCall) -> bool:
+def has_tables(kernel: MicroKernel, call: MatrixTiles) -> bool:
     """Whether a call of linked tiles goes by tables of its shapes: they are known, and no tile asks for the next panel."""
     return call.shapes is not None and not call.prefetching and kernel.emit_shape is not None and kernel.reduction_loops == 1
 
 
-def tiles_by_tables(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterator[str]:
+def tiles_by_tables(kernel: MicroKernel, calls: Iterable[MatrixTiles]) -> Iterator[str]:
     """The function of every way in which these calls use a kernel whose shapes are linked."""
     for name, call in {tiles_name(call): call for call in calls}.items():
         rows, columns = _sizes(call)
@@ -176,7 +176,7 @@ def tiles_by_tables(kernel: MicroKernel, calls: Iterable[KernelCall]) -> Iterato
         yield _function(name, call, text)
 
 
-def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shape: bool = False) -> Iterator[str]:
+def tiles_functions(kernel: MicroKernel, calls: Iterable[MatrixTiles], *, by_shape: bool = False) -> Iterator[str]:
     """The function of every way in which these calls use a kernel; `by_shape` if those of its shapes are in the same file."""
     kernel = kernel if by_shape else replace(kernel, of_shape=None)
     for name, call in {tiles_name(call): call for call in calls}.items():
@@ -184,7 +184,7 @@ def tiles_functions(kernel: MicroKernel, calls: Iterable[KernelCall], *, by_shap
         yield f"{remark}\n{_function(name, call, _columns(kernel, call))}"
 
 
-def _function(name: str, call: KernelCall, lines: Iterable[str]) -> str:
+def _function(name: str, call: MatrixTiles, lines: Iterable[str]) -> str:
     """The definition of a call's function: its constants, then these lines."""
     constants = _constants(call)
     free = [f"{_type(call, argument)}{argument}" for argument in _arguments(call) if argument not in constants]
@@ -195,18 +195,18 @@ def _function(name: str, call: KernelCall, lines: Iterable[str]) -> str:
     return "\n".join([head, *known, *(f"  {line}" for line in lines), "}", ""])
 
 
-def tile_loop_helpers(call: KernelCall) -> list[Helper]:
+def tile_loop_helpers(call: MatrixTiles) -> list[Helper]:
     """The helpers that the function of a call needs."""
     return [*reading(operand.view.dtype for operand in call.operands), *([CURSORS] if call.software_prefetches else [])]
 
 
-def tiles_weights(kernels: Mapping[str, MicroKernel], calls: Collection[KernelCall], *, links: bool) -> dict[str, int]:
-    """What every function of these calls costs a compiler, in characters; `links` if kernels are linked unless inlined."""
+def tiles_weights(file: CFile, calls: Sequence[MatrixTiles]) -> dict[str, int]:
+    """What every function of these calls costs a compiler, in characters."""
     by_name = {tiles_name(call): call for kernel_calls in by_kernel(calls).values() for call in kernel_calls if call in calls}
-    return {name: _weight(kernels[call.kernel], call, links=links) for name, call in by_name.items()}
+    return {name: _weight(file.kernels[call.tile.micro_kernel], call, links=file.links_kernels) for name, call in by_name.items()}
 
 
-def _weight(kernel: MicroKernel, call: KernelCall, *, links: bool) -> int:
+def _weight(kernel: MicroKernel, call: MatrixTiles, *, links: bool) -> int:
     if links and not call.inlined and has_tables(kernel, call):
         return TABLE_CHARACTERS
     of_copy = CALL_CHARACTERS if links and not call.inlined else COPY_CHARACTERS
@@ -223,47 +223,76 @@ def function_declaration(signature: str) -> str:
     return f"#undef TW_VARIANT\n#define TW_VARIANT static __attribute__((noinline))\nstatic {signature};"
 
 
-def _values(call: KernelCall) -> dict[str, IntegerExpression | View]:
-    values: dict[str, IntegerExpression | View] = {"m": call.rows, "n": call.columns, "k": call.depth}
-    values |= {"a": call.left, "a_row": call.left_row, "a_column": call.left_depth}
-    values |= {"b": call.right, "b_panel": call.right_panel, "b_row": call.right_row}
-    for i, loop in enumerate(call.around, 1):
-        values |= {f"k_{i}": loop.steps, f"a_step_{i}": loop.left_step, f"b_step_{i}": loop.right_step}
-    values |= {"c": call.target, "c_row": call.target_row, "accumulate": call.accumulate}
+def values_of(call: MatrixTiles) -> dict[str, IntegerExpression | View]:
+    """What the function of a call is given, by the names of its parameters."""
+    (rows, columns, _), roles, left, right = call.sides, call.tile.roles, call.left, call.right
+    values: dict[str, IntegerExpression | View] = {"m": rows.size, "n": columns.size, "k": _depth(call)}
+    values |= {"a": left, "a_row": left.stride(roles.row), "a_column": left.stride(roles.depth)}
+    values |= {"b": right, **dict(zip(("b_panel", "b_row"), right_steps(call), strict=True))}
+    for i, (steps, *moved) in enumerate(loops_around(call), 1):
+        values |= {f"k_{i}": steps, f"a_step_{i}": moved[0], f"b_step_{i}": moved[1]}
+    values |= {"c": call.write, "c_row": call.write.stride(roles.row), "accumulate": call.accumulate}
+    return values | _operand_values(call)
+
+
+def _operand_values(call: MatrixTiles) -> dict[str, IntegerExpression | View]:
+    values: dict[str, IntegerExpression | View] = {}
     for i, operand in enumerate(call.operands):
-        values |= {f"e{i}": operand.view, **({f"e{i}_row": operand.row} if operand.row != 0 else {})}
+        row, _ = operand_steps(call, operand)
+        values |= {f"e{i}": operand.view, **({f"e{i}_row": row} if row != 0 else {})}
     return values
 
 
-def _arguments(call: KernelCall) -> dict[str, str]:
-    values = _values(call).items()
+def _depth(call: MatrixTiles) -> IntegerExpression:
+    """The steps of a sum; 0 where a loop around them is empty."""
+    ranges, (_, _, depth) = dict(call.box), call.sides
+    around = outer_reductions(call.operator, call.tile.roles)
+    return 0 if any(ranges[axis].size == 0 for axis in around) else depth.size
+
+
+def right_steps(call: MatrixTiles) -> tuple[IntegerExpression, IntegerExpression]:
+    """Elements of B between panels of the micro kernel's columns, and between steps of the depth: between groups of interleaved
+    ones, or between columns where the micro kernel reads them so."""
+    right, tile = call.right, call.tile
+    if right.panels is not None:
+        return right.panels.stride, right.panels.row
+    apart = right.stride(tile.roles.column if tile.right_by_columns else tile.roles.depth)
+    return tile.columns * apart if tile.right_by_columns else tile.columns, apart
+
+
+def loops_around(call: MatrixTiles) -> list[tuple[IntegerExpression, IntegerExpression, IntegerExpression]]:
+    """Steps, and elements from one to the next in A and in B, of every reduction loop of the micro kernel around the depth,
+    innermost first; those that it has more pass once."""
+    ranges, count = dict(call.box), call.tile.reduction_loops - 1
+    passing = [axis for axis in outer_reductions(call.operator, call.tile.roles) if ranges[axis].size != 1] if count else []
+    loops = [(ranges[axis].size, call.left.stride(axis), call.right.stride(axis)) for axis in passing]
+    return [*loops, *[(1, 0, 0)] * (count - len(loops))]
+
+
+def _arguments(call: MatrixTiles) -> dict[str, str]:
+    values = values_of(call).items()
     return {name: pointer(of.buffer, of.offset) if isinstance(of, View) else to_c(of) for name, of in values}
 
 
-def _type(call: KernelCall, argument: str) -> str:
-    if not POINTER.fullmatch(argument):
-        return "long "
-    if argument.startswith("e"):
-        return f"const {C_TYPES[call.operands[int(argument[1:])].view.dtype]} *"
-    if argument == "c":
-        return f"{C_TYPES[call.target.dtype]} *"
-    return f"const {C_TYPES[(call.left if argument == 'a' else call.right).dtype]} *"
+def _type(call: MatrixTiles, argument: str) -> str:
+    value = values_of(call)[argument]
+    return f"{'const ' * (argument != 'c')}{C_TYPES[value.dtype]} *" if isinstance(value, View) else "long "
 
 
-def _constants(call: KernelCall) -> dict[str, int]:
-    return {name: value for name, value in _values(call).items() if isinstance(value, int)}
+def _constants(call: MatrixTiles) -> dict[str, int]:
+    return {name: value for name, value in values_of(call).items() if isinstance(value, int)}
 
 
 def _tag(name: str) -> str:
     return "".join(part[0] for part in name.split("_"))
 
 
-def _sizes(call: KernelCall) -> tuple[set[int], set[int]]:
+def _sizes(call: MatrixTiles) -> tuple[set[int], set[int]]:
     shapes = call.shapes or frozenset()
     return {rows for rows, _ in shapes}, {columns for _, columns in shapes}
 
 
-def _copies(kernel: MicroKernel, call: KernelCall) -> int:
+def _copies(kernel: MicroKernel, call: MatrixTiles) -> int:
     if call.shapes is None:
         return len({(m, -(-n // kernel.lanes)) for m, n in tile_shapes(kernel, call)})
     rows, columns = _sizes(call)
@@ -279,7 +308,7 @@ def _pieces(sizes: set[int], tile: int) -> list[int]:
     return sorted({part for size in sizes for part in ({tile} if size >= tile else set()) | ({size % tile} - {0})}, reverse=True)
 
 
-def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
+def _columns(kernel: MicroKernel, call: MatrixTiles) -> Iterator[str]:
     rows, columns = _sizes(call)
     step = kernel.columns
     if call.shapes is None:
@@ -295,34 +324,38 @@ def _columns(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
         yield "}"
 
 
-def _panel(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int) -> Iterator[str]:
+def _panel(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: int) -> Iterator[str]:
     """All rows over a panel; where tiles ask for what comes next, over one slice of it after the other."""
     if not call.prefetching:
         yield from _rows(kernel, call, pieces, columns)
         return
-    assert isinstance(call.depth, int)
-    assert isinstance(call.right_row, int)
-    count = _slices(call)
-    steps = -(-call.depth // count)
+    depth, count = _known_depth(call), _slices(call)
+    steps = -(-depth // count)
     yield "long p = 0;"
     if count > 1:
         yield f"for (; p < {(count - 1) * steps}; p += {steps}) {{"
         yield from (f"  {line}" for line in _rows(kernel, replace(call, epilogue=None), pieces, columns, steps))
         yield "}"
     yield "{"
-    yield from (f"  {line}" for line in _rows(kernel, call, pieces, columns, call.depth - (count - 1) * steps))
+    yield from (f"  {line}" for line in _rows(kernel, call, pieces, columns, depth - (count - 1) * steps))
     yield "}"
 
 
-def _slices(call: KernelCall) -> int:
+def _slices(call: MatrixTiles) -> int:
     """How many slices a panel is read in."""
-    assert isinstance(call.depth, int)
-    assert isinstance(call.right_row, int)
+    _, row = right_steps(call)
+    assert isinstance(row, int)
     assert call.panels is not None
-    return -(-call.depth * call.right_row * element_bytes(call.right.dtype) // call.panels.slice_bytes)
+    return -(-_known_depth(call) * row * element_bytes(call.right.dtype) // call.panels.slice_bytes)
 
 
-def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int, steps: int = 0) -> Iterator[str]:
+def _known_depth(call: MatrixTiles) -> int:
+    depth = _depth(call)
+    assert isinstance(depth, int), "tiles that prefetch panels have a known depth"
+    return depth
+
+
+def _rows(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: int, steps: int = 0) -> Iterator[str]:
     """All rows over a panel, or over the slice of so many steps from `p` on."""
     yield "long i = 0;"
     for piece in pieces:
@@ -334,21 +367,22 @@ def _rows(kernel: MicroKernel, call: KernelCall, pieces: list[int], columns: int
         yield from [f"  tw_advance(fetches, {call.software_prefetches});", "}"] if call.software_prefetches else []
 
 
-def _row_step(kernel: MicroKernel, call: KernelCall, columns: int) -> int:
+def _row_step(kernel: MicroKernel, call: MatrixTiles, columns: int) -> int:
     """Rows of a tile of so many columns where shapes are known at run time: one panel that is all there is may be narrow and
     tall; more than that many shapes would only take time to compile."""
-    most = call.ranges[1].most
+    most = call.sides[1].most
     return kernel.rows_for(columns) if most is not None and most <= kernel.columns else kernel.rows
 
 
-def _rows_of_any_shape(kernel: MicroKernel, call: KernelCall) -> Iterator[str]:
-    steps = {-(-n // kernel.lanes): _row_step(kernel, call, n) for n in call.ranges[1].pieces(kernel.columns)}
+def _rows_of_any_shape(kernel: MicroKernel, call: MatrixTiles) -> Iterator[str]:
+    steps = {-(-n // kernel.lanes): _row_step(kernel, call, n) for n in call.sides[1].pieces(kernel.columns)}
     step = str(max(steps.values(), default=kernel.rows))
     if len(set(steps.values())) > 1:
         lanes, vectors = kernel.lanes, kernel.columns // kernel.lanes
         yield f"const long step = {kernel.rows * vectors} / ((tw_min(n - j, {kernel.columns}) + {lanes - 1}) / {lanes});"
         step = "step"
-    tile = _tile(call, _piece(call.ranges[0], "m - i", step), _piece(call.ranges[1], "n - j", str(kernel.columns)))
+    rows, columns, _ = call.sides
+    tile = _tile(call, _piece(rows, "m - i", step), _piece(columns, "n - j", str(kernel.columns)))
     yield from (f"for (long i = 0; i < m; i += {step})", f"  {tile}")
 
 
@@ -358,26 +392,27 @@ def _piece(size: Range, rest: str, tile: str) -> str:
     return "1" if is_one else f"tw_min({rest}, {tile})"
 
 
-def _tile(call: KernelCall, rows: str, columns: str) -> str:
+def _tile(call: MatrixTiles, rows: str, columns: str) -> str:
     """A tile of a shape that is known at run time."""
     product = f"{_product(call)}, {rows}, {columns}, accumulate"
     return f"{kernel_name(call)}({', '.join([product, *_epilogue_arguments(call)])});"
 
 
-def _product(call: KernelCall) -> str:
+def _product(call: MatrixTiles) -> str:
     """What a tile sums over and works on, as the ABI orders it."""
-    if not call.around:
+    loops = range(1, call.tile.reduction_loops)
+    if not loops:
         return f"k, {OPERANDS}"
-    count, of_a, of_b = (", ".join(f"{name}_{i + 1}" for i in range(len(call.around))) for name in ("k", "a_step", "b_step"))
+    count, of_a, of_b = (", ".join(f"{name}_{i}" for i in loops) for name in ("k", "a_step", "b_step"))
     return f"k, {count}, a + i * a_row, a_row, a_column, {of_a}, b, b_row, {of_b}, c + i * c_row + j, c_row"
 
 
-def _tile_of(kernel: MicroKernel, call: KernelCall, rows: int, columns: int) -> str:
+def _tile_of(kernel: MicroKernel, call: MatrixTiles, rows: int, columns: int) -> str:
     return _shaped(kernel, call, (rows, columns), _product(call), "accumulate", _epilogue_arguments(call))
 
 
 def _shaped(
-    kernel: MicroKernel, call: KernelCall, shape: tuple[int, int], product: str, accumulate: str, more: Iterable[str]
+    kernel: MicroKernel, call: MatrixTiles, shape: tuple[int, int], product: str, accumulate: str, more: Iterable[str]
 ) -> str:
     """A tile of a shape that is known: by the function of that shape where there is one."""
     name = kernel_name(call)
@@ -387,7 +422,7 @@ def _shaped(
     return f"{source}({', '.join([product, accumulate, *more, *last])});"
 
 
-def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns: int, steps: int) -> str:
+def _prefetching_tile(kernel: MicroKernel, call: MatrixTiles, rows: int, columns: int, steps: int) -> str:
     """A tile over a slice, which asks for its share of the next one: what lies behind a panel is the next panel."""
     step = kernel.rows_for(columns)
     tiles = -(-max(_sizes(call)[0]) // step)
@@ -398,9 +433,9 @@ def _prefetching_tile(kernel: MicroKernel, call: KernelCall, rows: int, columns:
     return _shaped(kernel, call, (rows, columns), product, "accumulate || p", (*_epilogue_arguments(call), *asked))
 
 
-def _epilogue_arguments(call: KernelCall) -> Iterator[str]:
+def _epilogue_arguments(call: MatrixTiles) -> Iterator[str]:
     """Where a tile finds the operands of the epilogue."""
     for i, operand in enumerate(call.operands):
-        row = f" + i * e{i}_row" if operand.row != 0 else ""
-        yield f"e{i}{row}{' + j' if operand.has_columns else ''}"
-        yield from [f"e{i}_row"] if operand.row != 0 else []
+        row, moves = operand_steps(call, operand)
+        yield f"e{i}{f' + i * e{i}_row' if row != 0 else ''}{' + j' if moves else ''}"
+        yield from [f"e{i}_row"] if row != 0 else []

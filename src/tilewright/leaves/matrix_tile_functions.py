@@ -7,14 +7,13 @@ text depends on nothing else: all libraries of a machine share what is compiled 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from tilewright.block.statements import KernelCall
-from tilewright.c_text.scalar_expressions import kernel_epilogue
+from tilewright.block.statements import MatrixTiles
 from tilewright.kernels.contract import PREFETCH_ARGUMENTS, KernelSource, MicroKernel, SourceKind, matrix_parameters
 from tilewright.kernels.tile_ending import Case, dispatch_text
-from tilewright.render.c.c_file import File
-from tilewright.render.c.tile_loops import (
+from tilewright.leaves.declaration import CFile, Functions
+from tilewright.leaves.matrix_tile_epilogues import kernel_epilogue
+from tilewright.leaves.matrix_tile_loops import (
     DECLARATIONS,
     by_kernel,
     function_declaration,
@@ -30,22 +29,14 @@ from tilewright.render.c.tile_loops import (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class KernelFunctions:
-    """What stands in the file, and what is linked with it."""
-
-    text: tuple[str, ...]
-    linked: tuple[KernelSource, ...]
-
-
-def kernel_functions(file: File, calls: Sequence[KernelCall]) -> KernelFunctions:
+def tile_functions(file: CFile, calls: Sequence[MatrixTiles]) -> Functions:
     """All functions of tiles for the calls of a file, then all that loop over tiles."""
     text: list[str] = []
     tiles: list[str] = []
     linked: list[KernelSource] = []
-    loops: dict[str, tuple[MicroKernel, KernelCall]] = {}
+    loops: dict[str, tuple[MicroKernel, MatrixTiles]] = {}
     for name, of_kernel in by_kernel(calls).items():
-        kernel = file.kernels[of_kernel[0].kernel]
+        kernel = file.kernels[of_kernel[0].tile.micro_kernel]
         functions = _inlined(file, kernel, name, of_kernel) or _linked(kernel, name, of_kernel)
         text += functions.text
         linked += functions.linked
@@ -58,10 +49,10 @@ def kernel_functions(file: File, calls: Sequence[KernelCall]) -> KernelFunctions
     if loops:
         text += [DECLARATIONS, *(f"extern {loops_signature(*named)};" for named in loops.values()), ""]
         linked += [loops_source(*named) for named in loops.values()]
-    return KernelFunctions((*text, *tiles), tuple(dict.fromkeys(linked)))
+    return Functions((*text, *tiles), tuple(dict.fromkeys(linked)))
 
 
-def _inlined(file: File, kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFunctions | None:
+def _inlined(file: CFile, kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functions | None:
     """The text of a kernel where the calls ask for it: None if it is no C of the file's dialect, or too much of it.
 
     A kernel without functions of single shapes stands in every file that calls it: objects of two files would else define one
@@ -79,10 +70,10 @@ def _inlined(file: File, kernel: MicroKernel, name: str, calls: list[KernelCall]
         return None
     declaration = inlined_declaration if may_inline(kernel, calls) else function_declaration
     text = str(source.content).removeprefix(file.dialect.prelude)
-    return KernelFunctions((declaration(kernel.signature(name, epilogue, prefetching=prefetching)), text), ())
+    return Functions((declaration(kernel.signature(name, epilogue, prefetching=prefetching)), text), ())
 
 
-def _linked(kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFunctions:
+def _linked(kernel: MicroKernel, name: str, calls: list[MatrixTiles]) -> Functions:
     """Declarations of the functions of all shapes, and what chooses among them where shapes are known at run time only.
 
     A kernel without such functions is linked as a whole.
@@ -90,25 +81,25 @@ def _linked(kernel: MicroKernel, name: str, calls: list[KernelCall]) -> KernelFu
     epilogue, prefetching = kernel_epilogue(calls[0]), calls[0].prefetching
     if kernel.of_shape is None or kernel.emit_shape is None:
         source = kernel.source(name, _variants(kernel, calls), epilogue, prefetching=prefetching)
-        return KernelFunctions((kernel.declaration(name, epilogue),), (source,))
+        return Functions((kernel.declaration(name, epilogue),), (source,))
     shapes = _functions(kernel, calls)
     declarations = [
         f"extern {kernel.shape_signature(name, m, n, epilogue, prefetching=prefetching)};" for m, n in shapes.values()
     ]
     is_chosen = any(call.shapes is None for call in calls)
     dispatch = [_dispatch(kernel, name, calls[0], shapes)] if is_chosen else []
-    return KernelFunctions(
+    return Functions(
         (*declarations, "", *dispatch), tuple(kernel.emit_shape(name, m, n, epilogue, prefetching) for m, n in shapes.values())
     )
 
 
-def _functions(kernel: MicroKernel, calls: Iterable[KernelCall]) -> dict[tuple[int, int, bool], tuple[int, int]]:
+def _functions(kernel: MicroKernel, calls: Iterable[MatrixTiles]) -> dict[tuple[int, int, bool], tuple[int, int]]:
     """For the (rows, vectors, last vector in part) of every function that the calls need, a shape that it computes."""
     shapes = sorted({shape for call in calls for shape in tile_shapes(kernel, call)}, reverse=True)
     return {(m, -(-n // kernel.lanes), n % kernel.lanes != 0): (m, n) for m, n in shapes}
 
 
-def _dispatch(kernel: MicroKernel, name: str, call: KernelCall, shapes: dict[tuple[int, int, bool], tuple[int, int]]) -> str:
+def _dispatch(kernel: MicroKernel, name: str, call: MatrixTiles, shapes: dict[tuple[int, int, bool], tuple[int, int]]) -> str:
     """The function of the ABI, from the functions of the shapes that occur."""
     assert kernel.of_shape is not None
     epilogue = kernel_epilogue(call)
@@ -123,7 +114,7 @@ def _dispatch(kernel: MicroKernel, name: str, call: KernelCall, shapes: dict[tup
     return dispatch_text(signature, cases, kernel.lanes)
 
 
-def _variants(kernel: MicroKernel, calls: list[KernelCall]) -> frozenset[tuple[int, int]]:
+def _variants(kernel: MicroKernel, calls: list[MatrixTiles]) -> frozenset[tuple[int, int]]:
     """The (rows, vectors) that the calls need."""
     wanted = {(m, -(-columns // kernel.lanes)) for call in calls for m, columns in tile_shapes(kernel, call)}
     return frozenset(wanted) or frozenset({(1, 1)})

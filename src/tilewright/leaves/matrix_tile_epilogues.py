@@ -1,0 +1,102 @@
+"""Epilogues of matrix tiles as C: functions of vectors. A micro kernel that ends with an epilogue has a name of its own."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from tilewright.block.integers import IntegerExpression
+from tilewright.block.statements import MatrixTiles, TileEpilogue, TileOperand
+from tilewright.c_text import names
+from tilewright.c_text.scalar_expressions import NATURALS, literal_text, natural_text, vector_text
+from tilewright.errors import InternalError
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions
+from tilewright.kernels.contract import Along, Epilogue
+from tilewright.kernels.functions.scalar_functions import lane_functions
+from tilewright.kernels.helpers import Helper, texts
+
+DIGITS = 6
+"""Of the hash that tells epilogues of the same functions apart."""
+
+
+def kernel_name(call: MatrixTiles) -> str:
+    """The function that computes a tile: the kernel's own, or the one that ends with the call's epilogue.
+
+    Equal epilogues have equal names, whatever tensors they read. Inlined functions have names of their own, so that linked ones
+    may be called in the same file.
+    """
+    known = [f"_of_{_digits(repr(call.known))}"] if call.known is not None else []
+    kinds = [*known, *(["_asking"] if call.prefetching else []), *(["_inlined"] if call.inlined else [])]
+    symbol = "".join([call.tile.symbol or names.identifier(call.tile.micro_kernel), *kinds])
+    if call.epilogue is None:
+        return symbol
+    bodies = (call.epilogue.whole or Load(0), call.epilogue.body)
+    functions = [node.function for body in bodies for node in subexpressions(body) if isinstance(node, Apply)]
+    content = f"{call.epilogue.body}{_operands(call)}"
+    if call.epilogue.whole is not None:
+        content += f"{call.epilogue.whole}{call.epilogue.element_type}"
+    non_temporal = ["streams"] if call.epilogue.non_temporal else []
+    return "_".join([symbol, *reversed(functions), *non_temporal, _digits(content)])
+
+
+def _digits(content: str) -> str:
+    return hashlib.sha256(content.encode()).hexdigest()[:DIGITS]
+
+
+def kernel_epilogue(call: MatrixTiles) -> Epilogue | None:
+    """The epilogue of a call, in the terms of micro kernels."""
+    if call.epilogue is None:
+        return None
+    operands = _operands(call)
+    name = f"{kernel_name(call)}_end"
+    sums = "tw_vec" if call.epilogue.whole is None else "tw_int"
+    given = ", ".join([f"{sums} sum", *(f"{'tw_int' if one.is_whole else 'tw_vec'} x_{i}" for i, one in enumerate(operands))])
+    result, lines = _lines(call.epilogue)
+    text = "".join(texts(_helpers(call.epilogue)))
+    text += f"TW_INLINE {result} {name}({given}) {{\n{''.join(f'  {line}{chr(10)}' for line in lines)}}}\n"
+    return Epilogue(name, text, operands, call.epilogue.non_temporal, call.epilogue.element_type)
+
+
+def _helpers(epilogue: TileEpilogue) -> Iterator[Helper]:
+    """What the function calls besides the vocabulary: texts that may be repeated within a translation unit."""
+    yield from [NATURALS] if epilogue.whole is not None else []
+    functions = {node.function for node in subexpressions(epilogue.body) if isinstance(node, Apply)}
+    yield from lane_functions(functions & {"round"})
+
+
+def _lines(epilogue: TileEpilogue) -> tuple[str, list[str]]:
+    """The type of what the function gives, and its statements."""
+    if epilogue.whole is None:
+        return "tw_vec", [f"return {vector_text(epilogue.body, _leaf)};"]
+    whole = f"(tw_int){natural_text(epilogue.whole, _whole_leaf)}"
+    if not epilogue.element_type:
+        return "tw_int", [f"return {whole};"]
+    numbers = f"const tw_vec whole = __builtin_convertvector({whole}, tw_vec);"
+    return "tw_vec", [numbers, f"return {vector_text(epilogue.body, _leaf, {Load(0): 'whole'})};"]
+
+
+def _operands(call: MatrixTiles) -> tuple[Along, ...]:
+    places = ((operand, *operand_steps(call, operand)) for operand in call.operands)
+    return tuple(Along(row != 0, moves, one.view.dtype, one.is_far, one.is_whole) for one, row, moves in places)
+
+
+def operand_steps(call: MatrixTiles, operand: TileOperand) -> tuple[IntegerExpression, bool]:
+    """Elements between rows of what an epilogue reads, and whether it moves with columns."""
+    roles = call.tile.roles
+    return operand.view.stride(roles.row), operand.view.stride(roles.column) != 0
+
+
+def _whole_leaf(read: int) -> str:
+    return f"(tw_naturals){'sum' if read == 0 else f'x_{read - 1}'}"
+
+
+def _leaf(scalar: Scalar) -> str:
+    match scalar:
+        case Load(0):
+            return "sum"
+        case Load(read):
+            return f"x_{read - 1}"
+        case Literal(value):
+            return f"tw_splat({literal_text(value)})"
+        case _:
+            raise InternalError(f"{scalar} is not known in a micro tile")
