@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilewright.plan.slicing import (
     ConvolutionSizes,
-    Geometry,
     Slicing,
     SlicingMachine,
     Stationary,
+    balanced,
     exact_slicing,
     halved_slicing,
     largest_channels,
@@ -44,6 +44,6 @@ def slicing_choice(sizes: ConvolutionSizes, machine: SlicingMachine, *, halving:
 def largest_slicing(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary) -> Slicing:
     """Equations 2, 4 and 5 as they are printed: the largest N_c, then the largest K2, then the largest K3; no reloads counted."""
     channels = largest_channels(sizes, machine)
-    geometry = Geometry.of(sizes, machine, stationary, channels)
-    in_l2 = geometry.most_in_l2()
-    return geometry.sliced(in_l2, geometry.most_in_l3(in_l2), counts_reloads=False)
+    found = balanced(sizes, machine, stationary, channels)
+    found = replace(found, streamed_in_l2=found.most_in_l2())
+    return replace(found, stationary_in_l3=found.most_in_l3())

@@ -49,7 +49,7 @@ def walked(slicing: Slicing) -> Walked:
     """The five loops, one tile after the other. A set is in its cache from when it is loaded until another set is."""
     is_input = slicing.stationary is Stationary.INPUT
     stationary, streamed = (
-        (slicing.input_tiles, slicing.filter_tiles) if is_input else (slicing.filter_tiles, slicing.input_tiles)
+        (slicing.image.count, slicing.filters.count) if is_input else (slicing.filters.count, slicing.image.count)
     )
     loads: Counter[tuple[str, str]] = Counter()
     visited: Counter[tuple[int, int]] = Counter()
@@ -90,7 +90,7 @@ def test_accesses_are_those_of_the_walk(sizes, capacities, tile, stationary, sli
     except PlanningError:
         assume(False)
     loads = walked(slicing).loads
-    lines = {"input": slicing.input_tile_bytes // 4, "filter": slicing.filter_tile_bytes // 4}
+    lines = {"input": slicing.image.size_bytes // 4, "filter": slicing.filters.size_bytes // 4}
     s, t = ("input", "filter") if stationary is Stationary.INPUT else ("filter", "input")
     assert slicing.l2_accesses == lines[t] * (loads["streamed", "L2"] + loads["streamed", "extra"])
     assert slicing.l3_accesses == lines[s] * loads["stationary", "L3"]
@@ -142,8 +142,7 @@ def dense(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationa
         channels = -(-sizes.channels // sets)
         if used_in_l1(sizes, machine, channels) > machine.capacities_bytes[0] or -(-sizes.channels // channels) != sets:
             continue
-        column = 4 * sizes.taps * channels
-        one = replace(like, channels=channels, channel_sets=sets, input_tile_bytes=2 * column, filter_tile_bytes=3 * column)
+        one = replace(like, channels=channels)
         streamed, stays = tiles(one)
         for k2, k3 in product(range(1, streamed + 1), range(1, stays + 1)):
             sliced = replace(one, streamed_in_l2=k2, stationary_in_l3=k3)
@@ -155,7 +154,7 @@ def dense(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationa
 def walked_cost(sizes: ConvolutionSizes, machine: SlicingMachine, slicing: Slicing) -> float:
     """Of lines of one element."""
     loads = walked(slicing).loads
-    lines = slicing.input_tile_bytes // 4, slicing.filter_tile_bytes // 4
+    lines = slicing.image.size_bytes // 4, slicing.filters.size_bytes // 4
     stays, streams = lines if slicing.stationary is Stationary.INPUT else lines[::-1]
     served = [
         streams * (loads["streamed", "L2"] + loads["streamed", "extra"]),
@@ -163,7 +162,7 @@ def walked_cost(sizes: ConvolutionSizes, machine: SlicingMachine, slicing: Slici
         stays * loads["stationary", "memory"] + streams * (loads["streamed", "memory"] + loads["streamed", "extra"]),
     ]
     outputs = sizes.windows * sizes.filters
-    touched = 4 * outputs + slicing.input_tiles * slicing.input_tile_bytes + slicing.filter_tiles * slicing.filter_tile_bytes
+    touched = 4 * outputs + slicing.image.count * slicing.image.size_bytes + slicing.filters.count * slicing.filters.size_bytes
     served[sum(touched > capacity for capacity in machine.capacities_bytes[1:])] += (slicing.channel_sets - 1) * outputs
     return sum(map(float.__mul__, LATENCIES, map(float, served)))
 
@@ -197,7 +196,7 @@ def test_lines_round_up_over_all_tiles_of_a_set() -> None:
     """Equations 8 to 14 round the bytes of all tiles together."""
     sizes, machine = ConvolutionSizes(10, 6, 3, 1), SlicingMachine(CACHES_32K_1M_4M, LATENCIES, 2, 3)
     slicing = largest_slicing(sizes, machine, Stationary.INPUT)
-    assert (slicing.input_tiles, slicing.filter_tiles, slicing.input_tile_bytes, slicing.filter_tile_bytes) == (5, 2, 24, 36)
+    assert (slicing.image.count, slicing.filters.count, slicing.image.size_bytes, slicing.filters.size_bytes) == (5, 2, 24, 36)
     assert slicing.cold_accesses == -(-(5 * 24 + 2 * 36) // 64) == 3
     assert slicing.l2_accesses == 4 * 2
     assert (slicing.l3_accesses, slicing.extra_accesses, slicing.cost_cycles) == (0, 0, 14 * 8 + 200 * 3)
@@ -242,7 +241,7 @@ def test_a_tile_too_large_for_l1() -> None:
 
 def tiles(slicing: Slicing) -> tuple[int, int]:
     """Streamed and stationary ones."""
-    counts = slicing.filter_tiles, slicing.input_tiles
+    counts = slicing.filters.count, slicing.image.count
     return counts if slicing.stationary is Stationary.INPUT else counts[::-1]
 
 
@@ -252,13 +251,13 @@ def used_in_l1(sizes: ConvolutionSizes, machine: SlicingMachine, channels: int) 
 
 
 def used_in_l2(slicing: Slicing, streamed: int) -> int:
-    by_role = slicing.input_tile_bytes, slicing.filter_tile_bytes
+    by_role = slicing.image.size_bytes, slicing.filters.size_bytes
     stays, streams = by_role if slicing.stationary is Stationary.INPUT else by_role[::-1]
     return stays + streamed * (streams + slicing.output_tile_bytes)
 
 
 def used_in_l3(slicing: Slicing, stationary: int) -> int:
-    by_role = slicing.input_tile_bytes, slicing.filter_tile_bytes
+    by_role = slicing.image.size_bytes, slicing.filters.size_bytes
     stays, streams = by_role if slicing.stationary is Stationary.INPUT else by_role[::-1]
     k2 = slicing.streamed_in_l2
     return stationary * stays + k2 * streams + k2 * stationary * slicing.output_tile_bytes

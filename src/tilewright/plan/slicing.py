@@ -28,7 +28,7 @@ in between (the paper leaves them out, as both orders have them alike; they do d
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tilewright.errors import PlanningError
@@ -88,34 +88,137 @@ class SlicingMachine:
 
 
 @dataclass(frozen=True, slots=True)
-class Slicing:
-    """Tile sets of one order of the loops, and the figures of Equations 1 to 14. Tiles are counted, sizes are bytes."""
+class Tiles:
+    """The tiles of an operand: how many, and the bytes of one with the channels of a set."""
 
+    count: int
+    size_bytes: int
+
+    @property
+    def total_bytes(self) -> int:
+        """Of all of them."""
+        return self.count * self.size_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Slicing:
+    """Tile sets of one order of the loops, and the figures of Equations 1 to 14. Tiles are counted, accesses are lines."""
+
+    sizes: ConvolutionSizes
+    machine: SlicingMachine
     stationary: Stationary
     channels: int
     """N_c, of a channel set."""
-    channel_sets: int
-    input_tiles: int
-    filter_tiles: int
-    input_tile_bytes: int
-    filter_tile_bytes: int
-    output_tile_bytes: int
-    streamed_in_l2: int
+    streamed_in_l2: int = 1
     """K2."""
-    stationary_in_l3: int
+    stationary_in_l3: int = 1
     """K3."""
-    l2_accesses: int
-    l3_accesses: int
-    cold_accesses: int
-    extra_accesses: int
-    reloads: tuple[int, int, int]
-    """Accesses of outputs that come back for another channel set, which L2, L3 and memory serve."""
-    cost_cycles: float
+    counts_reloads: bool = False
+    """Whether the cost has the reloads of outputs."""
+
+    @property
+    def channel_sets(self) -> int:
+        """n_cs."""
+        return -(-self.sizes.channels // self.channels)
+
+    @property
+    def image(self) -> Tiles:
+        """The tiles of the input, Equations 1 and 3."""
+        return self._tiles(self.sizes.windows, self.machine.tile_windows)
+
+    @property
+    def filters(self) -> Tiles:
+        """The tiles of the filters, Equations 1 and 3."""
+        return self._tiles(self.sizes.filters, self.machine.tile_filters)
+
+    @property
+    def stays(self) -> Tiles:
+        """The stationary tiles."""
+        return self.image if self.stationary is Stationary.INPUT else self.filters
+
+    @property
+    def streams(self) -> Tiles:
+        """The streamed tiles."""
+        return self.filters if self.stationary is Stationary.INPUT else self.image
+
+    @property
+    def output_tile_bytes(self) -> int:
+        """|O|."""
+        return self.machine.tile_windows * self.machine.tile_filters * self.sizes.element_bytes
+
+    def most_in_l2(self) -> int:
+        """Equation 4, the largest K2; at least 1, as L1 holds one tile of each."""
+        room = self.machine.capacities_bytes[1] - self.stays.size_bytes
+        return max(min(int(room // (self.streams.size_bytes + self.output_tile_bytes)), self.streams.count), 1)
+
+    def most_in_l3(self) -> int:
+        """Equation 5, the largest K3; at least 1."""
+        streamed = self.streamed_in_l2
+        room = self.machine.capacities_bytes[2] - streamed * self.streams.size_bytes
+        most = int(room // (self.stays.size_bytes + streamed * self.output_tile_bytes))
+        return max(min(most, self.stays.count), 1)
+
+    @property
+    def l2_accesses(self) -> int:
+        """A2, Equation 14."""
+        return self.channel_sets * (self.stays.count - 1) * self._lines(self.streams.total_bytes)
+
+    @property
+    def l3_accesses(self) -> int:
+        """A3, Equations 12 and 13."""
+        return self.channel_sets * (self._streamed_sets - 1) * self._lines(self.stays.total_bytes)
+
+    @property
+    def cold_accesses(self) -> int:
+        """Equations 7 and 8."""
+        return self.channel_sets * self._lines(self.image.total_bytes + self.filters.total_bytes)
+
+    @property
+    def extra_accesses(self) -> int:
+        """Equations 9 to 11."""
+        stationary_sets = -(-self.stays.count // self.stationary_in_l3)
+        lines = self._lines(self.streams.total_bytes)
+        return self.channel_sets * min(self._streamed_sets - 1, 1) * (stationary_sets - 1) * lines
 
     @property
     def memory_accesses(self) -> int:
-        """Lines that the paper's tiles bring from memory; outputs are not among them."""
+        """Am, lines that the paper's tiles bring from memory; outputs are not among them."""
         return self.cold_accesses + self.extra_accesses
+
+    @property
+    def reloads(self) -> tuple[int, int, int]:
+        """Accesses of outputs that come back for another channel set, which L2, L3 and memory serve.
+
+        Between two visits of an output, all tiles of a channel set and all outputs pass by.
+        """
+        output_bytes = self.sizes.windows * self.sizes.filters * self.sizes.element_bytes
+        lines = (self.channel_sets - 1) * self._lines(output_bytes)
+        _, l2, l3 = self.machine.capacities_bytes
+        touched = self.image.total_bytes + self.filters.total_bytes + output_bytes
+        return (lines, 0, 0) if touched <= l2 else (0, lines, 0) if touched <= l3 else (0, 0, lines)
+
+    @property
+    def cost_cycles(self) -> float:
+        """Equation 6."""
+        served = self.l2_accesses, self.l3_accesses, self.memory_accesses
+        reloads = self.reloads if self.counts_reloads else (0, 0, 0)
+        counted = map(sum, zip(served, reloads, strict=True))
+        return sum(cycles * lines for cycles, lines in zip(self.machine.cycles_per_line, counted, strict=True))
+
+    @property
+    def _streamed_sets(self) -> int:
+        return -(-self.streams.count // self.streamed_in_l2)
+
+    def _tiles(self, total: int, of_tile: int) -> Tiles:
+        return Tiles(-(-total // of_tile), of_tile * self.sizes.taps * self.channels * self.sizes.element_bytes)
+
+    def _lines(self, size_bytes: int) -> int:
+        return -(-size_bytes // self.machine.line_bytes)
+
+
+def balanced(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary, most_channels: int) -> Slicing:
+    """As few channel sets as `most_channels` allow, and as many channels in each as in the others; one tile in L2 and L3."""
+    return Slicing(sizes, machine, stationary, -(-sizes.channels // -(-sizes.channels // most_channels)))
 
 
 def exact_slicing(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary) -> Slicing:
@@ -132,10 +235,9 @@ def halved_slicing(sizes: ConvolutionSizes, machine: SlicingMachine, stationary:
 
     Raises `PlanningError` where not even one channel fits.
     """
-    geometry = Geometry.of(sizes, machine, stationary, _halved(sizes.channels, largest_channels(sizes, machine)))
-    in_l2 = _halved(geometry.streams.count, geometry.most_in_l2())
-    in_l3 = _halved(geometry.stays.count, geometry.most_in_l3(in_l2))
-    return geometry.sliced(in_l2, in_l3, counts_reloads=False)
+    found = balanced(sizes, machine, stationary, _halved(sizes.channels, largest_channels(sizes, machine)))
+    found = replace(found, streamed_in_l2=_halved(found.streams.count, found.most_in_l2()))
+    return replace(found, stationary_in_l3=_halved(found.stays.count, found.most_in_l3()))
 
 
 def largest_channels(sizes: ConvolutionSizes, machine: SlicingMachine) -> int:
@@ -144,16 +246,22 @@ def largest_channels(sizes: ConvolutionSizes, machine: SlicingMachine) -> int:
     channel = (machine.tile_windows + machine.tile_filters) * sizes.taps * sizes.element_bytes
     most = int((machine.capacities_bytes[0] - outputs) // channel)
     if most < 1:
-        raise _too_large(sizes, machine)
+        tile = f"{machine.tile_windows} windows and {machine.tile_filters} filters of {sizes.taps} taps"
+        raise PlanningError(
+            f"not even one channel of {tile} fits L1",
+            why=f"tiles may take {machine.capacities_bytes[0]:.0f} bytes of it",
+            hint="use a smaller micro kernel",
+        )
     return min(most, sizes.channels)
 
 
 def _all(sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary) -> Iterator[Slicing]:
     fewest = -(-sizes.channels // largest_channels(sizes, machine))
     for channels in _block_sizes(sizes.channels, fewest):
-        geometry = Geometry.of(sizes, machine, stationary, channels)
-        for in_l2 in _block_sizes(geometry.streams.count, -(-geometry.streams.count // geometry.most_in_l2())):
-            yield geometry.sliced(in_l2, geometry.most_in_l3(in_l2), counts_reloads=True)
+        found = Slicing(sizes, machine, stationary, channels, counts_reloads=True)
+        for in_l2 in _block_sizes(found.streams.count, -(-found.streams.count // found.most_in_l2())):
+            sliced = replace(found, streamed_in_l2=in_l2)
+            yield replace(sliced, stationary_in_l3=sliced.most_in_l3())
 
 
 def _block_sizes(total: int, fewest: int) -> Iterable[int]:
@@ -161,119 +269,8 @@ def _block_sizes(total: int, fewest: int) -> Iterable[int]:
     return dict.fromkeys(-(-total // blocks) for blocks in range(fewest, total + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Tiles:
-    """The tiles of an operand: how many, and the bytes of one with the channels of a set."""
-
-    count: int
-    size_bytes: int
-
-    @property
-    def total_bytes(self) -> int:
-        """Of all of them."""
-        return self.count * self.size_bytes
-
-
-@dataclass(frozen=True, slots=True)
-class Geometry:
-    """Equations 1 and 3 with the roles of one order: tiles for a channel set."""
-
-    sizes: ConvolutionSizes
-    machine: SlicingMachine
-    stationary: Stationary
-    channels: int
-    image: Tiles
-    filters: Tiles
-    output_bytes: int
-    """Of a tile."""
-
-    @classmethod
-    def of(cls, sizes: ConvolutionSizes, machine: SlicingMachine, stationary: Stationary, most_channels: int) -> Geometry:
-        """Channel sets are balanced: as few sets as `most_channels` allow, and as many channels in each as in the others."""
-        channels = -(-sizes.channels // -(-sizes.channels // most_channels))
-        column = sizes.taps * channels * sizes.element_bytes
-        image = Tiles(-(-sizes.windows // machine.tile_windows), machine.tile_windows * column)
-        filters = Tiles(-(-sizes.filters // machine.tile_filters), machine.tile_filters * column)
-        outputs = machine.tile_windows * machine.tile_filters * sizes.element_bytes
-        return cls(sizes, machine, stationary, channels, image, filters, outputs)
-
-    @property
-    def stays(self) -> Tiles:
-        """The stationary tiles."""
-        return self.image if self.stationary is Stationary.INPUT else self.filters
-
-    @property
-    def streams(self) -> Tiles:
-        """The streamed tiles."""
-        return self.filters if self.stationary is Stationary.INPUT else self.image
-
-    def most_in_l2(self) -> int:
-        """Equation 4, the largest K2; at least 1, as L1 holds one tile of each."""
-        room = self.machine.capacities_bytes[1] - self.stays.size_bytes
-        return max(min(int(room // (self.streams.size_bytes + self.output_bytes)), self.streams.count), 1)
-
-    def most_in_l3(self, streamed: int) -> int:
-        """Equation 5, the largest K3; at least 1."""
-        room = self.machine.capacities_bytes[2] - streamed * self.streams.size_bytes
-        most = int(room // (self.stays.size_bytes + streamed * self.output_bytes))
-        return max(min(most, self.stays.count), 1)
-
-    def sliced(self, in_l2: int, in_l3: int, *, counts_reloads: bool) -> Slicing:
-        """Equations 6 to 14, and the reloads of outputs."""
-        sets = -(-self.sizes.channels // self.channels)
-        streamed_lines, stationary_lines = self._lines(self.streams.total_bytes), self._lines(self.stays.total_bytes)
-        streamed_sets, stationary_sets = -(-self.streams.count // in_l2), -(-self.stays.count // in_l3)
-        all_bytes = self.image.total_bytes + self.filters.total_bytes
-        cold = sets * self._lines(all_bytes)
-        extra = sets * min(streamed_sets - 1, 1) * (stationary_sets - 1) * streamed_lines
-        from_l3 = sets * (streamed_sets - 1) * stationary_lines
-        from_l2 = sets * (self.stays.count - 1) * streamed_lines
-        reloads = self._reloads(sets, all_bytes)
-        served = (from_l2, from_l3, cold + extra)
-        counted = tuple(map(sum, zip(served, reloads, strict=True))) if counts_reloads else served
-        cost = sum(cycles * lines for cycles, lines in zip(self.machine.cycles_per_line, counted, strict=True))
-        return Slicing(
-            self.stationary,
-            self.channels,
-            sets,
-            self.image.count,
-            self.filters.count,
-            self.image.size_bytes,
-            self.filters.size_bytes,
-            self.output_bytes,
-            in_l2,
-            in_l3,
-            from_l2,
-            from_l3,
-            cold,
-            extra,
-            reloads,
-            cost,
-        )
-
-    def _reloads(self, sets: int, all_bytes: int) -> tuple[int, int, int]:
-        """Lines of outputs that come back. Between two visits of one, all tiles of a channel set and all outputs pass by."""
-        output_bytes = self.sizes.windows * self.sizes.filters * self.sizes.element_bytes
-        lines = (sets - 1) * self._lines(output_bytes)
-        _, l2, l3 = self.machine.capacities_bytes
-        touched = all_bytes + output_bytes
-        return (lines, 0, 0) if touched <= l2 else (0, lines, 0) if touched <= l3 else (0, 0, lines)
-
-    def _lines(self, size_bytes: int) -> int:
-        return -(-size_bytes // self.machine.line_bytes)
-
-
 def _halved(largest: int, most: int) -> int:
     """The first number that is no more than `most` of the largest, half of it, and so on."""
     while largest > most:
         largest //= 2
     return largest
-
-
-def _too_large(sizes: ConvolutionSizes, machine: SlicingMachine) -> PlanningError:
-    tile = f"{machine.tile_windows} windows and {machine.tile_filters} filters of {sizes.taps} taps"
-    return PlanningError(
-        f"not even one channel of {tile} fits L1",
-        why=f"tiles may take {machine.capacities_bytes[0]:.0f} bytes of it",
-        hint="use a smaller micro kernel",
-    )

@@ -8,7 +8,6 @@ import random
 import numpy as np
 import pytest
 
-pytest.importorskip("torch")
 pytest.importorskip("sklearn")
 
 from tilewright.errors import TilewrightError
@@ -107,7 +106,7 @@ def test_saved_rankers_refuse_another_machine_features_and_version(tmp_path):
         restore(path, Boosting(), "another")
     with pytest.raises(TilewrightError, match="another ranker"):
         restore(path, Tournament(), "this machine")
-    for name, value in (("features", "sizes"), ("versions", {"torch": "0"}), ("format", 0)):
+    for name, value in (("features", "sizes"), ("versions", {"scikit-learn": "0"}), ("format", 0)):
         path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
         with pytest.raises(TilewrightError, match=f"another {name}"):
             restore(path, Boosting(), "this machine")

@@ -20,7 +20,7 @@ from tilewright.tune.rankers.ranker import AtRandom, ByPrice, Learner, Ranker, V
 FORMAT = 2
 FEATURES = "working sets by level, memory last (1)"
 """What the numbers of a variant mean."""
-PACKAGES = ("tilewright", "torch", "scikit-learn")
+PACKAGES = ("tilewright", "scikit-learn")
 
 
 def save(path: Path, ranker: Learner, machine: str) -> None:

@@ -10,17 +10,16 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import torch
+from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import MinMaxScaler
-from torch import nn
 
-from tilewright.tune.one_thread import one_thread
+from tilewright.errors import TilewrightError
 from tilewright.tune.rankers.ranker import Learner, Rows, Variant, by_problem, feature_rows
 
 THRESHOLD = 0.7
-"""An output above it says that its variant wins; where neither is, the game is a draw."""
+"""A chance above it says that its variant wins; where neither is, the game is a draw."""
 WIDTHS = (64, 32, 16)
-"""Neurons of the first three of four dense layers; the fourth has two."""
+"""Neurons of the first three of four dense layers; the fourth has one, the chance that the first variant wins."""
 PAIRS_PER_PROBLEM = 1000
 EPOCHS = 40
 BATCH = 256
@@ -38,13 +37,14 @@ class Tournament(Learner):
         """Learn from pairs of variants of the same problem."""
         self._scaling = MinMaxScaler().fit(feature_rows(variants))
         left, right = _pairs(variants, np.random.default_rng(self._seed))
-        rows = self._scaled(variants)
-        times = np.array([variant.measured_s for variant in variants])
-        labels = torch.from_numpy((times[right] < times[left]).astype(np.int64))
-        with one_thread(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(self._seed)
-            self._network = _network(rows.shape[1])
-            _fit(self._network, torch.cat([rows[left], rows[right]], dim=1), labels)
+        if not left.size:
+            raise TilewrightError("the network ranker has no two plans of one chain to compare", hint="measure more of them")
+        rows, times = self._scaled(variants), np.array([variant.measured_s for variant in variants])
+        pairs, first_wins = np.hstack([rows[left], rows[right]]), times[left] < times[right]
+        batch = min(BATCH, len(pairs))
+        self._network = MLPClassifier(WIDTHS, alpha=0, batch_size=batch, learning_rate_init=STEP, random_state=self._seed)
+        for _ in range(EPOCHS):
+            self._network.partial_fit(pairs, first_wins, classes=[False, True])
 
     def _order(self, variants: Sequence[Variant]) -> list[int]:
         """By wins over all others, ties as they came."""
@@ -61,18 +61,16 @@ class Tournament(Learner):
         return np.where(chance > THRESHOLD, 1.0, np.where(1 - chance > THRESHOLD, -1.0, 0.0))
 
     def _first_wins(self, variants: Sequence[Variant]) -> Rows:
-        """The network's first output for every ordered pair."""
+        """The chance that the first variant wins, for every ordered pair."""
         rows = self._scaled(variants)
         count = len(rows)
-        pairs = torch.cat([rows.repeat_interleave(count, 0), rows.repeat(count, 1)], dim=1)
-        with torch.no_grad():
-            outputs = torch.softmax(self._network(pairs), dim=1)[:, 0]
-        found: Rows = outputs.reshape(count, count).numpy().astype(np.float64)
+        pairs = np.hstack([rows.repeat(count, axis=0), np.tile(rows, (count, 1))])
+        found: Rows = self._network.predict_proba(pairs)[:, 1].reshape(count, count).astype(np.float64)
         return found
 
-    def _scaled(self, variants: Sequence[Variant]) -> torch.Tensor:
+    def _scaled(self, variants: Sequence[Variant]) -> Any:
         """One row per variant, features between 0 and 1."""
-        return torch.from_numpy(self._scaling.transform(feature_rows(variants)).astype(np.float32))
+        return self._scaling.transform(feature_rows(variants)).astype(np.float32)
 
 
 def _pairs(variants: Sequence[Variant], source: np.random.Generator) -> tuple[Any, Any]:
@@ -92,20 +90,3 @@ def _all_pairs(variants: Sequence[Variant], source: np.random.Generator) -> Iter
 
 def _differ(a: Variant, b: Variant) -> bool:
     return abs(a.measured_s - b.measured_s) > ALIKE * min(a.measured_s, b.measured_s)
-
-
-def _network(features: int) -> nn.Sequential:
-    """Four dense layers from the features of two variants to two outputs, of which softmax makes chances."""
-    widths = (2 * features, *WIDTHS)
-    hidden = [layer for at in range(len(WIDTHS)) for layer in (nn.Linear(widths[at], widths[at + 1]), nn.ReLU())]
-    return nn.Sequential(*hidden, nn.Linear(WIDTHS[-1], 2))
-
-
-def _fit(network: nn.Sequential, pairs: torch.Tensor, labels: torch.Tensor) -> None:
-    optimiser = torch.optim.Adam(network.parameters(), STEP)
-    loss = nn.CrossEntropyLoss()
-    for _ in range(EPOCHS):
-        for batch in torch.randperm(len(pairs)).split(BATCH):
-            optimiser.zero_grad()
-            loss(network(pairs[batch]), labels[batch]).backward()
-            optimiser.step()

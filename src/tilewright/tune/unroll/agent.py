@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import gymnasium
@@ -15,7 +15,6 @@ import torch
 from gymnasium import spaces
 from torch import nn
 
-from tilewright.tune.one_thread import one_thread
 from tilewright.tune.unroll.searches import MOST_STEPS, BudgetSpent, Factors, Registers, Speed, Trace, step
 
 STOP = 6
@@ -140,6 +139,22 @@ class Agent:
         self.optimiser.zero_grad()
         nn.functional.smooth_l1_loss(given, wanted).backward()
         self.optimiser.step()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Torch computes on one thread meanwhile: threads cost more than a network that is so small computes.
+
+    >>> with one_thread():
+    ...     torch.get_num_threads()
+    1
+    """
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def agent_search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move] = ()) -> None:
