@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
 
@@ -32,10 +33,10 @@ def _quotas(root: Path) -> Iterator[float]:
     for controllers, group in _memberships(root / "proc/self/cgroup"):
         for mount in _mounts(root / "sys/fs/cgroup", controllers):
             for relative in (group, *group.parents):
-                directory = mount / relative
-                quota = _v1_quota(directory) if controllers else _v2_quota(directory)
-                if quota is not None:
-                    yield quota
+                words = _text(mount / relative / "cpu.max").split()
+                if controllers:
+                    words = [_text(mount / relative / name) for name in ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
+                yield from _ratio(words)
 
 
 def _memberships(path: Path) -> Iterator[tuple[frozenset[str], PurePosixPath]]:
@@ -56,22 +57,12 @@ def _mounts(cgroups: Path, controllers: frozenset[str]) -> tuple[Path, ...]:
     return (cgroups / "cpu", cgroups / "cpu,cpuacct", cgroups / "cpuacct,cpu")
 
 
-def _v2_quota(directory: Path) -> float | None:
-    words = _text(directory / "cpu.max").split()
-    return _ratio(words[0], words[1]) if len(words) == 2 else None
-
-
-def _v1_quota(directory: Path) -> float | None:
-    return _ratio(_text(directory / "cpu.cfs_quota_us"), _text(directory / "cpu.cfs_period_us"))
-
-
-def _ratio(quota_us: str, period_us: str) -> float | None:
-    """Quota over period; None for "max", -1 and whatever is no number: no limit."""
-    try:
-        quota, period = int(quota_us), int(period_us)
-    except ValueError:
-        return None
-    return quota / period if quota > 0 and period > 0 else None
+def _ratio(words: Sequence[str]) -> Iterator[float]:
+    """Quota over period; nothing for "max", -1 and whatever is no pair of numbers: no limit."""
+    with suppress(ValueError):
+        quota_us, period_us = map(int, words)
+        if quota_us > 0 and period_us > 0:
+            yield quota_us / period_us
 
 
 def _text(path: Path) -> str:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -82,62 +84,37 @@ def read(root: Path, architecture: str) -> CpuInfo:
     return reader(architecture, fields)
 
 
-def _first_block(path: Path) -> dict[str, str]:
-    """The `key : value` lines, each key's first value: ppc64le puts some keys after the last processor."""
-    fields: dict[str, str] = {}
-    try:
-        with path.open(encoding="utf-8", errors="replace") as lines:
-            for line in lines:
-                key, separator, value = line.partition(":")
-                if separator:
-                    fields.setdefault(key.strip(), value.strip())
-    except OSError:
-        return {}
+def _first_block(path: Path) -> Mapping[str, str]:
+    """The `key : value` lines, each key's first value: ppc64le puts some keys after the last processor. "" for other keys."""
+    fields: dict[str, str] = defaultdict(str)
+    with suppress(OSError), path.open(encoding="utf-8", errors="replace") as lines:
+        for key, separator, value in (line.partition(":") for line in lines):
+            if separator:
+                fields.setdefault(key.strip(), value.strip())
     return fields
 
 
-def _x86_64(architecture: str, fields: dict[str, str]) -> CpuInfo:
-    flags = frozenset(fields.get("flags", "").split())
-    return CpuInfo(
-        architecture,
-        fields.get("vendor_id", ""),
-        fields.get("cpu family", ""),
-        fields.get("model", ""),
-        fields.get("stepping", ""),
-        fields.get("model name", ""),
-        isa.instructions(architecture, flags),
-        _megahertz(fields.get("cpu MHz", "")),
-    )
+def _x86_64(architecture: str, fields: Mapping[str, str]) -> CpuInfo:
+    keys = ("vendor_id", "cpu family", "model", "stepping", "model name")
+    vendor, family, model, stepping, name = (fields[key] for key in keys)
+    features = isa.instructions(architecture, frozenset(fields["flags"].split()))
+    return CpuInfo(architecture, vendor, family, model, stepping, name, features, _megahertz(fields["cpu MHz"]))
 
 
-def _aarch64(architecture: str, fields: dict[str, str]) -> CpuInfo:
-    part = fields.get("CPU part", "")
-    return CpuInfo(
-        architecture,
-        fields.get("CPU implementer", ""),
-        fields.get("CPU architecture", ""),
-        part,
-        f"{fields.get('CPU variant', '')}.{fields.get('CPU revision', '')}",
-        fields.get("model name", f"AArch64 implementer {fields.get('CPU implementer', '?')} part {part or '?'}"),
-        isa.instructions(architecture, frozenset(fields.get("Features", "").split())),
-        None,
-    )
+def _aarch64(architecture: str, fields: Mapping[str, str]) -> CpuInfo:
+    implementer, part = fields["CPU implementer"], fields["CPU part"]
+    stepping = f"{fields['CPU variant']}.{fields['CPU revision']}"
+    name = fields["model name"] or f"AArch64 implementer {implementer or '?'} part {part or '?'}"
+    features = isa.instructions(architecture, frozenset(fields["Features"].split()))
+    return CpuInfo(architecture, implementer, fields["CPU architecture"], part, stepping, name, features, None)
 
 
-def _ppc64le(architecture: str, fields: dict[str, str]) -> CpuInfo:
-    name = fields.get("cpu", "")
-    generation = re.match(r"POWER(\d+)", name)
+def _ppc64le(architecture: str, fields: Mapping[str, str]) -> CpuInfo:
+    name, generation = fields["cpu"], re.match(r"POWER(\d+)", fields["cpu"])
     number = min(int(generation[1]), max(POWER_FEATURES)) if generation else min(POWER_FEATURES)
-    return CpuInfo(
-        architecture,
-        "IBM",
-        generation[0] if generation else "",
-        name,
-        fields.get("revision", ""),
-        name,
-        POWER_FEATURES.get(number, POWER_FEATURES[8]),
-        _megahertz(fields.get("clock", "")),
-    )
+    features = POWER_FEATURES.get(number, POWER_FEATURES[8])
+    family = generation[0] if generation else ""
+    return CpuInfo(architecture, "IBM", family, name, fields["revision"], name, features, _megahertz(fields["clock"]))
 
 
 def _megahertz(text: str) -> float | None:
@@ -166,24 +143,17 @@ def cpu_list(text: str) -> frozenset[int]:
 
 def _entries(directory: Path, cpu: int) -> Iterator[Cache]:
     for index in sorted(directory.glob("index*")):
-        try:
+        with suppress(OSError, ValueError):
             if _field(index, "type") in ("Data", "Unified"):
                 yield _cache(index, cpu)
-        except (OSError, ValueError):
-            continue
 
 
 def _cache(index: Path, cpu: int) -> Cache:
     size_bytes = _size(_field(index, "size"))
     if size_bytes <= 0:
         raise ValueError("a cache without a size")
-    return Cache(
-        int(_field(index, "level")),
-        size_bytes,
-        _optional(index, "coherency_line_size") or 64,
-        _optional(index, "ways_of_associativity"),
-        cpu_list(_field(index, "shared_cpu_list")) | {cpu},
-    )
+    line_bytes, ways = _optional(index, "coherency_line_size") or 64, _optional(index, "ways_of_associativity")
+    return Cache(int(_field(index, "level")), size_bytes, line_bytes, ways, cpu_list(_field(index, "shared_cpu_list")) | {cpu})
 
 
 def _size(text: str) -> int:

@@ -81,15 +81,9 @@ def inspect(
     if root == Path("/"):
         features = permitted(features)
     reported = cpu.caches(root, min(cpus))
-    fingerprint = Fingerprint(
-        info.architecture,
-        info.vendor,
-        info.family,
-        info.model,
-        info.stepping,
-        tuple(sorted(features)),
-        tuple((cache.level, cache.size_bytes) for cache in reported),
-    )
+    identity = info.architecture, info.vendor, info.family, info.model, info.stepping
+    sizes = tuple((cache.level, cache.size_bytes) for cache in reported)
+    fingerprint = Fingerprint(*identity, tuple(sorted(features)), sizes)
     return Detected(_machine(info, features, reported, cpus, root), fingerprint)
 
 

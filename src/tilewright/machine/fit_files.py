@@ -98,15 +98,6 @@ def read(file: Path, features: frozenset[str] | None = None, cpu: str = "") -> F
     return ()
 
 
-def decode(text: str) -> Fitted:
-    """The coefficients in a fit's text. Raises `ValueError` that says what is wrong with it: it has exactly those of `FITTED`.
-
-    >>> decode("".join(f"[coefficients.{name}]\\nvalue = 0.5\\n" for name in FITTED))[0]
-    ('arithmetic', 0.5)
-    """
-    return _coefficients(_document(text))
-
-
 def _coefficients(document: Mapping[str, Any]) -> Fitted:
     coefficients = document.get("coefficients")
     if not isinstance(coefficients, dict) or not coefficients:

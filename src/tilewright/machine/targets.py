@@ -142,11 +142,8 @@ def _filling(word: Any, name: str) -> Filling:
 
 def _check(table: Mapping[str, Any], schema: Mapping[str, type], name: str, prefix: str = "") -> None:
     """Exactly the fields of the schema, each of its type; numbers must be positive."""
-    missing, surplus = sorted(schema.keys() - table.keys()), sorted(table.keys() - schema.keys())
-    if missing or surplus:
-        complaints = [
-            f"{problem} fields: {', '.join(fields)}" for problem, fields in (("missing", missing), ("unknown", surplus)) if fields
-        ]
+    differing = {"missing": sorted(schema.keys() - table.keys()), "unknown": sorted(table.keys() - schema.keys())}
+    if complaints := [f"{problem} fields: {', '.join(fields)}" for problem, fields in differing.items() if fields]:
         _refuse(name, "; ".join(complaints) + (f" (in {prefix.rstrip('.')})" if prefix else ""))
     for field, kind in schema.items():
         value = table[field]

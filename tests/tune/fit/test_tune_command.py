@@ -161,11 +161,12 @@ def test_errors_say_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_shipped_fit_counts_where_the_user_has_none(cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = to_text(session.outcome(MEASURED, times_twice_as_long()).fit)
-    assert calibration.ship_fit(text).parent == tmp_path / "shipped"
-    assert Machine.detect().fitted == fit_files.decode(text)
+    shipped = calibration.ship_fit(text)
+    assert shipped.parent == tmp_path / "shipped"
+    assert Machine.detect().fitted == fit_files.read(shipped) != ()
     users = text.replace("value = ", "value = 1")
-    calibration.store_fit(users)
-    assert Machine.detect().fitted == fit_files.decode(users)
+    stored = calibration.store_fit(users)
+    assert Machine.detect().fitted == fit_files.read(stored) != fit_files.read(shipped)
 
 
 @pytest.mark.parametrize("name", targets.names())
