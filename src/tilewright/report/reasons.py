@@ -7,32 +7,8 @@ from math import isinf
 from typing import assert_never
 
 from tilewright.graph.expressions.scalar import Parameter
-from tilewright.plan.reasons import (
-    Alternative,
-    Barrier,
-    BeyondShare,
-    CannotFuse,
-    CombinedParts,
-    CutReason,
-    Defeat,
-    EveryOperatorAlone,
-    FewerBlocks,
-    KeyLimit,
-    Loops,
-    NoMicroKernel,
-    NotExecutable,
-    OnePart,
-    OtherAlgorithm,
-    OtherKernel,
-    OtherLoops,
-    ParallelBlocks,
-    PriceNote,
-    SeparateFaster,
-    TakenOver,
-    Tiles,
-    UnreadLines,
-    WholeGroup,
-)
+from tilewright.plan import reasons
+from tilewright.plan.reasons import Barrier, Defeat
 from tilewright.plan.types import Cut, Plan, Rejected, Tuned
 from tilewright.report import units
 
@@ -92,22 +68,22 @@ def algorithm_text(name: str) -> str:
     return _REGISTERED.sub(lambda found: ALGORITHM_NAMES[found[0]], name)
 
 
-def alternative_text(alternative: Alternative) -> str:
+def alternative_text(alternative: reasons.Alternative) -> str:
     """What lost.
 
-    >>> alternative_text(OtherKernel("matmul_generic_4x16", "scores"))
+    >>> alternative_text(reasons.OtherKernel("matmul_generic_4x16", "scores"))
     'micro kernel matmul_generic_4x16 for scores'
     """
     match alternative:
-        case EveryOperatorAlone():
+        case reasons.EveryOperatorAlone():
             return "every operator alone"
-        case OnePart(axis):
+        case reasons.OnePart(axis):
             return f"{axis} not split"
-        case OtherLoops(storage, loops):
+        case reasons.OtherLoops(storage, loops):
             return f"{storage.value}, {_loops_text(loops)}"
-        case OtherAlgorithm(algorithm, operator):
+        case reasons.OtherAlgorithm(algorithm, operator):
             return f"{operator} by {algorithm_text(algorithm)}"
-        case OtherKernel(kernel, operator):
+        case reasons.OtherKernel(kernel, operator):
             return f"micro kernel {kernel} for {operator}"
         case _:
             assert_never(alternative)
@@ -116,12 +92,11 @@ def alternative_text(alternative: Alternative) -> str:
 def loss_text(rejected: Rejected) -> str:
     """Why an alternative lost; of micro kernels it begins with the operator.
 
-    >>> from tilewright.plan.reasons import LossReason
-    >>> loss_text(Rejected(OnePart("k"), 4, 16, "blocks", LossReason(Defeat.FEW_BLOCKS)))
+    >>> loss_text(Rejected(reasons.OnePart("k"), 4, 16, "blocks", reasons.LossReason(Defeat.FEW_BLOCKS)))
     'too few blocks for threads'
     """
     reason = rejected.reason
-    subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, OtherKernel) else ""
+    subject = f"{rejected.alternative.operator}: " if isinstance(rejected.alternative, reasons.OtherKernel) else ""
     source = f"; as for {reason.source}" if reason.source else ""
     return f"{subject}{DEFEATS[reason.defeat].format(beside=algorithm_text(reason.beside))}{_bound_text(reason.is_bound)}{source}"
 
@@ -129,9 +104,8 @@ def loss_text(rejected: Rejected) -> str:
 def rejected_text(rejected: Rejected) -> str:
     """An alternative that lost, with its figure and the winner's.
 
-    >>> from tilewright.plan.reasons import LossReason
-    >>> reason = LossReason(Defeat.SLOWER_THAN, "pointwise")
-    >>> rejected_text(Rejected(OtherAlgorithm("im2col", "conv"), 2e-6, 1e-6, "s", reason))
+    >>> reason = reasons.LossReason(Defeat.SLOWER_THAN, "pointwise")
+    >>> rejected_text(Rejected(reasons.OtherAlgorithm("im2col", "conv"), 2e-6, 1e-6, "s", reason))
     'conv by im2col: 2.00 us against 1.00 us; pointwise is faster'
     """
     figures = f"{units.quantity(rejected.figure, rejected.unit)} against {units.quantity(rejected.winner_figure, rejected.unit)}"
@@ -141,30 +115,29 @@ def rejected_text(rejected: Rejected) -> str:
 def unfused_text(cut: Cut) -> str:
     """An edge that was not fused, with both prices where they are known, and why.
 
-    >>> unfused_text(Cut("y", float("inf"), 1e-6, CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
+    >>> unfused_text(Cut("y", float("inf"), 1e-6, reasons.CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
     'y: cannot be fused (unfused 1.00 us); several operators read it: relu, tanh'
-    >>> unfused_text(Cut("y", 2e-6, 1e-6, SeparateFaster(), source="x"))
+    >>> unfused_text(Cut("y", 2e-6, 1e-6, reasons.SeparateFaster(), source="x"))
     'y: as x: fused 2.00 us, unfused 1.00 us; the separate plans are faster'
-    >>> unfused_text(Cut("y", float("inf"), None, CannotFuse(Barrier.GRAPH_OUTPUT)))
+    >>> unfused_text(Cut("y", float("inf"), None, reasons.CannotFuse(Barrier.GRAPH_OUTPUT)))
     'y: it is an output of the graph'
     """
     source = f"as {cut.source}: " if cut.source else ""
     if cut.unfused_seconds is None:
         return f"{cut.tensor}: {source}{cut_text(cut)}"
     unfused = f"unfused {units.seconds(cut.unfused_seconds)}"
-    prices = (
-        f"cannot be fused ({unfused})" if isinf(cut.fused_seconds) else f"fused {units.seconds(cut.fused_seconds)}, {unfused}"
-    )
+    fused = f"fused {units.seconds(cut.fused_seconds)}"
+    prices = f"cannot be fused ({unfused})" if isinf(cut.fused_seconds) else f"{fused}, {unfused}"
     return f"{cut.tensor}: {source}{prices}; {cut_text(cut)}"
 
 
 def cut_text(cut: Cut) -> str:
     """Why an edge is cut, and what its whole group of operators costs if that was found out.
 
-    >>> cut_text(Cut("y", float("inf"), 1e-6, CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
+    >>> cut_text(Cut("y", float("inf"), 1e-6, reasons.CannotFuse(Barrier.SEVERAL_READERS, ("relu", "tanh"))))
     'several operators read it: relu, tanh'
     """
-    return "; ".join([_cut_reason_text(cut.reason), *([_whole_text(cut.whole)] if cut.whole is not None else [])])
+    return f"{_cut_reason_text(cut.reason)}{_whole_text(cut.whole)}"
 
 
 def fusion_text(plan: Plan) -> str:
@@ -175,10 +148,10 @@ def fusion_text(plan: Plan) -> str:
     return f"{fused}; operator by operator {units.seconds(plan.unfused_price.seconds)}"
 
 
-def taken_over_text(taken_over: TakenOver) -> str:
+def taken_over_text(taken_over: reasons.TakenOver) -> str:
     """Where loops come from that were not searched, and what that may cost.
 
-    >>> taken_over_text(TakenOver("conv_2", 0.792, 0.8))
+    >>> taken_over_text(reasons.TakenOver("conv_2", 0.792, 0.8))
     'loops of conv_2: 79.2% efficient, 80.0% there; a search may gain 1.0% and more'
     """
     here, there = taken_over.efficiency, taken_over.source_efficiency
@@ -200,51 +173,51 @@ def _bound_text(is_bound: bool) -> str:
     return "; the least it can cost" if is_bound else ""
 
 
-def _cut_reason_text(reason: CutReason) -> str:
+def _cut_reason_text(reason: reasons.CutReason) -> str:
     match reason:
-        case CannotFuse(barrier, operators, dtype):
+        case reasons.CannotFuse(barrier, operators, dtype):
             return BARRIERS[barrier].format(operators=", ".join(operators), dtype=dtype)
-        case NotExecutable(operators):
+        case reasons.NotExecutable(operators):
             return f"{', '.join(operators)} as one chain cannot be executed"
-        case NoMicroKernel(operator):
+        case reasons.NoMicroKernel(operator):
             return f"no micro kernel can compute {operator}"
-        case SeparateFaster(is_bound):
+        case reasons.SeparateFaster(is_bound):
             return f"the separate plans are faster{_bound_text(is_bound)}"
-        case FewerBlocks(cores, fused_s, separate_s, is_bound):
+        case reasons.FewerBlocks(cores, fused_s, separate_s, is_bound):
             times = f"{_microseconds(fused_s)} on {cores} cores, unfused {_microseconds(separate_s)}"
             return f"fused, it has fewer blocks for threads: {times}{_bound_text(is_bound)}"
         case _:
             assert_never(reason)
 
 
-def note_text(note: PriceNote | None) -> str:
+def note_text(note: reasons.PriceNote | None) -> str:
     """What a term of a price says of itself; nothing without a note.
 
-    >>> note_text(ParallelBlocks(72, 18, 1.0, 2e-6))
+    >>> note_text(reasons.ParallelBlocks(72, 18, 1.0, 2e-6))
     '72 blocks; on 18 cores 1.00 x an even share, 2.0 us more'
     """
     match note:
         case None:
             return ""
-        case BeyondShare(excess_bytes, level):
+        case reasons.BeyondShare(excess_bytes, level):
             return f"{excess_bytes} bytes beyond the share of {level}"
-        case CombinedParts(parts):
+        case reasons.CombinedParts(parts):
             return f"of {parts} partial results, in a second parallel region"
-        case ParallelBlocks(blocks, cores, imbalance, region_s):
+        case reasons.ParallelBlocks(blocks, cores, imbalance, region_s):
             count = f"{blocks} {'block' if blocks == 1 else 'blocks'}"
             return f"{count}; on {cores} cores {imbalance:.2f} x an even share, {_microseconds(region_s)} more"
-        case UnreadLines():
+        case reasons.UnreadLines():
             return "lines of the output are not read"
         case _:
             assert_never(note)
 
 
-def limit_text(limit: KeyLimit) -> str:
+def limit_text(limit: reasons.KeyLimit) -> str:
     """What holds where a mask lets a row see a key.
 
     >>> from tilewright.graph.expressions.conditions import Constraint
     >>> from tilewright.graph.expressions.index import axis
-    >>> limit_text(KeyLimit(Constraint(axis("m") - axis("l"))))
+    >>> limit_text(reasons.KeyLimit(Constraint(axis("m") - axis("l"))))
     '-1*l + m >= 0'
     """
     leaves = ((datum.sign, datum.leaf) for datum in limit.constraint.data)
@@ -252,26 +225,24 @@ def limit_text(limit: KeyLimit) -> str:
     return " ".join([str(limit.constraint.index), *(f"{'+' if sign > 0 else '-'} {name}" for sign, name in named), ">= 0"])
 
 
-def _loops_text(loops: Loops) -> str:
+def _loops_text(loops: reasons.Loops) -> str:
     shared = _tiles_text(loops.outer) or "no shared loop"
+    buffered = ", ".join(loops.line_buffered)
+    along = [f"{buffered} in a circular line buffer along {loops.outer[-1][0]}"] if buffered else []
     around = [f"{_tiles_text(tiles)} around {', '.join(operators)}" for tiles, operators in loops.groups]
     below = [f"{operator}: {', '.join(axes)}" for operator, axes in loops.inner]
-    return "; ".join([shared, *_line_buffers(loops), *around, *below])
+    return "; ".join([shared, *along, *around, *below])
 
 
-def _line_buffers(loops: Loops) -> list[str]:
-    if not loops.line_buffered:
-        return []
-    return [f"{', '.join(loops.line_buffered)} in a circular line buffer along {loops.outer[-1][0]}"]
-
-
-def _tiles_text(tiles: Tiles) -> str:
+def _tiles_text(tiles: reasons.Tiles) -> str:
     return ", ".join(f"{axis} by {tile}" for axis, tile in tiles)
 
 
-def _whole_text(whole: WholeGroup) -> str:
+def _whole_text(whole: reasons.WholeGroup | None) -> str:
+    if whole is None:
+        return ""
     times = f"{_microseconds(whole.whole_s)} on {whole.cores} cores, as divided here {_microseconds(whole.parts_s)}"
-    return f"all {whole.operators} operators of its fusion group as one chain: {times}"
+    return f"; all {whole.operators} operators of its fusion group as one chain: {times}"
 
 
 def _microseconds(seconds: float) -> str:
