@@ -25,12 +25,14 @@ from tilewright.machine.machine import Machine
 from tilewright.report.layout import columns
 from tilewright.runtime import calibration
 from tilewright.runtime.compilation import toolchain
-from tilewright.tune.unroll.agent import ACTIONS, Move, UnrollEnvironment, agent_search
+from tilewright.tune.unroll.agent import ACTIONS, Agent, Move, UnrollEnvironment, agent_search
 from tilewright.tune.unroll.searches import Factors, Registers, Searcher, Trace, at_random, hill_climbing
 from tilewright_bench.environment import restart_if_unfair
 from tilewright_bench.measurement.provenance import provenance
 
 BUDGETS = (10, 20, 40)
+LEARNED_UPDATES, LEARNED_EXPLORATION = 1200, 0.15
+"""With moves on other tables: batches before the first move, and how much the agent explores then."""
 SEARCHES: dict[str, Searcher] = {"agent": agent_search, "random": at_random, "hill climbing": hill_climbing}
 
 
@@ -44,6 +46,16 @@ def moves_on(speeds: Mapping[Factors, float], registers: Registers) -> list[Move
             following, reward, stopped, _, _ = environment.step(action)
             found.append((observation, action, reward, following, stopped))
     return found
+
+
+def learned_agent(moves: Sequence[Move], seed: int) -> Agent:
+    """An agent that has learned from moves that were made elsewhere, and explores little."""
+    agent = Agent(seed)
+    agent.memory.extend(moves)
+    agent.exploration = LEARNED_EXPLORATION
+    for _ in range(LEARNED_UPDATES):
+        agent.fit()
+    return agent
 
 
 def speeds(size: int, registers: Registers) -> dict[Factors, float]:
@@ -71,7 +83,7 @@ def searches_of(size: int, tables: dict[int, dict[Factors, float]], registers: R
         trace.start = start
         hill_climbing(trace, registers, seed)
 
-    learned = {"agent, other sizes first": partial(agent_search, moves=others)} if others else {}
+    learned = {"agent, other sizes first": partial(agent_search, new_agent=partial(learned_agent, others))} if others else {}
     return {**SEARCHES, **learned, "hill, planner's kernel first": from_kernel}
 
 

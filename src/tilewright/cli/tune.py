@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -13,19 +13,26 @@ from tilewright.cli import parameters, user_code
 from tilewright.cli.model_feeds import require_onnx
 from tilewright.cli.parameters import Spec
 from tilewright.cli.tuning_progress import tuning_progress
+from tilewright.coefficients import coefficients_for, to_text
 from tilewright.errors import TilewrightError, needs_packages
-from tilewright.tune.pipeline.executors import HERE, Executor
+from tilewright.machine.fit_files import FITTED
+from tilewright.report.layout import columns
+from tilewright.runtime import calibration
+from tilewright.runtime.tuning import database
+from tilewright.runtime.tuning.database import machine_key
+from tilewright.tune.pipeline import tuning
+from tilewright.tune.pipeline.executors import HERE, Cluster, Executor
 from tilewright.tune.pipeline.ranking import LEARNING, PRICE
 from tilewright.tune.pipeline.ranking import NAMES as RANKERS
-from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Judgement, Request, Result
+from tilewright.tune.pipeline.tuning import RANKED, SEARCHES, Judgement, Plans, Request, Result
 from tilewright.tune.pipeline.unrolling import AGENTS, DEFAULT
+from tilewright.tune.schedules.cases import Case
 from tilewright.tune.timing import LEAST_GAIN, LEAST_WINS
 
 if TYPE_CHECKING:
     from tilewright.machine.machine import Machine
     from tilewright.plan.types import ModelPlan
     from tilewright.tune.fit.session import Outcome
-    from tilewright.tune.pipeline.tuning import Plans
 
 
 @click.command()
@@ -77,12 +84,6 @@ def tune(
     subject: str | None,
     arguments: tuple[Spec, ...],
     shapes: dict[str, tuple[int, ...]],
-    trials: int,
-    seed: int,
-    ranker: str,
-    ranker_file: Path | None,
-    search: str,
-    unroll: str,
     scheduler: str | None,
     forget: bool,
     exported: Path | None,
@@ -92,26 +93,23 @@ def tune(
     minutes: float,
     dry_run: bool,
     ship: bool,
+    **request: Any,
 ) -> None:
     """Measure plans of WHAT (MODEL.onnx, or as of `tilewright explain`) on this machine; use the best from now on if it wins a
     re-measurement against the planner's choice. Or fit the price to this machine (--fit). Run it while nothing else runs.
 
     Measurements are kept in the cache directory, batch by batch: an interrupted run goes on where it was.
     """
-    from tilewright.runtime.tuning import database
-
     _check_partners(click.get_current_context())
     if fit:
         _fit(minutes, dry_run, ship)
     elif imported is not None:
-        own = None if foreign else database.machine_key(_machine())
+        own = None if foreign else machine_key(calibration.ensure())
         click.echo(f"{database.default().take_in(imported, own)} measurements read")
     elif exported is not None:
         click.echo(f"{database.default().export(exported)} measurements written to {exported}")
     elif subject is not None:
-        plans = _plans_of(subject, arguments, shapes)
-        request = Request(trials, seed, ranker=ranker, ranker_file=ranker_file, search=search, unroll=unroll)
-        _tune(subject, plans, request, forget, scheduler)
+        _tune(subject, _plans_of(subject, arguments, shapes), Request(**request), forget, scheduler)
     else:
         raise click.UsageError("say what to tune: WHAT, or --fit, the coefficients of the price")
 
@@ -145,28 +143,19 @@ def _check_partners(context: click.Context) -> None:
         raise click.UsageError(f"--forget measures nothing; leave out {', '.join(names[option] for option in idle)}")
 
 
-def _machine() -> Machine:
-    from tilewright.runtime import calibration
-
-    return calibration.ensure()
-
-
 def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler: str | None) -> None:
     """Measure variants of a function or a model, and say what came of it."""
-    from tilewright.runtime.tuning import database as tuning_database
-    from tilewright.tune.pipeline import tuning
-
-    database = tuning_database.default()
+    known = database.default()
     with user_code.blamed(subject):
         if forget:
-            machine = _machine()
-            count = tuning.untuned(plans, database, machine)
+            machine = calibration.ensure()
+            count = tuning.untuned(plans, known, machine)
             back = f"the choice of the planner is back: {count} of its chains had tuned plans"
-            click.echo(back if count else f"nothing was tuned for {tuning_database.machine_key(machine)}")
+            click.echo(back if count else f"nothing was tuned for {machine_key(machine)}")
             return
         try:
             with _executor(scheduler) as executor, tuning_progress() as progress:
-                for result in tuning.tune_chains(plans, database, request, progress, executor, is_shared=_is_model(subject)):
+                for result in tuning.tune_chains(plans, known, request, progress, executor, is_shared=_is_model(subject)):
                     click.echo(_line_of(result, with_machine=scheduler is not None))
         except KeyboardInterrupt:
             click.echo("what was measured is kept: the same command goes on where it was", err=True)
@@ -175,11 +164,7 @@ def _tune(subject: str, plans: Plans, request: Request, forget: bool, scheduler:
 
 def _executor(scheduler: str | None) -> AbstractContextManager[Executor]:
     """The machines of a scheduler; this process without one."""
-    if scheduler is None:
-        return nullcontext(HERE)
-    from tilewright.tune.pipeline.executors import Cluster
-
-    return Cluster(scheduler)
+    return nullcontext(HERE) if scheduler is None else Cluster(scheduler)
 
 
 def _is_model(subject: str) -> bool:
@@ -192,18 +177,11 @@ def _plans_of(subject: str, arguments: tuple[Spec, ...], shapes: dict[str, tuple
         return _plans_of_model(subject, shapes)
     if shapes:
         raise click.UsageError("--shape is of inputs of a model; --arg is of a function's")
-    return _plans_of_function(subject, arguments)
-
-
-def _plans_of_function(subject: str, arguments: tuple[Spec, ...]) -> Plans:
-    from tilewright.tune.pipeline.tuning import plans_of
-    from tilewright.tune.schedules.cases import Case
-
     function, operands = user_code.subject_of(subject, arguments)
     user_code.check_arguments(function, operands)
     if any(dtype != "float32" for _, dtype in operands):
         raise click.UsageError("plans of float32 operands can be tuned; leave out the types of --arg")
-    return plans_of(Case(subject, function, tuple(_known(shape) for shape, _ in operands)))
+    return tuning.plans_of(Case(subject, function, tuple(_known(shape) for shape, _ in operands)))
 
 
 def _plans_of_model(path: str, shapes: dict[str, tuple[int, ...]]) -> Plans:
@@ -275,12 +253,9 @@ def _whole(result: Result) -> str:
 
 def _fit(minutes: float, dry_run: bool, ship: bool) -> None:
     """Measure kernels, fit the price to them, and keep the fit if choices by it lose less. Nothing is written before the end."""
-    from tilewright.coefficients import to_text
-    from tilewright.runtime import calibration
-
     with needs_packages("a fit", "tune"):
         from tilewright.tune.fit import session
-    machine = _machine()
+    machine = calibration.ensure()
     session.check_measured(machine)
     kernels = session.measured(machine, 60 * minutes, lambda line: click.echo(line, err=True))
     shipped = calibration.as_shipped(machine)
@@ -297,9 +272,6 @@ def _fit(minutes: float, dry_run: bool, ship: bool) -> None:
 
 def render(found: Outcome, machine: Machine) -> str:
     """Coefficients and qualities: those of the package, and fitted ones."""
-    from tilewright.coefficients import coefficients_for
-    from tilewright.machine.fit_files import FITTED
-    from tilewright.report.layout import columns
     from tilewright.tune.fit.fitting import NAMES, values_of
 
     old = dict(zip(NAMES, values_of(coefficients_for(machine)), strict=True))

@@ -12,7 +12,7 @@ from tilewright.leaves.declaration import Problem
 from tilewright.leaves.registry import leaf_of, refusals
 from tilewright.machine.machine import Machine
 from tilewright.plan.schedule import Pack, Storage
-from tilewright.plan.types import KeyBlocks, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
+from tilewright.plan.types import KeyBlocks, LevelPlan, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
 from tilewright.report.execution import borders, execution_lines
 from tilewright.report.layout import columns, section, wrapped
@@ -53,8 +53,7 @@ def _details(model_plan: ModelPlan, full: bool) -> str:
     lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *between_chains(model_plan), ""]
     for plan in plans:
         lines += [*_page(plan, plan.chain.name, room), ""]
-    unfused = [line for cut in cuts for line in wrapped(unfused_text(cut))]
-    return "\n".join([*lines, *section("not fused", unfused)]).rstrip("\n")
+    return "\n".join([*lines, *section("not fused", wrapped(*map(unfused_text, cuts)))]).rstrip("\n")
 
 
 def explain_plan(plan: Plan) -> str:
@@ -68,10 +67,10 @@ def _page(plan: Plan, name: str, room: float) -> list[str]:
         *section("machine", _machine(plan.machine)),
         *section("chain", _chain(plan)),
         *section("schedule", _schedule(plan)),
-        *section("padding", [line for border in borders(plan) for line in wrapped(border.text())]),
-        *section("decisions", [line for text in execution_lines(plan) for line in wrapped(text)]),
+        *section("padding", wrapped(*(border.text() for border in borders(plan)))),
+        *section("decisions", wrapped(*execution_lines(plan))),
         *section("kernels", _kernels(plan)),
-        *section("leaves", [line for text in _leaves(plan) for line in wrapped(text)]),
+        *section("leaves", wrapped(*_leaves(plan))),
         *section("levels", _levels(plan)),
         *section("traffic", _traffic(plan)),
         *section("price", _price(plan.price, plan.machine.cores)),
@@ -98,9 +97,8 @@ def _machine(machine: Machine) -> list[str]:
 
 
 def _chain(plan: Plan) -> list[str]:
-    rows = [formula(operator) for operator in plan.chain.operators]
     extents = ", ".join(_extent(name, extent) for name, extent in plan.chain.extents.items())
-    return [*(line for row in rows for line in wrapped(row)), *wrapped(f"extents {extents}")]
+    return wrapped(*map(formula, plan.chain.operators), f"extents {extents}")
 
 
 def _extent(name: str, extent: Extent) -> str:
@@ -111,17 +109,19 @@ def _extent(name: str, extent: Extent) -> str:
 
 def _schedule(plan: Plan) -> list[str]:
     rows = schedule_rows(plan.schedule, plan.chain, plan.parallel_axes)
-    stored = [f"{tensor} {_stored(plan, tensor)}" for tensor in plan.chain.intermediates]
-    storage = f"{', '.join(stored)}; " if stored else ""
-    parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
+    stored = ", ".join(f"{tensor} {_stored(plan, tensor)}" for tensor in plan.chain.intermediates)
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
-    ahead = f"; prepacked constants {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
+    ahead = f"prepacked constants {units.size(plan.constant_bytes)}" if plan.schedule.ahead else ""
+    parallel = f"parallel over {', '.join(plan.parallel_axes)}" if plan.parallel_axes else "not parallel"
     thinned = f"not every tile of {', '.join(plan.thinned_axes)} was tried: an operator has too many combinations"
-    searched = wrapped(thinned) if plan.thinned_axes else []
-    masked = wrapped(_key_blocks(plan.key_blocks)) if plan.key_blocks is not None else []
-    taken_over = wrapped(f"not searched: {taken_over_text(plan.taken_over)}") if plan.taken_over is not None else []
-    tuned = wrapped(f"tuned: {tuned_text(plan.tuned)}") if plan.tuned is not None else []
-    return [*columns(rows), *masked, *wrapped(f"{storage}{scratch}{ahead}; {parallel}"), *searched, *taken_over, *tuned]
+    remarks = [
+        _key_blocks(plan.key_blocks) if plan.key_blocks is not None else "",
+        "; ".join(filter(None, (stored, scratch, ahead, parallel))),
+        thinned if plan.thinned_axes else "",
+        f"not searched: {taken_over_text(plan.taken_over)}" if plan.taken_over is not None else "",
+        f"tuned: {tuned_text(plan.tuned)}" if plan.tuned is not None else "",
+    ]
+    return [*columns(rows), *wrapped(*remarks)]
 
 
 def _key_blocks(blocks: KeyBlocks) -> str:
@@ -179,14 +179,14 @@ def _roles(roles: ContractionRoles) -> str:
 
 
 def _levels(plan: Plan) -> list[str]:
-    rows = [["level", "used", "capacity", "", "order", "tiles"]]
-    for level in plan.levels:
-        share = units.percent(level.used_bytes / level.capacity_bytes) if level.capacity_bytes else ""
-        tiles = ", ".join(f"{axis} {tile}" for axis, tile in level.tiles)
-        rows.append(
-            [level.level, units.size(level.used_bytes), units.size(level.capacity_bytes), share, " ".join(level.order), tiles]
-        )
-    return columns(rows, right=(1, 2, 3)) if plan.levels else []
+    head = ["level", "used", "capacity", "", "order", "tiles"]
+    return columns([head, *map(_level_row, plan.levels)], right=(1, 2, 3)) if plan.levels else []
+
+
+def _level_row(level: LevelPlan) -> list[str]:
+    share = units.percent(level.used_bytes / level.capacity_bytes) if level.capacity_bytes else ""
+    tiles = ", ".join(f"{axis} {tile}" for axis, tile in level.tiles)
+    return [level.level, units.size(level.used_bytes), units.size(level.capacity_bytes), share, " ".join(level.order), tiles]
 
 
 def _traffic(plan: Plan) -> list[str]:
@@ -204,10 +204,10 @@ def _traffic(plan: Plan) -> list[str]:
 
 def _price(price: Price, cores: int) -> list[str]:
     rows = [[term.name, units.seconds(term.seconds), _remark(term, price)] for term in price.terms]
-    on_cores = (
-        [[f"on {cores} cores", units.seconds(price.on(cores)), units.quantity(price.blocks, "blocks")]] if cores > 1 else []
-    )
-    return columns([*rows, ["total", units.seconds(price.seconds), ""], *on_cores], right=(1,))
+    rows.append(["total", units.seconds(price.seconds), ""])
+    if cores > 1:
+        rows.append([f"on {cores} cores", units.seconds(price.on(cores)), units.quantity(price.blocks, "blocks")])
+    return columns(rows, right=(1,))
 
 
 def _remark(term: PriceTerm, price: Price) -> str:
@@ -217,13 +217,12 @@ def _remark(term: PriceTerm, price: Price) -> str:
 
 
 def _floor(plan: Plan) -> list[str]:
-    floor, rows = plan.floor, []
-    for name, amount, unit, seconds, rate in (
-        ("arithmetic", floor.flops, "flops", floor.compute_s, units.flop_rate),
-        ("memory", floor.compulsory_bytes, "compulsory bytes", floor.memory_s, units.byte_rate),
-    ):
-        speed = f" at {rate(amount / seconds)}" if seconds else ""
-        rows.append([name, units.seconds(seconds), f"{units.exact(amount)} {unit}{speed}"])
+    floor = plan.floor
+    flops, moved = f"{units.exact(floor.flops)} flops", f"{units.exact(floor.compulsory_bytes)} compulsory bytes"
+    flop_rate = f" at {units.flop_rate(floor.flops / floor.compute_s)}" if floor.compute_s else ""
+    byte_rate = f" at {units.byte_rate(floor.compulsory_bytes / floor.memory_s)}" if floor.memory_s else ""
+    rows = [["arithmetic", units.seconds(floor.compute_s), flops + flop_rate]]
+    rows.append(["memory", units.seconds(floor.memory_s), moved + byte_rate])
     return columns(rows, right=(1,))
 
 
@@ -231,8 +230,8 @@ def _fusion(plan: Plan) -> str:
     if len(plan.chain.operators) == 1:
         return "one operator: nothing to fuse"
     fused = plan.price.seconds
-    unfused = plan.unfused_price.seconds if plan.unfused_price is not None else float("inf")
-    ratio = f", {unfused / fused:.2f} times as long" if fused and unfused < float("inf") else ""
+    unfused = plan.unfused_price.seconds if plan.unfused_price is not None else math.inf
+    ratio = f", {unfused / fused:.2f} times as long" if fused and unfused < math.inf else ""
     return f"{fusion_text(plan)}{ratio}"
 
 

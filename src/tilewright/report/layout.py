@@ -33,9 +33,10 @@ def section(label: str, lines: Iterable[str]) -> list[str]:
     return [clip(f"  {labels.pop() if labels else '':<{LABEL_WIDTH}}  {line}".rstrip()) for line in lines]
 
 
-def wrapped(text: str) -> list[str]:
-    """The text in lines that fit into a section, all but the first indented."""
-    return textwrap.wrap(text, WIDTH - LABEL_WIDTH - 4, subsequent_indent="  ", break_on_hyphens=False)
+def wrapped(*texts: str) -> list[str]:
+    """Texts in lines that fit into a section, all but the first of each text indented."""
+    width = WIDTH - LABEL_WIDTH - 4
+    return [line for text in texts for line in textwrap.wrap(text, width, subsequent_indent="  ", break_on_hyphens=False)]
 
 
 def beside(head: str, text: str, most_lines: int) -> list[str]:

@@ -107,25 +107,22 @@ def _text(model_plan: ModelPlan, kinds: tuple[Kind, ...], *, detailed: bool) -> 
     ]
 
 
-def _of_kinds(kinds: tuple[Kind, ...], texts: Callable[[Plan], Iterable[str]]) -> Iterator[str]:
+def _of_kinds(kinds: tuple[Kind, ...], texts: Callable[[Plan], Iterable[str]]) -> list[str]:
     """What is said of the first chain of each kind, behind its number."""
-    for number, kind in enumerate(kinds, 1):
-        for text in texts(kind.first):
-            yield from wrapped(f"[{number}] {text}")
+    return wrapped(*(f"[{number}] {text}" for number, kind in enumerate(kinds, 1) for text in texts(kind.first)))
 
 
 def _is_algorithm(lost: Rejected) -> bool:
     return isinstance(lost.alternative, OtherAlgorithm)
 
 
-def _decisions(kinds: tuple[Kind, ...]) -> Iterator[str]:
+def _decisions(kinds: tuple[Kind, ...]) -> list[str]:
     """Every execution detail once, with the chains, operators and tensors that it holds for."""
     owners: dict[str, list[str]] = {}
     for number, kind in enumerate(kinds, 1):
         for detail in execution_details(kind.first):
             owners.setdefault(detail.text, []).append(" ".join([f"[{number}]", ", ".join(detail.subjects)]).rstrip())
-    for text, named in owners.items():
-        yield from wrapped(f"{text}: {'; '.join(named)}")
+    return wrapped(*(f"{text}: {'; '.join(named)}" for text, named in owners.items()))
 
 
 def _table(kinds: tuple[Kind, ...]) -> list[str]:
@@ -146,8 +143,7 @@ def _table(kinds: tuple[Kind, ...]) -> list[str]:
 def _details(kind: Kind) -> Iterator[str]:
     """What the first chain of a kind computes and in which blocks, and what fusing it gains."""
     plan = kind.first
-    for operator in plan.chain.operators:
-        yield from wrapped(formula(operator))
+    yield from wrapped(*map(formula, plan.chain.operators))
     outer = ", ".join(f"{loop.axis} by {loop.tile}" for loop in plan.schedule.path(plan.chain.operators[-1].name))
     scratch = f"scratch per thread {units.size(plan.scratch_bytes)}"
     names = dict.fromkeys(operator.micro_kernel for operator in plan.operators if operator.micro_kernel)
@@ -157,13 +153,13 @@ def _details(kind: Kind) -> Iterator[str]:
         yield fusion_text(plan)
 
 
-def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> Iterator[str]:
+def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> list[str]:
     """Equal cuts once, with their number, behind that of the chain that writes the tensor; names are those of its first chain."""
     names = _first_names(kinds)
     writers = {kind.first.chain.output: f"[{number}] " for number, kind in enumerate(kinds, 1)}
     counts = Counter((writers.get(cut.tensor, ""), unfused_text(cut)) for cut in (bound_cut(cut, names) for cut in cuts))
-    for (writer, text), count in counts.items():
-        yield from wrapped(f"{writer}{f'{count} x ' if count > 1 else ''}{text}")
+    times = {cut: f"{count} x " if count > 1 else "" for cut, count in counts.items()}
+    return wrapped(*(f"{writer}{many}{text}" for (writer, text), many in times.items()))
 
 
 def _first_names(kinds: tuple[Kind, ...]) -> Names:

@@ -104,14 +104,14 @@ def measure_graph(case: str, graph: Graph, machine: Machine, networks: frozenset
     """
     image = np.random.default_rng(1).standard_normal(_planned_shape(graph, graph.inputs[0]), np.float32)
     ways = [way for name, one in graphs(graph, machine) if (way := _way(name, one, machine, image)) is not None]
-    for way in ways:
-        way.runnable()
-    results = [way.runnable.result for way in ways]
-    right = [way for way in ways if _agree(way.runnable.result, results)]
-    times = timed([way.runnable for way in right], ROUNDS, TURN_S)
+    for _, _, runnable in ways:
+        runnable()
+    results = [runnable.result for _, _, runnable in ways]
+    right = [way for way, result in zip(ways, results, strict=True) if _agree(result, results)]
+    times = timed([runnable for _, _, runnable in right], ROUNDS, TURN_S)
     slower = times.peak_flops_per_s / machine.peak("float32")
     seconds = (times.least_s(number) * slower for number in range(len(right)))
-    return [Kernel(case, taken_s, way.rows, KIND, networks, way.name) for way, taken_s in zip(right, seconds, strict=True)]
+    return [Kernel(case, taken_s, rows, KIND, networks, name) for (name, rows, _), taken_s in zip(right, seconds, strict=True)]
 
 
 def graphs(graph: Graph, machine: Machine) -> Iterator[tuple[str, Graph]]:
@@ -134,17 +134,8 @@ def rows_of(model_plan: ModelPlan) -> tuple[OperatorRow, ...] | None:
     return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """A layer compiled by an algorithm."""
-
-    name: str
-    rows: tuple[OperatorRow, ...]
-    runnable: Runnable
-
-
-def _way(name: str, graph: Graph, machine: Machine, image: Any) -> _Way | None:
-    """None where the algorithm has no plan or its plan no features."""
+def _way(name: str, graph: Graph, machine: Machine, image: Any) -> tuple[str, tuple[OperatorRow, ...], Runnable] | None:
+    """A layer compiled by an algorithm; None where the algorithm has no plan or its plan no features."""
     try:
         model_plan = compiler.plan(graph, machine)
     except TilewrightError:
@@ -154,7 +145,7 @@ def _way(name: str, graph: Graph, machine: Machine, image: Any) -> _Way | None:
         return None
     executable, constants = loading.load(compiler.generate(model_plan), graph, machine, threads=1)
     result = new_result(_planned_shape(graph, graph.outputs[0]), np.dtype(np.float32))
-    return _Way(name, rows, Runnable(executable, (image, *constants), result))
+    return name, rows, Runnable(executable, (image, *constants), result)
 
 
 def _planned_shape(graph: Graph, tensor: str) -> list[int]:

@@ -132,7 +132,8 @@ class Trials:
         """
         run = self.run_of(found)
         known = self.known(run)
-        batches = list(_batches([variant for variant in found if variant.digest not in known]))
+        left = [variant for variant in found if variant.digest not in known]
+        batches = [left[start : start + BATCH] for start in range(0, len(left), BATCH)]
         progress(len(known), len(found))
         for number, measured in self.executor.run(self.planned_for, measure, self._tasks(batches, known, best_s)):
             known |= measured.seconds
@@ -174,8 +175,3 @@ class Trials:
             *(measured.seconds[variant.digest], variant.plan.predicted_seconds, variant.features),
             *(measured.compiler, measured.release, run, measured.commit),
         )
-
-
-def _batches(found: Sequence[Trial]) -> Iterator[Sequence[Trial]]:
-    for start in range(0, len(found), BATCH):
-        yield found[start : start + BATCH]

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import faulthandler
 import os
+import pickle
 import signal
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from io import BytesIO
 from math import isfinite
 from pathlib import Path
 from statistics import median
@@ -171,9 +173,21 @@ def _runnable(case: ChainCase, model: ModelPlan, threads: int | None, result: Ar
 
 SEED = 20240301
 Call = Callable[[], object]
-NamedConstant = tuple[str, Constant]
-Sent = tuple[str, Constant | None, bool, tuple[int, ...], np.dtype[Any]]
-"""A constant: its values where generated code may depend on them, else None; whether there are values; shape and type."""
+
+
+class _WithoutWeights(pickle.Pickler):
+    """Writes constants as type and shape, except where generated code may depend on their values."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Constants of such values are drawn where they are read."""
+        if isinstance(value, Constant) and not value.without_values().has_values:
+            return _drawn_constant, (value.array.shape, value.array.dtype, value.has_values)
+        return NotImplemented
+
+
+def _drawn_constant(shape: tuple[int, ...], dtype: np.dtype[Any], has_values: bool) -> Constant:
+    values = drawn(np.random.default_rng(SEED), shape, dtype) if has_values else np.broadcast_to(np.zeros((), dtype), shape)
+    return Constant(values, has_values)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -184,10 +198,13 @@ class WholeCase:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As it is sent elsewhere: weights are drawn there, for nothing that is measured depends on them."""
-        graph, part, given = self.model.graph, self.model.constant_part, self.model.given
-        bare = replace(self.model, graph=replace(graph, constants=()), given=())
-        bare = replace(bare, constant_part=part and replace(part, constants=()))
-        return _received, (bare, _sent(graph.constants), _sent(part.constants if part else ()), _sent(given))
+        content = BytesIO()
+        _WithoutWeights(content).dump(self.model)
+        return _received, (content.getvalue(),)
+
+
+def _received(content: bytes) -> WholeCase:
+    return WholeCase(pickle.loads(content))
 
 
 def worst_ratio(case: WholeCase, plans: tuple[Plan, ...], threads: int | None) -> float | None:
@@ -218,30 +235,3 @@ def _call(model: ModelPlan, inputs: Sequence[Array], threads: int | None) -> Cal
 def _inputs(graph: Graph) -> list[Array]:
     source, tensors = np.random.default_rng(SEED), map(graph.tensor, graph.inputs)
     return [drawn(source, tensor.shape, dtype_named(tensor.dtype)) for tensor in tensors]
-
-
-def _sent(constants: Iterable[NamedConstant]) -> list[Sent]:
-    light = ((name, constant, constant.without_values()) for name, constant in constants)
-    return [
-        (name, kept if kept.has_values else None, constant.has_values, constant.array.shape, constant.array.dtype)
-        for name, constant, kept in light
-    ]
-
-
-def _received(model: ModelPlan, of_graph: list[Sent], of_part: list[Sent], given: list[Sent]) -> WholeCase:
-    part, known = model.constant_part, dict[str, Constant]()
-    graph = replace(model.graph, constants=_constants(of_graph, known))
-    part = part and replace(part, constants=_constants(of_part, known))
-    return WholeCase(replace(model, graph=graph, constant_part=part, given=_constants(given, known)))
-
-
-def _constants(sent: Sequence[Sent], known: dict[str, Constant]) -> tuple[NamedConstant, ...]:
-    """Constants of the same name are drawn once."""
-    source = np.random.default_rng(SEED)
-    for name, kept, has_values, shape, dtype in sent:
-        if kept is not None:
-            known[name] = kept
-        elif name not in known:
-            values = drawn(source, shape, dtype) if has_values else np.broadcast_to(np.zeros((), dtype), shape)
-            known[name] = Constant(values, has_values)
-    return tuple((one[0], known[one[0]]) for one in sent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -33,8 +33,6 @@ WARM_UP, UPDATES = 8, 1
 what takes time."""
 MOVES = 8
 """Of an episode in a search: more episodes begin elsewhere."""
-LEARNED_UPDATES, LEARNED_EXPLORATION = 1200, 0.15
-"""With moves on other tables: batches before the first move, and how much it explores then."""
 MOST_IDLE_EPISODES = 20
 """Episodes without a new measurement after which a search ends: the policy stays where it knows everything."""
 
@@ -116,16 +114,10 @@ class Agent:
         self.memory.append(move)
         self.exploration = max(LEAST_EXPLORATION, self.exploration * EXPLORATION_DECAY)
         for _ in range(UPDATES if len(self.memory) >= WARM_UP else 0):
-            self._fit()
+            self.fit()
 
-    def take_over(self, moves: Sequence[Move]) -> None:
-        """Learn from moves that were made elsewhere."""
-        self.memory.extend(moves)
-        self.exploration = LEARNED_EXPLORATION
-        for _ in range(LEARNED_UPDATES):
-            self._fit()
-
-    def _fit(self) -> None:
+    def fit(self) -> None:
+        """Fit the network to a batch of moves that are remembered."""
         batch = self.source.sample(self.memory, min(BATCH, len(self.memory)))
         observations, actions, rewards, following, ended = zip(*batch, strict=True)
         self.network.eval()
@@ -157,15 +149,12 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def agent_search(trace: Trace, registers: Registers, seed: int, moves: Sequence[Move] = ()) -> None:
+def agent_search(trace: Trace, registers: Registers, seed: int, new_agent: Callable[[int], Agent] = Agent) -> None:
     """Short episodes until the budget is spent or nothing new is found: from random factors while the agent explores, else from
-    the fastest known ones. The first begins where the trace says. With `moves`, made elsewhere, it learns before it
-    begins."""
+    the fastest known ones. The first begins where the trace says. `new_agent` makes an agent of a seed."""
     every, start, idle = list(registers.all_factors()), trace.start, 0
     with one_thread(), suppress(BudgetSpent):
-        agent, environment = Agent(seed), UnrollEnvironment(trace, registers)
-        if moves:
-            agent.take_over(moves)
+        agent, environment = new_agent(seed), UnrollEnvironment(trace, registers)
         while idle < MOST_IDLE_EPISODES and len(trace.found) < trace.budget:
             known = len(trace.found)
             begin = start or _beginning(agent, trace, every)
