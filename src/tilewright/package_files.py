@@ -1,11 +1,14 @@
-"""Files of this package, also where it is imported from a zip archive."""
+"""Files and modules of this package, also where it is imported from a zip archive."""
 
 from __future__ import annotations
 
 import errno
 import os
+import pkgutil
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 PACKAGE = Path(__file__).parent
 """A directory, or a place inside of an archive."""
@@ -18,6 +21,12 @@ def read_text(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except NotADirectoryError:
         return _archived(path)
+
+
+def modules(package: str) -> tuple[ModuleType, ...]:
+    """Every module below a package, imported, in the order of their names: what registers itself by being there."""
+    found = pkgutil.walk_packages(import_module(package).__path__, f"{package}.")
+    return tuple(import_module(name) for name in sorted(module.name for module in found))
 
 
 def _archived(path: Path) -> str:

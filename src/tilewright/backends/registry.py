@@ -5,15 +5,13 @@ A module of this package that defines `BACKEND` is thereby registered. Backends 
 
 from __future__ import annotations
 
-import pkgutil
 from functools import cache
-from importlib import import_module
-from pathlib import Path
 from typing import Any, TypeAlias
 
 from tilewright.backends.backend import Backend
 from tilewright.errors import TilewrightError, UnsupportedOperation
 from tilewright.machine.machine import Machine
+from tilewright.package_files import modules
 
 AnyBackend: TypeAlias = Backend[Any]
 """Whatever its programs are: only the backend itself looks into them."""
@@ -68,6 +66,4 @@ def for_machine(machine: Machine) -> AnyBackend:
 
 @cache
 def _own() -> tuple[AnyBackend, ...]:
-    modules = sorted(module.name for module in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    found = (import_module(f"{__package__}.{name}") for name in modules if name != "registry")
-    return tuple(module.BACKEND for module in found if hasattr(module, "BACKEND"))
+    return tuple(module.BACKEND for module in modules(__package__) if hasattr(module, "BACKEND"))

@@ -8,13 +8,9 @@ Every module of this package and its folders is looked at once: one that defines
 
 from __future__ import annotations
 
-import pkgutil
 import re
 from collections.abc import Iterator
 from functools import cache
-from importlib import import_module
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tilewright.errors import TilewrightError, UnsupportedOperation
@@ -23,6 +19,7 @@ from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32 import unrolled
 from tilewright.machine.machine import Machine
+from tilewright.package_files import modules
 
 OPERATIONS = ("matmul",)
 IDENTIFIER = re.compile(r"[A-Za-z_]\w*\Z", re.ASCII)
@@ -246,7 +243,7 @@ def _by_name() -> dict[str, MicroKernel]:
 @cache
 def _own() -> dict[str, MicroKernel]:
     kernels: dict[str, MicroKernel] = {}
-    for module in _modules():
+    for module in modules(__package__):
         for kernel in getattr(module, "KERNELS", ()):
             check(kernel)
             if kernel.name in kernels:
@@ -258,11 +255,4 @@ def _own() -> dict[str, MicroKernel]:
 @cache
 def dialects() -> tuple[VectorDialect, ...]:
     """Every vector dialect."""
-    return tuple(module.DIALECT for module in _modules() if hasattr(module, "DIALECT"))
-
-
-@cache
-def _modules() -> tuple[ModuleType, ...]:
-    """Every module of the folders beside this file."""
-    found = pkgutil.walk_packages([str(Path(__file__).parent)], prefix=f"{__package__}.")
-    return tuple(import_module(name) for name in sorted(module.name for module in found))
+    return tuple(module.DIALECT for module in modules(__package__) if hasattr(module, "DIALECT"))

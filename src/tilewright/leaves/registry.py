@@ -5,12 +5,9 @@ A module of this package that defines `LEAF` is thereby registered.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
-from importlib import import_module
 from itertools import groupby
-from pathlib import Path
 from typing import Any
 
 from tilewright.block.leaf_binding import LeafBinding
@@ -29,13 +26,13 @@ from tilewright.leaves.declaration import (
     Refusal,
 )
 from tilewright.machine.machine import Machine
+from tilewright.package_files import modules
 
 
 @cache
 def leaves() -> tuple[Leaf, ...]:
     """All leaves, in the order in which they are asked."""
-    modules = (import_module(f"{__package__}.{found.name}") for found in pkgutil.iter_modules([str(Path(__file__).parent)]))
-    found = (module.LEAF for module in modules if hasattr(module, "LEAF"))
+    found = (module.LEAF for module in modules(__package__) if hasattr(module, "LEAF"))
     return tuple(sorted(found, key=lambda leaf: (leaf.order, leaf.name)))
 
 

@@ -22,7 +22,7 @@ def plan():
     return found
 
 
-def by_price(batch: Sequence[Trial]) -> dict[str, float]:
+def by_price(batch: Sequence[Trial], begun: int = 0) -> dict[str, float]:
     """Times that are the prices."""
     return {variant.digest: variant.plan.predicted_seconds for variant in batch}
 
@@ -31,13 +31,14 @@ def by_price(batch: Sequence[Trial]) -> dict[str, float]:
 def test_searches_keep_to_their_budget_and_the_space(proposer):
     batches = []
 
-    def measure(batch):
+    def measure(batch, begun):
+        assert begun == sum(batches)
         batches.append(len(batch))
         return by_price(batch)
 
     found = search(proposer(plan(), 0), measure, 20, 0, BATCH)
     assert batches == [BATCH, BATCH, 4]
-    assert len(found.trials) == len(found.seconds) == 20
+    assert len(found.trials) == len(found.right) == 20
     chain = plan().chain
     assert all(not why_not_executable(chain, one.schedule.point.outer) for one in found.trials.values())
 
@@ -45,21 +46,21 @@ def test_searches_keep_to_their_budget_and_the_space(proposer):
 @pytest.mark.parametrize("proposer", [evolutionary, by_draws])
 def test_what_is_learned_finds_faster_schedules_than_the_first_batch(proposer):
     found = search(proposer(plan(), 1), by_price, 4 * BATCH, 1, BATCH)
-    times = list(found.seconds.values())
+    times = [seconds for _, seconds in found.right.values()]
     assert min(times[BATCH:]) < min(times[:BATCH])
 
 
 @pytest.mark.parametrize("proposer", [evolutionary, by_draws])
 def test_searches_are_repeatable(proposer):
-    first, again = (list(search(proposer(plan(), 3), by_price, 16, 3, BATCH).seconds) for _ in range(2))
+    first, again = (list(search(proposer(plan(), 3), by_price, 16, 3, BATCH).right) for _ in range(2))
     assert first == again
 
 
 def test_wrong_results_are_remembered_and_never_the_best():
-    def half(batch):
+    def half(batch, begun):
         return dict(list(by_price(batch).items())[::2])
 
     found = search(evolutionary(plan(), 0), half, 16, 0, BATCH)
     assert len(found.trials) == 16
-    assert len(found.seconds) == 8
-    assert all(one.plan.predicted_seconds in found.seconds.values() for one in found.best(8))
+    assert len(found.right) == 8
+    assert all(one.plan.predicted_seconds in {seconds for _, seconds in found.right.values()} for one in found.best(8))

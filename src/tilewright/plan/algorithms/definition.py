@@ -6,15 +6,13 @@ graph is expanded by the algorithm chosen for it.
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import import_module
 from math import prod
-from pathlib import Path
 from typing import TypeVar
 
+from tilewright import package_files
 from tilewright.errors import InternalError
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.licences import Licence
@@ -96,7 +94,7 @@ def registered() -> tuple[Algorithm, ...]:
     >>> [algorithm.name for algorithm in registered() if algorithm.name == "as written"]
     ['as written']
     """
-    modules = [import_module(module.name) for module in pkgutil.walk_packages([str(Path(__file__).parent)], f"{__package__}.")]
+    modules = package_files.modules(__package__)
     found = [module.ALGORITHM for module in modules if hasattr(module, "ALGORITHM")]
     found += [algorithm for module in modules for algorithm in getattr(module, "ALGORITHMS", ())]
     found.sort(key=lambda one: one.name)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.types import Plan
-from tilewright.tune.pipeline.trials import BATCH, Trial, trial_of
+from tilewright.tune.pipeline.trials import BATCH, TimedTrial, Trial, by_time, trial_of
 from tilewright.tune.rankers.boosting import Boosting
 from tilewright.tune.rankers.ranker import Variant
 from tilewright.tune.schedules.cases import choice, kernels_for
@@ -26,8 +26,8 @@ PARENTS = 8
 FRESH_SHARE = 0.2
 """Of a batch that no model chooses: else a search sees only what its model likes."""
 
-Measure = Callable[[Sequence[Trial]], dict[str, float]]
-"""Seconds of right variants by digest."""
+Measure = Callable[[Sequence[Trial], int], dict[str, float]]
+"""Seconds of right variants by digest, of a batch after so many others."""
 
 
 @dataclass(slots=True)
@@ -36,12 +36,12 @@ class Found:
 
     trials: dict[str, Trial] = field(default_factory=dict)
     """All of them, by digest."""
-    seconds: dict[str, float] = field(default_factory=dict)
-    """Of those whose results were right."""
+    right: dict[str, TimedTrial] = field(default_factory=dict)
+    """Those whose results were right."""
 
     def best(self, count: int) -> list[Sampled]:
         """The fastest schedules."""
-        return [self.trials[digest].schedule for digest in sorted(self.seconds, key=self.seconds.__getitem__)[:count]]
+        return [trial.schedule for trial, _ in by_time(self.right)[:count]]
 
 
 Propose = Callable[[Found, int], Iterator[Sampled]]
@@ -86,8 +86,9 @@ def search(propose: Propose, measure: Measure, trials: int, seed: int, batch_siz
         if not fresh:
             return found
         batch = {digest: fresh[digest] for digest in _chosen(found, fresh, wanted, source)}
+        seconds = measure([*batch.values()], len(found.trials))
         found.trials |= batch
-        found.seconds |= measure([*batch.values()])
+        found.right |= {digest: (batch[digest], taken_s) for digest, taken_s in seconds.items()}
     return found
 
 
@@ -95,10 +96,10 @@ def _chosen(found: Found, fresh: dict[str, Trial], wanted: int, source: random.R
     """Those that the model expects to be fastest, and some at random; all at random before anything is known."""
     digests = list(fresh)
     at_random = source.sample(digests, len(digests))
-    if not found.seconds:
+    if not found.right:
         return at_random[:wanted]
     model = Boosting()
-    model.train([_ranked(found.trials[digest], seconds) for digest, seconds in found.seconds.items()])
+    model.train([_ranked(one, seconds) for one, seconds in found.right.values()])
     order = [digests[at] for at in model.order([_ranked(one, float("nan")) for one in fresh.values()])]
     by_model = order[: wanted - int(FRESH_SHARE * wanted)]
     return [*by_model, *(digest for digest in at_random if digest not in by_model)][:wanted]

@@ -21,10 +21,10 @@ from tilewright.runtime.tuning import plans as tuned_plans
 from tilewright.runtime.tuning.database import TuningDatabase, Winner, machine_key
 from tilewright.tune.pipeline import ranking, unrolling
 from tilewright.tune.pipeline.executors import HERE, Executor
-from tilewright.tune.pipeline.trials import Progress, Trial, Trials, variants
+from tilewright.tune.pipeline.trials import Progress, TimedTrial, Trial, Trials, by_time, trial_of, variants
 from tilewright.tune.pipeline.work import Paired, WholeCase, worst_ratio
 from tilewright.tune.rankers.ranker import Ranker
-from tilewright.tune.schedules.cases import Case, NoSchedules
+from tilewright.tune.schedules.cases import Case, NoSchedules, choice
 from tilewright.tune.schedules.chain_case import NotTunable, chain_case
 from tilewright.tune.timing import Verdict
 
@@ -270,55 +270,36 @@ def best_plans(trials: Trials, request: Request, progress: Progress, ranker: Ran
     """
     if request.unrolled:
         unrolling.searcher(request.unroll)  # what is missing is said before anything is measured
-    total = request.trials + 1
-    first = replace(request, trials=request.trials - request.unrolled)
-    own, found, seconds = _measured(trials, first, ranker, lambda done, _: progress(done, total))
-    fastest = sorted(found, key=lambda variant: seconds[variant.digest])
-    measured = len(seconds)
-    if request.unrolled and fastest:
-        begun = total - request.unrolled
-        more = unrolling.unrolled(
-            trials, fastest, seconds, request.unroll, request.unrolled, lambda done, _: progress(begun + done, total)
+    total, first = request.trials + 1, request.trials - request.unrolled
+    own, found = _measured(trials, replace(request, trials=first), ranker, lambda done, _: progress(done, total))
+    if request.unrolled and found:
+        found |= unrolling.unrolled(
+            trials, by_time(found), request.unroll, request.unrolled, lambda done, _: progress(first + 1 + done, total)
         )
-        found = [*found, *(one for one, _ in more)]
-        seconds |= {one.digest: of_one for one, of_one in more}
-        measured += len(more)
     progress(total, total)
-    others = {one.digest: one for one in found if one.digest != own.digest}
-    return own, sorted(others.values(), key=lambda variant: seconds[variant.digest]), measured
+    return own, [one for one, _ in by_time(found) if one.digest != own.digest], len(found)
 
 
-def _measured(
-    trials: Trials, request: Request, ranker: Ranker, progress: Progress
-) -> tuple[Trial, list[Trial], dict[str, float]]:
-    """The planner's choice, the variants that were right, it among them if it was measured, and their seconds by digest.
+def _measured(trials: Trials, request: Request, ranker: Ranker, progress: Progress) -> tuple[Trial, dict[str, TimedTrial]]:
+    """The planner's choice, and the variants that were right, it among them if it was measured, by digest.
 
     Shows that it has begun: drawing schedules takes seconds.
     """
     plan = trials.plan
     if request.search == RANKED:
         progress(0, request.trials + 1)
-        own, *others = variants(plan, request.trials, request.seed, ranker)
-        seconds = trials.measure([own, *others], progress)
-        return own, [variant for variant in (own, *others) if variant.digest in seconds], seconds
+        every = variants(plan, request.trials, request.seed, ranker)
+        seconds = trials.measure(every, progress)
+        return every[0], {one.digest: (one, seconds[one.digest]) for one in every if one.digest in seconds}
     with needs_packages(f"the search by {request.search}", "tune"):
         from tilewright.tune.pipeline.guided import by_draws, evolutionary, search
-    own = variants(plan, 0, request.seed, ranker)[0]
+
+    def measure(batch: Sequence[Trial], begun: int) -> dict[str, float]:
+        return trials.measure(batch, lambda done, _: progress(begun + done, request.trials))
+
     propose = (evolutionary if request.search == "evolution" else by_draws)(plan, request.seed)
-    found = search(propose, _in_batches(trials, progress, request.trials), request.trials, request.seed)
-    return own, [found.trials[digest] for digest in found.seconds], dict(found.seconds)
-
-
-def _in_batches(trials: Trials, progress: Progress, total: int) -> Callable[[Sequence[Trial]], dict[str, float]]:
-    """Measures batch behind batch; what it tells counts the batches before, too."""
-    begun = 0
-
-    def measure(batch: Sequence[Trial]) -> dict[str, float]:
-        nonlocal begun
-        before, begun = begun, begun + len(batch)
-        return trials.measure(batch, lambda done, _: progress(before + done, total))
-
-    return measure
+    found = search(propose, measure, request.trials, request.seed)
+    return trial_of(choice(plan), "choice"), found.right
 
 
 def untuned(plans: Plans, database: TuningDatabase, machine: Machine) -> int:

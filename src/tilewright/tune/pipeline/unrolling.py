@@ -7,7 +7,7 @@ holds them; the kernel of every product of the chain gets the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -21,7 +21,7 @@ from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
-from tilewright.tune.pipeline.trials import Progress, Trial, Trials, trial_of
+from tilewright.tune.pipeline.trials import Progress, TimedTrial, Trial, Trials, trial_of
 from tilewright.tune.rankers.ranker import kept
 from tilewright.tune.schedules.space import Sampled, priced, with_kernels
 from tilewright.tune.unroll import searches
@@ -96,25 +96,23 @@ class Unrolling:
         return context_of(own.chain, own.machine, {**own.kernels, **used}, own.roles, own.coefficients)
 
 
-def unrolled(
-    trials: Trials, best: Sequence[Trial], known: Mapping[str, float], agent: str, budget: int, progress: Progress
-) -> list[tuple[Trial, float]]:
-    """The best variants on other factors, with their seconds: a search for each of a tenth, which has its share of the budget.
+def unrolled(trials: Trials, known: Sequence[TimedTrial], agent: str, budget: int, progress: Progress) -> dict[str, TimedTrial]:
+    """The best variants on other factors, by digest: a search for each of a tenth, which has its share of the budget.
 
-    `best` are variants, fastest first, `known` their seconds by digest.
+    `known` are variants, fastest first.
     """
-    tenth = (Unrolling(best[at].schedule) for at in kept(range(len(best))))
+    tenth = (Unrolling(known[at][0].schedule) for at in kept(range(len(known))))
     top = [unrolling for unrolling in tenth if unrolling.kernels]
-    search, found = searcher(agent), dict[str, tuple[Trial, float]]()
+    search, found = searcher(agent), dict[str, TimedTrial]()
     for number, unrolling in enumerate(top):
         share = ceil((budget - len(found)) / (len(top) - number))
         if share > 0:
-            measured = _MeasuredFactors(trials, unrolling, min(known.values()))
+            measured = _MeasuredFactors(trials, unrolling, known[0][1])
             trace = searches.Trace(measured.speed, share, start=unrolling.start, ahead=measured.together)
             search(trace, unrolling.registers, trials.seed)
             found |= measured.found()
             progress(len(found), budget)
-    return list(found.values())
+    return found
 
 
 class _MeasuredFactors:
@@ -137,7 +135,7 @@ class _MeasuredFactors:
         """Measure factors that a search looks at next."""
         self._measure([trial for one in factors if (trial := self._trial(one)) is not None])
 
-    def found(self) -> dict[str, tuple[Trial, float]]:
+    def found(self) -> dict[str, TimedTrial]:
         """The variants that were right, with their seconds, by digest."""
         made = {trial.digest: trial for trial in self._made.values() if trial is not None}
         return {digest: (made[digest], seconds) for digest, seconds in self._seconds.items() if seconds is not None}
