@@ -18,24 +18,24 @@ from tilewright.report.reasons import algorithm_text
 HEADER = ("kind", "name", "licence", "note")
 
 
-@click.command("licences")
+@click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(as_json: bool) -> None:
+def licences(as_json: bool) -> None:
     """List how every rewrite, algorithm and choice of code generation may change values.
 
     Where a discontinuous function reads a result (floor, a cast to integers, a comparison), only what is exact or quantised is
     used; with precision="strict" only what is exact.
     """
     if as_json:
-        click.echo(json.dumps([dict(zip(HEADER, row, strict=True)) for row in licences()], indent=2))
+        click.echo(json.dumps([dict(zip(HEADER, row, strict=True)) for row in rows()], indent=2))
     else:
-        click.echo("\n".join(columns([HEADER, *licences()])))
+        click.echo("\n".join(columns([HEADER, *rows()])))
 
 
-def licences() -> list[tuple[str, str, str, str]]:
+def rows() -> list[tuple[str, str, str, str]]:
     """Rows of kind, name, licence and note, in the order of the pipeline.
 
-    >>> next(row for row in licences() if row[1] == "reciprocals")[:3]
+    >>> next(row for row in rows() if row[1] == "reciprocals")[:3]
     ('rewrite', 'reciprocals', 'range')
     """
     return [*_rewrites(), *_algorithms(), *(("code", one.name, one.licence.value, one.told_by) for one in CHOICES)]

@@ -59,7 +59,13 @@ def parse_spec(text: str) -> Spec:
 
 def named_shapes(context: click.Context, parameter: click.Parameter, texts: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Shapes by name, from texts like `input_ids=1x128`; those of one number are also extents of dimensions: `batch=8`."""
-    return dict(map(_named, texts))
+    found = {}
+    for text in texts:
+        name, _, shape = text.rpartition("=")
+        if not name or not all(part.isdecimal() for part in shape.split("x")):
+            raise click.BadParameter(f"{text}: expected NAME=1x128, or NAME=8 for a dimension")
+        found[name] = tuple(map(int, shape.split("x")))
+    return found
 
 
 shapes = click.option(
@@ -87,10 +93,3 @@ fuse = click.option(
     help="What decides on fusion.",
 )
 """What `fuse=` is in Python."""
-
-
-def _named(text: str) -> tuple[str, tuple[int, ...]]:
-    name, _, shape = text.rpartition("=")
-    if not name or not all(part.isdecimal() for part in shape.split("x")):
-        raise click.BadParameter(f"{text}: expected NAME=1x128, or NAME=8 for a dimension")
-    return name, tuple(map(int, shape.split("x")))

@@ -116,9 +116,9 @@ def _aligned(size_bytes: int) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
 
 def _per_sample(run: Callable[[int], object], count: int) -> int:
     """How often to repeat so that one sample takes about `SAMPLE_S`."""
-    while (elapsed_s := _elapsed(partial(run, count))) < SAMPLE_S / 4:
+    while (sample_s := elapsed_s(partial(run, count))) < SAMPLE_S / 4:
         count *= 2
-    return max(1, round(count * SAMPLE_S / elapsed_s))
+    return max(1, round(count * SAMPLE_S / sample_s))
 
 
 def _samples(run: Callable[[], object], seconds: float, prepare: Callable[[], object] = lambda: None) -> list[float]:
@@ -127,11 +127,12 @@ def _samples(run: Callable[[], object], seconds: float, prepare: Callable[[], ob
     times: list[float] = []
     while len(times) < MIN_SAMPLES or time.perf_counter() < deadline:
         prepare()
-        times.append(_elapsed(run))
+        times.append(elapsed_s(run))
     return times
 
 
-def _elapsed(run: Callable[[], object]) -> float:
-    begin = time.perf_counter_ns()
+def elapsed_s(run: Callable[[], object]) -> float:
+    """The seconds of one call."""
+    begin = time.perf_counter()
     run()
-    return (time.perf_counter_ns() - begin) / 1e9
+    return time.perf_counter() - begin

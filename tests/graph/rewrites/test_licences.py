@@ -11,7 +11,7 @@ import pytest
 
 import tilewright as tw
 from tests.support.graphs import random
-from tilewright.cli.licences import licences
+from tilewright.cli.licences import rows
 from tilewright.compiler import PLANNING_FORMS, REWRITES, SIMPLIFICATIONS, rewrite, rewrites_for
 from tilewright.errors import InternalError
 from tilewright.frontend.tracing.trace import TensorSpec, trace
@@ -178,9 +178,9 @@ def test_a_rewrite_that_breaks_its_licence_is_an_internal_error() -> None:
 
 
 def test_every_rewrite_and_algorithm_is_in_the_table() -> None:
-    named = {(kind, name) for kind, name, _, _ in licences()}
+    named = {(kind, name) for kind, name, _, _ in rows()}
     assert {("rewrite", step.name) for step in (*REWRITES, *SIMPLIFICATIONS, *PLANNING_FORMS)} <= named
-    assert {licence for _, _, licence, _ in licences()} == set(Licence)
+    assert {licence for _, _, licence, _ in rows()} == set(Licence)
 
 
 # Constants of extreme sizes

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -33,8 +33,6 @@ CREATE TABLE winners (
 """
 MIGRATIONS = {1: """ALTER TABLE measurements ADD COLUMN "commit" TEXT NOT NULL DEFAULT '';"""}
 """What a file of an older version lacks; it gets that with the first change, and is read as it is before."""
-ADDED = ("commit",)
-"""Columns that version 1 has not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +66,7 @@ class TuningDatabase:
         wanted = {"machine": machine, "problem": problem, "run": run}
         given = {name: value for name, value in wanted.items() if value is not None}
         condition = " AND ".join(f"{name} = :{name}" for name in given) or "1"
-        with self._reading() as connection:
-            if connection is None:
-                return []
-            missing = () if _version(connection) == VERSION else ADDED
-            names = [f'"{name}"' for name in Measurement.__dataclass_fields__ if name not in missing]
-            rows = connection.execute(f"SELECT {', '.join(names)} FROM measurements WHERE {condition}", given)
-            return [Measurement(*row) for row in rows]
+        return [Measurement(**row) for row in self._rows(f"SELECT * FROM measurements WHERE {condition}", given)]
 
     def keep(self, machine: str, winners: Iterable[Winner]) -> None:
         """Use these choices on a machine from now on, in the place of earlier ones: all of them, or none."""
@@ -93,10 +85,8 @@ class TuningDatabase:
 
     def winners(self, machine: str) -> dict[str, bytes]:
         """The choices for a machine, by problem."""
-        with self._reading() as connection:
-            if connection is None:
-                return {}
-            return dict(connection.execute("SELECT problem, choice FROM winners WHERE machine = ? ORDER BY problem", (machine,)))
+        query = "SELECT problem, choice FROM winners WHERE machine = :machine ORDER BY problem"
+        return dict(map(tuple, self._rows(query, {"machine": machine})))
 
     def export(self, path: Path) -> int:
         """Write all measurements as JSON lines; how many. Raises `TilewrightError` where the file cannot be written."""
@@ -122,14 +112,13 @@ class TuningDatabase:
         self.add(found)
         return len(found)
 
-    @contextlib.contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection | None]:
-        """None where there is no database."""
+    def _rows(self, query: str, parameters: Mapping[str, str]) -> list[sqlite3.Row]:
+        """What a query finds; nothing where there is no database."""
         if not self.path.exists():
-            yield None
-            return
+            return []
         with self._connection() as connection:
-            yield connection if _version(connection) else None
+            connection.row_factory = sqlite3.Row
+            return connection.execute(query, parameters).fetchall() if _version(connection) else []
 
     @contextlib.contextmanager
     def _changing(self) -> Iterator[sqlite3.Connection]:
