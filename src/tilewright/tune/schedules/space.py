@@ -138,14 +138,10 @@ def shared_loops(schedule: Schedule) -> tuple[Loop, ...]:
     """The loops around everything."""
     loops: list[Loop] = []
     body = schedule.body
-    while len(body) == 1 and isinstance(body[0], Loop) and _leaves(body) == _leaves(schedule.body):
+    while len(body) == 1 and isinstance(body[0], Loop):
         loops.append(body[0])
         body = body[0].body
     return tuple(loops)
-
-
-def _leaves(body: tuple[Node, ...]) -> int:
-    return sum(1 for _ in Schedule(body).leaves())
 
 
 def inner_choices(context: CostContext, outer: Schedule, name: str) -> dict[str, tuple[int, ...]]:
