@@ -101,10 +101,7 @@ class MissingModule(TilewrightError, ImportError):
     """A module of onnxruntime that is not here."""
 
 
-KINDS = (
-    *(Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, NoSuchFile, NotImplementedHere, RuntimeException, NoModel),
-    *(ModelLoaded, ModelLoadCanceled, ModelRequiresCompilation, NotFound, EngineError, EPFail, DeviceReset),
-)
+KINDS: tuple[type[TilewrightError], ...] = tuple(globals()[name] for name in __all__)
 """The exceptions of onnxruntime."""
 for _kind in KINDS:
     _kind.__module__ = STATE

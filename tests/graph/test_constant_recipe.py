@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
+from tests.support.recipes import made_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.constant_recipe import recipe
 from tilewright.onnx import InferenceSession
@@ -28,7 +29,7 @@ def test_a_constant_and_a_view_of_its_memory_keep_their_elements(view: str, orde
     arrays: list[Any] = [w, VIEWS[view](w)][::order]
     builder = Builder("f")
     given = builder.graph(tuple(builder.constant(array, "w").name for array in arrays))
-    made = recipe(given, given.outputs, given.constants).values(given.constants)
+    made = made_of(recipe(given, given.outputs, given.constants), given.constants)
     for name, array in zip(given.outputs, arrays, strict=True):
         np.testing.assert_array_equal(made[name], array)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias, overload
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,10 +28,6 @@ class Recipe:
     """With the constants that the recipe itself holds."""
     origins: tuple[tuple[str, str], ...]
     """(name here, name of the constant that is given), which may have another shape here."""
-
-    def values(self, given: Named) -> dict[str, Array]:
-        """The outputs, made of constants by name."""
-        return dict(zip(self.graph.outputs, self.made(given, self.graph.outputs), strict=True))
 
     def made(self, given: Named, names: Sequence[str], forget: Callable[[Array], None] = lambda _: None) -> MadeOneByOne:
         """The outputs of these names, made of constants by name: each when it is asked for.
@@ -56,16 +52,9 @@ class MadeOneByOne(Sequence[Array]):
     def __len__(self) -> int:
         return len(self._names)
 
-    @overload
-    def __getitem__(self, place: int) -> Array: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[Array]: ...
-
-    def __getitem__(self, place: int | slice) -> Array | list[Array]:
-        if isinstance(place, slice):
-            return [self._value(name) for name in self._names[place]]
-        return self._value(self._names[place])
+    def __getitem__(self, place: Any) -> Any:
+        chosen = self._names[place]
+        return self._value(chosen) if isinstance(chosen, str) else [self._value(name) for name in chosen]
 
     def _value(self, name: str) -> Array:
         if name in self._constants:
@@ -92,7 +81,7 @@ def recipe(graph: Graph, names: Iterable[str], given: Named) -> Recipe:
     >>> shifted = builder.map("add", weight, 1.0)
     >>> graph = builder.graph((shifted.name,))
     >>> made = recipe(graph, [shifted.name], graph.constants)
-    >>> made.origins, float(made.values([("weight", Constant(np.ones(100)))])[shifted.name][0])
+    >>> made.origins, float(made.made([("weight", Constant(np.ones(100)))], [shifted.name])[0][0])
     ((('weight', 'weight'),), 2.0)
     """
     from tilewright.graph.rewrites.redundancy import DeadCode

@@ -53,11 +53,10 @@ def evaluate(
     every = _Evaluation(symbols, {**_formulas(graph, symbols), **symbols}, dtype, sum_error)
     given = {name: np.asarray(inputs[name]) for name in graph.inputs} | {name: one.array for name, one in graph.constants}
     values = {name: array.astype(every.type_of(array.dtype), copy=False) for name, array in given.items()}
-    tensors = {tensor.name: tensor for tensor in graph.tensors}
     with np.errstate(all="ignore"):
         for operator in graph.operators:
-            result = tensors[operator.write.tensor]
-            computed = scalar_element_type(operator, tensors) or accumulating_type(operator).name
+            result = graph.tensor(operator.write.tensor)
+            computed = scalar_element_type(operator, graph.by_name) or accumulating_type(operator).name
             values[result.name] = _evaluate_operator(operator, result, computed, values, every)
     return {name: values[name] for name in graph.outputs}
 

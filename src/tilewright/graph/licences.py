@@ -6,7 +6,7 @@ counts as exact. So does the way in which one function of `scalar_functions` is 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from enum import StrEnum
 
@@ -36,7 +36,7 @@ class Licence(StrEnum):
         """
         return self in (Licence.EXACT, Licence.QUANTISED) or not any(tensor.needs_exact for tensor in results)
 
-    def permits_operators(self, operators: Iterable[Operator], tensors: dict[str, Tensor]) -> bool:
+    def permits_operators(self, operators: Iterable[Operator], tensors: Mapping[str, Tensor]) -> bool:
         """Whether operators may be replaced by others that make the same, given the tensors by name."""
         return self.permits(tensors[operator.write.tensor] for operator in operators)
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from math import prod
 
 from tilewright.arrays import Count, largest
-from tilewright.graph.types import Access
+from tilewright.graph.types import Access, Extent, planned_extent
+
+
+def memory_stride(access: Access, axis: str, shape: Sequence[Extent]) -> int:
+    """How many elements apart neighbours along an axis lie in a row-major tensor of this shape, as far as it is planned."""
+    extents = [planned_extent(extent) for extent in shape]
+    return sum(index.coefficient(axis) * prod(extents[d + 1 :]) for d, index in enumerate(access.indices))
 
 
 def has_windows(access: Access, column: str | None, sizes: Mapping[str, Count]) -> bool:

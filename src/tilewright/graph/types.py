@@ -319,14 +319,18 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     constants: tuple[tuple[str, Constant], ...] = ()
-    found: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
-    """The tensors by name, once one was asked for."""
+    _by_name: dict[str, Tensor] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    @property
+    def by_name(self) -> Mapping[str, Tensor]:
+        """The tensors by name."""
+        if not self._by_name:
+            self._by_name.update({tensor.name: tensor for tensor in self.tensors})
+        return self._by_name
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""
-        if not self.found:
-            self.found.update({tensor.name: tensor for tensor in self.tensors})
-        return self.found[name]
+        return self.by_name[name]
 
 
 @dataclass(frozen=True, slots=True, weakref_slot=True)

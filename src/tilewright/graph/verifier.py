@@ -40,20 +40,18 @@ def verify(graph: Graph, before: Graph | None = None) -> None:
     """
     problems = [*_graph_problems(graph)]
     if not problems:
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
         new = _new_operators(graph, before) if before is not None else graph.operators
-        problems = [f"{operator.name}: {text}" for operator in new for text in _operator_problems(operator, tensors)]
+        problems = [f"{operator.name}: {text}" for operator in new for text in _operator_problems(operator, graph.by_name)]
     if problems:
         raise InternalError(f"the graph {graph.name!r} is not well formed: {'; '.join(problems)}", dump=to_text(graph))
 
 
 def _new_operators(graph: Graph, before: Graph) -> Iterator[Operator]:
     """The operators that are not those of another graph, or have other tensors there."""
-    tensors, known = ({tensor.name: tensor for tensor in checked.tensors} for checked in (graph, before))
     same = {id(operator) for operator in before.operators}
     for operator in graph.operators:
         names = (access.tensor for access in (*operator.reads, operator.write))
-        if id(operator) not in same or any(tensors[name] != known.get(name) for name in names):
+        if id(operator) not in same or any(graph.tensor(name) != before.by_name.get(name) for name in names):
             yield operator
 
 
@@ -77,9 +75,8 @@ def _type_problems(graph: Graph) -> Iterator[str]:
     for tensor in graph.tensors:
         if not _is_dtype(tensor.dtype):
             yield f"tensor {tensor.name!r} has an unknown element type {tensor.dtype!r}"
-    tensors = {tensor.name: tensor for tensor in graph.tensors}
     for name, constant in graph.constants:
-        declared = tensors.get(name)
+        declared = graph.by_name.get(name)
         if declared and (constant.array.shape != declared.shape or constant.array.dtype.name != declared.dtype):
             yield f"constant {name!r} is not what its tensor declares"
         if declared and declared.entries is not None and constant.has_values and tuple(constant.array.flat) != declared.entries:
@@ -100,7 +97,7 @@ def _is_dtype(name: str) -> bool:
         return False
 
 
-def _operator_problems(operator: Operator, tensors: dict[str, Tensor]) -> Iterator[str]:
+def _operator_problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str]:
     yield from _repeated("axis", [axis.name for axis in operator.axes])
     names = {axis.name for axis in operator.axes}
     for access in (*operator.reads, operator.write):

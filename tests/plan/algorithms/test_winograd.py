@@ -17,6 +17,7 @@ from tests.oracles.winograd_errors import error_constant
 from tests.plan.algorithms.test_algorithms import CASES, computed, convolved, names
 from tests.support.algorithms import computed_by, forced
 from tests.support.onnx_models import info, model
+from tests.support.recipes import made_of
 from tilewright import compiler
 from tilewright.errors import NotFiniteError
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
@@ -224,7 +225,7 @@ def test_a_library_without_its_graph_refuses_what_it_cannot_know() -> None:
     graph = computed_by(layer(), NAMES[0])
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=2)
     assert executable.artifact.reports_not_finite
-    values = {"x": np.full((1, 64, 30, 27), np.inf, np.float32)} | executable.artifact.recipe.values(graph.constants)
+    values = {"x": np.full((1, 64, 30, 27), np.inf, np.float32)} | made_of(executable.artifact.recipe, graph.constants)
     given = [values[slot.name] for slot in executable.signature.inputs]
     out = executable.new_outputs(given)
     for call in (executable.run, lambda *arrays: executable.run_repeatedly(2, *arrays), executable.profile):
@@ -261,7 +262,7 @@ def test_generated_code(name: str, is_constant: bool) -> None:
         inputs[1] /= 24
     (exact,) = evaluate(layer(is_constant=is_constant), dict(zip(graph.inputs, inputs, strict=True)), dtype="float64").values()
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
-    values = dict(zip(graph.inputs, inputs, strict=True)) | executable.artifact.recipe.values(graph.constants)
+    values = dict(zip(graph.inputs, inputs, strict=True)) | made_of(executable.artifact.recipe, graph.constants)
     given = [values[slot.name] for slot in executable.signature.inputs]
     out = executable.new_outputs(given)
     executable.run(given, out)

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from math import inf
 from typing import Any, TypeAlias
 
@@ -20,7 +21,7 @@ from tilewright.graph.builders import elementwise, norms, reshape, slicing
 from tilewright.graph.builders.reshape import POSITIONS
 from tilewright.graph.constant_values import magnitudes_of
 from tilewright.graph.exactness import LARGEST_WHOLE
-from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, nesting, rewrite
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, nesting, with_loads
 from tilewright.graph.types import Constant, Extent, Graph, Operator, SymbolicExtent, Tensor, largest_extent
 
 MOST_NESTED = 128
@@ -117,12 +118,9 @@ class Builder:
         tensors = [operand for operand in operands if isinstance(operand, Tensor)]
         if not tensors:
             raise InternalError(f"{kind} of numbers alone")
-        leaves: dict[int, Scalar] = {}
-        for number, operand in enumerate(operands):
-            leaves[number] = Load(len([o for o in operands[:number] if isinstance(o, Tensor)]))
-            if not isinstance(operand, Tensor):
-                leaves[number] = Literal(float(operand))
-        used = rewrite(body, lambda node: leaves[node.read] if isinstance(node, Load) else None)
+        reads = map(Load, count())
+        leaves = [next(reads) if isinstance(operand, Tensor) else Literal(float(operand)) for operand in operands]
+        used = with_loads(body, dict(enumerate(leaves)))
         build = partial(elementwise.elementwise, kind=kind, dtype=dtype, accumulator=accumulator)
         return self.record(build, used, tensors, kind=kind)
 
@@ -165,10 +163,8 @@ class Builder:
 
     def graph(self, outputs: Sequence[str]) -> Graph:
         """The finished graph."""
-        constants = tuple(self.constants.items())
-        return Graph(
-            self.name, tuple(self.tensors.values()), tuple(self.operators), tuple(self.inputs), tuple(outputs), constants
-        )
+        tensors, constants = tuple(self.tensors.values()), tuple(self.constants.items())
+        return Graph(self.name, tensors, tuple(self.operators), tuple(self.inputs), tuple(outputs), constants)
 
     # Names
 
@@ -186,8 +182,8 @@ class Builder:
         """
         base = identifier(name)
         while True:
-            count = self._counts[base] = self._counts.get(base, 0) + 1
-            candidate = base if count == 1 and base != "t" else f"{base}_{count}"
+            number = self._counts[base] = self._counts.get(base, 0) + 1
+            candidate = base if number == 1 and base != "t" else f"{base}_{number}"
             if candidate == base or candidate not in self._counts:
                 self._counts.setdefault(candidate, 1)
                 return candidate

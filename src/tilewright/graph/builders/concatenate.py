@@ -13,7 +13,6 @@ position, and what is found there is not used.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
 from itertools import accumulate
 
 from tilewright.errors import DTypeError, ShapeError, Undecided, UnsupportedOperation
@@ -24,7 +23,7 @@ from tilewright.graph.expressions.dimensions import cuts_above
 from tilewright.graph.expressions.extents import cuts_between, largest_extent, least_extent, plus
 from tilewright.graph.expressions.index import Index, constant, of_extent
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, scalar_of
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, fold, scalar_of
 from tilewright.graph.shapes import are_known, normalize_axis, shape_text, unequal
 from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor
 
@@ -53,12 +52,17 @@ def _padded(extent: Extent, before: int, behind: int, x: Tensor) -> Extent:
     if before == behind == 0:
         return extent
     if not isinstance(extent, int):
-        for length in (extent, plus(extent, before, behind)):
-            if least_extent(length) < 1:
-                raise Undecided(f"padding of {extent} elements").with_cuts(cuts_between(length, 0, "<="))
+        _check_left(extent, before, behind)
     elif extent + before + behind < 0:
         raise ShapeError(f"padding ({before}, {behind}) of a dimension of {extent}", where=f"pad of {shape_text(x.shape)}")
     return plus(extent, before, behind)
+
+
+def _check_left(extent: Extent, before: Extent, behind: Extent) -> None:
+    """Raises `Undecided` for a dimension that may be 0, and where nothing may be left of it."""
+    for length in (extent, plus(extent, before, behind)):
+        if least_extent(length) < 1:
+            raise Undecided(f"padding of {extent} elements").with_cuts(cuts_between(length, 0, "<="))
 
 
 RunTimePads = tuple[tuple[Extent, Extent], ...]
@@ -80,9 +84,7 @@ def pad_lengths(builder: Builder, x: Tensor, pads: RunTimePads, value: float) ->
     if not dynamic:
         return x
     for d in dynamic:
-        for extent in (x.shape[d], plus(x.shape[d], *pads[d])):
-            if least_extent(extent) < 1:
-                raise Undecided(f"padding of {x.shape[d]} elements").with_cuts(cuts_between(extent, 0, "<="))
+        _check_left(x.shape[d], *pads[d])
     padded = [(plus(x.shape[d], *pads[d]), pads[d][0], x.shape[d]) for d in dynamic]
     positions = [builder.record(held_positions, *along, kind="positions") for along in padded]
     return builder.record(_looked_up, x, positions, dynamic, pads, value, kind="pad")
@@ -102,8 +104,7 @@ def _looked_up(
         limits += [apply("less", AxisValue(f"d{d}"), scalar_of(plus(x.shape[d], before)))] if largest_extent(behind) > 0 else []
     body: Scalar = Load(len(dynamic))
     if limits:
-        inside = reduce(lambda left, right: apply("logical_and", left, right), limits)
-        body = apply("where", inside, body, Literal(value))
+        body = apply("where", fold("logical_and", limits), body, Literal(value))
     return map_of("pad", shape, reads, body, x.dtype, name, result)
 
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.graph.builders.elementwise import accumulator_of
+from tilewright.graph.builders.elementwise import accumulator_of, broadcast_index
 from tilewright.graph.builders.zero_points import with_zero_points, zero_read
-from tilewright.graph.expressions.index import Index, axis, constant
+from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
 from tilewright.graph.shapes import broadcast_extents, broadcast_shapes, shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Extent, Operator, Tensor
@@ -106,19 +106,15 @@ def einsum(
     shape = tuple(extents[label] for label in labels.result)
     output = Tensor(result, shape, dtype or np.result_type(*(tensor.dtype for tensor in operands)).name)
     body: Scalar = Load(0) if len(operands) == 1 else apply("multiply", Load(0), Load(1))
-    reads = tuple(
-        Access(
-            tensor.name, tuple(_index(label, extent, extents) for label, extent in zip(operand_labels, tensor.shape, strict=True))
-        )
-        for operand_labels, tensor in zip(labels.operands, operands, strict=True)
-    )
+    reads = tuple(_read(tensor, along, extents) for tensor, along in zip(operands, labels.operands, strict=True))
     write = Access(result, tuple(axis(label) for label in labels.result))
     reduction = SUM if len(kept) < len(extents) else None
     return Operator(name, kind, axes, reads, write, body, reduction, accumulator_of(output.dtype)), output
 
 
-def _index(label: str, extent: Extent, extents: dict[str, Extent]) -> Index:
-    return constant(0) if extent == 1 and extents[label] != 1 else axis(label)
+def _read(tensor: Tensor, labels: Sequence[str], extents: dict[str, Extent]) -> Access:
+    indices = (broadcast_index(extent, extents[label], label) for label, extent in zip(labels, tensor.shape, strict=True))
+    return Access(tensor.name, tuple(indices))
 
 
 def _operand_labels(part: str, rank: int, where: str) -> tuple[str, ...]:
@@ -137,11 +133,8 @@ def _result_labels(right: str, ellipsis: tuple[str, ...], operands: Sequence[Seq
     known = {label for labels in operands for label in labels}
     unknown = [label for label in result if label not in known]
     if unknown or len(set(result)) != len(result):
-        raise ShapeError(
-            f"the result {right!r} is not possible",
-            where=where,
-            why=f"{unknown[0]!r} is in no operand" if unknown else "a letter stands twice in it",
-        )
+        why = f"{unknown[0]!r} is in no operand" if unknown else "a letter stands twice in it"
+        raise ShapeError(f"the result {right!r} is not possible", where=where, why=why)
     if ellipsis and not dots:
         raise ShapeError(f"the result {right!r} lacks the ellipsis of the operands", where=where, hint="write '...' in it")
     return result

@@ -196,11 +196,12 @@ def _computed(scalar: Scalar, operands: Sequence[Any], literal: Callable[[float]
 
 def _broadcast_indices(shape: Shape, into: Shape) -> tuple[Index, ...]:
     missing = len(into) - len(shape)
-    return tuple(_index(extent, into[missing + position], missing + position) for position, extent in enumerate(shape))
+    return tuple(broadcast_index(extent, into[d], f"d{d}") for d, extent in enumerate(shape, missing))
 
 
-def _index(extent: Extent, full: Extent, dimension: int) -> Index:
-    return constant(0) if extent == 1 and full != 1 else axis(f"d{dimension}")
+def broadcast_index(extent: Extent, full: Extent, along: str) -> Index:
+    """Where a dimension is read along an axis: at its only element where it broadcasts."""
+    return constant(0) if extent == 1 and full != 1 else axis(along)
 
 
 def repeat(x: Tensor, along: int, count: int, extent: int, *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -145,15 +145,14 @@ def _complete(source: Shape, target: Shape) -> Shape:
     unknown = [position for position, extent in enumerate(target) if extent == -1]
     known = tuple(extent for extent in target if extent != -1)
     if len(unknown) > 1 or any(isinstance(e, int) and e < -1 for e in target):
-        raise _mismatch(source, target, "only one extent may be -1")
+        raise ShapeError(_text(source, target), where="reshape", why="only one extent may be -1")
     if not unknown:
         _check_equal(source, target)
         return target
     extent = None if 0 in known else exact_quotient(times(*source), times(*known))
     if extent is None:
-        why = "no extent in place of -1 fits"
         problem = Undecided if symbols_of((*source, *known)) else ShapeError
-        raise problem(f"cannot reshape {shape_text(source)} into {shape_text(target)}", where="reshape", why=why)
+        raise problem(_text(source, target), where="reshape", why="no extent in place of -1 fits")
     return (*target[: unknown[0]], extent, *target[unknown[0] + 1 :])
 
 
@@ -163,18 +162,13 @@ def _check_equal(source: Shape, target: Shape) -> None:
         return
     why = "the numbers of elements differ"
     if compared(times(*source), times(*target)) is not None:
-        raise _mismatch(source, target, why)
-    raise _undecided(source, target, f"{why} for some extents")
+        raise ShapeError(_text(source, target), where="reshape", why=why)
+    problem = Undecided(_text(source, target), where="reshape", why=f"{why} for some extents")
+    raise problem.with_cuts(cuts_between(times(*source), times(*target)))
 
 
-def _mismatch(source: Shape, target: Shape, why: str) -> ShapeError:
-    return ShapeError(f"cannot reshape {shape_text(source)} into {shape_text(target)}", where="reshape", why=why)
-
-
-def _undecided(source: Shape, target: Shape, why: str) -> Undecided:
-    known = tuple(extent for extent in target if extent != -1)
-    problem = Undecided(f"cannot reshape {shape_text(source)} into {shape_text(target)}", where="reshape", why=why)
-    return problem.with_cuts(cuts_between(times(*source), times(*known)))
+def _text(source: Shape, target: Shape) -> str:
+    return f"cannot reshape {shape_text(source)} into {shape_text(target)}"
 
 
 def _groups(source: Shape, target: Shape) -> list[tuple[list[int], list[int]]]:

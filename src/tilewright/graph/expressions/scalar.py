@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
 from typing import TypeAlias
 
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent
@@ -89,6 +90,15 @@ def apply(function: str, *operands: Scalar) -> Apply:
     return Apply(function, operands)
 
 
+def fold(function: str, parts: Iterable[Scalar]) -> Scalar:
+    """Some expressions, one at least, put together from left to right by a function of two.
+
+    >>> fold("add", [Load(0), Load(1), Load(2)]) == apply("add", apply("add", Load(0), Load(1)), Load(2))
+    True
+    """
+    return reduce(lambda left, right: apply(function, left, right), parts)
+
+
 def times(x: Scalar, factor: float) -> Scalar:
     """A multiple; once is the expression itself."""
     return x if factor == 1 else apply("multiply", x, Literal(factor))
@@ -135,13 +145,5 @@ def nesting(scalar: Scalar) -> int:
 
 def is_of_row(scalar: Scalar) -> bool:
     """Whether a part of a reduction is made of states, literals and parameters alone: all points of a row have the same."""
-    has_state = False
-    left = [scalar]
-    while left:
-        node = left.pop()
-        if isinstance(node, Apply):
-            left.extend(node.operands)
-        elif not isinstance(node, State | Literal | Parameter):
-            return False
-        has_state = has_state or isinstance(node, State)
-    return has_state
+    kinds = {type(node) for node in subexpressions(scalar)} - {Apply}
+    return State in kinds and kinds <= {State, Literal, Parameter}

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import reduce
+from dataclasses import replace
 
 import numpy as np
 
@@ -21,12 +20,12 @@ from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.polynomials import ONE, Monomial, Polynomial, polynomial
-from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply, rewrite, subexpressions
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, apply, fold, rewrite, subexpressions
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import moderate_constants
 from tilewright.graph.rewrites.exactness.mark_exact import exact_parts_of
-from tilewright.graph.rewrites.rebuild import read_once, unused, with_operators, with_used_reads
+from tilewright.graph.rewrites.rebuild import Expansion, read_once, unused, with_operators, with_used_reads
 from tilewright.graph.types import Access, Axis, Extent, Graph, Operator, Tensor
 
 
@@ -54,7 +53,7 @@ class _Folding:
         self.constants = moderate_constants(graph)
         """Tensors that do not change between calls."""
         self.operators: dict[str, Operator] = {}
-        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.tensors = dict(graph.by_name)
         self.alone = read_once(graph)
         self.is_changed = False
 
@@ -102,7 +101,7 @@ class _Folding:
             shift = self._shift(operator, fixed)
             reads, fixed = (*reads, shift.write), {frozenset({(Load(len(reads)), 1)}): 1.0}
         parts = [Load(number), *(_sum_of(terms) for terms in (fixed, varying) if terms)]
-        whole = reduce(lambda left, right: apply("add", left, right), parts)
+        whole = fold("add", parts)
         body = rewrite(operator.body, lambda node: whole if node == part else None)
         return with_used_reads(replace(operator, reads=reads, body=body))
 
@@ -234,14 +233,14 @@ def _is_load(monomial: Monomial) -> bool:
 def _sum_of(terms: Polynomial) -> Scalar:
     """A polynomial written out."""
     parts = [_product_of(monomial, coefficient) for monomial, coefficient in terms.items()]
-    return reduce(lambda left, right: apply("add", left, right), parts) if parts else Literal(0.0)
+    return fold("add", parts) if parts else Literal(0.0)
 
 
 def _product_of(monomial: Monomial, coefficient: float) -> Scalar:
     factors = [atom for atom, power in sorted(monomial, key=str) for _ in range(power)]
     if coefficient != 1 or monomial == ONE:
         factors.append(Literal(coefficient))
-    return reduce(lambda left, right: apply("multiply", left, right), factors)
+    return fold("multiply", factors)
 
 
 LEAST, MOST = 1e-30, 1e30
@@ -258,17 +257,15 @@ class Reciprocals(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with products in the place of such divisions."""
-        multiplying = _Multiplying({tensor.name: tensor for tensor in graph.tensors}, moderate_constants(graph))
-        operators = [part for operator in graph.operators for part in multiplying.parts(operator)]
-        return with_operators(replace(graph, tensors=tuple(multiplying.tensors.values())), operators)
+        return _Multiplying(graph).expanded()
 
 
-@dataclass(slots=True)
-class _Multiplying:
-    tensors: dict[str, Tensor]
-    constants: set[str]
-    inverses: dict[str, str] = field(default_factory=dict)
-    """By constant the tensor that holds the reciprocals of its elements."""
+class _Multiplying(Expansion):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.constants = moderate_constants(graph)
+        self.inverses: dict[str, str] = {}
+        """By constant the tensor that holds the reciprocals of its elements."""
 
     def parts(self, operator: Operator) -> Iterator[Operator]:
         """A map with products in it, behind what makes the reciprocals that it is the first to read."""

@@ -8,16 +8,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.exactness import scalar_element_type
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.constants.constant_part import constant_operators
+from tilewright.graph.rewrites.constants.constant_part import constant_tensors
 from tilewright.graph.rewrites.fusion.lossless import is_condition
-from tilewright.graph.rewrites.rebuild import unused, with_operators
+from tilewright.graph.rewrites.rebuild import Expansion, unused
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 
@@ -29,7 +29,7 @@ class SeparateOutputs(Rewrite):
         free = {operator.write.tensor for operator in graph.operators}
         if len(set(graph.outputs)) == len(graph.outputs) and free.issuperset(graph.outputs):
             return graph
-        tensors, copies, outputs = {tensor.name: tensor for tensor in graph.tensors}, list[Operator](), list[str]()
+        tensors, copies, outputs = dict(graph.by_name), list[Operator](), list[str]()
         for name in graph.outputs:
             if name not in free:
                 target = replace(graph.tensor(name), name=unused(f"{name}_copy", tensors))
@@ -63,21 +63,15 @@ class ElementTypes(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which only maps convert."""
-        return _Conversion(graph, self.products, {tensor.name: tensor for tensor in graph.tensors}).converted()
+        return _Conversion(graph, self.products).expanded()
 
 
-@dataclass(slots=True)
-class _Conversion:
-    graph: Graph
-    products: frozenset[tuple[str, str]]
-    tensors: dict[str, Tensor]
-    converted_reads: dict[str, str] = field(default_factory=dict)
-    """By tensor the one that holds it in float32."""
-
-    def converted(self) -> Graph:
-        """The graph with all conversions."""
-        operators = [part for operator in self.graph.operators for part in self.parts(operator)]
-        return with_operators(replace(self.graph, tensors=tuple(self.tensors.values())), operators)
+class _Conversion(Expansion):
+    def __init__(self, graph: Graph, products: frozenset[tuple[str, str]]) -> None:
+        super().__init__(graph)
+        self.products = products
+        self.converted_reads: dict[str, str] = {}
+        """By tensor the one that holds it in float32."""
 
     def parts(self, operator: Operator) -> Iterator[Operator]:
         """An operator with the conversions before and behind it."""
@@ -110,7 +104,7 @@ class _Conversion:
         """The conversion of what a contraction reads, unless it is there."""
         source = self.tensors[tensor]
         if source.dtype != "float32" and tensor not in self.converted_reads:
-            wide = self.declared(f"{tensor}_float32", source)
+            wide = self.declared(f"{tensor}_float32", tensor)
             self.converted_reads[tensor] = wide.name
             yield copy_of(source, wide, f"widen_{tensor}")
 
@@ -125,16 +119,10 @@ class _Conversion:
         if result.dtype == "float32":
             yield replace(operator, accumulator="float32")
             return
-        wide = self.declared(f"{result.name}_float32", result)
+        wide = self.declared(f"{result.name}_float32", result.name)
         write = replace(operator.write, tensor=wide.name)
         yield replace(operator, write=write, accumulator="float32")
         yield self.with_condition(copy_of(wide, result, f"narrow_{operator.name}"))
-
-    def declared(self, name: str, like: Tensor) -> Tensor:
-        """A new float32 tensor of the same shape."""
-        tensor = Tensor(unused(name, self.tensors), like.shape)
-        self.tensors[tensor.name] = tensor
-        return tensor
 
 
 SHORT = "bfloat16"
@@ -151,27 +139,20 @@ class ShortProducts(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with such operands."""
-        return _Rounding(graph, {tensor.name: tensor for tensor in graph.tensors}).rounded()
+        return _Rounding(graph).expanded()
 
 
-@dataclass(slots=True)
-class _Rounding:
-    graph: Graph
-    tensors: dict[str, Tensor]
-    short: dict[str, str] = field(default_factory=dict)
-    """By tensor the one that holds it in bfloat16."""
+class _Rounding(Expansion):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
+        self.weights = constant_tensors(graph)
+        self.short: dict[str, str] = {}
+        """By tensor the one that holds it in bfloat16."""
 
-    def rounded(self) -> Graph:
-        """The graph with all roundings."""
-        made = (operator.write.tensor for operator in constant_operators(self.graph))
-        weights = frozenset((*(name for name, _ in self.graph.constants), *made))
-        operators = [part for operator in self.graph.operators for part in self.parts(operator, weights)]
-        return with_operators(replace(self.graph, tensors=tuple(self.tensors.values())), operators)
-
-    def parts(self, operator: Operator, weights: frozenset[str]) -> Iterator[Operator]:
+    def parts(self, operator: Operator) -> Iterator[Operator]:
         """An operator with what rounds its operands before it."""
         types = {self.tensors[access.tensor].dtype for access in (*operator.reads, operator.write)}
-        constant = [access.tensor in weights for access in operator.reads]
+        constant = [access.tensor in self.weights for access in operator.reads]
         is_float = operator.accumulator == "float32" and types == {"float32"}
         is_free = ShortProducts.licence.permits_operators((operator,), self.tensors)
         if not (operator.is_contraction() and is_float and is_free and any(constant) and not all(constant)):

@@ -37,8 +37,8 @@ from tilewright.graph.licences import Licence
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import Array
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
-from tilewright.graph.rewrites.rebuild import unused, with_operators
-from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
+from tilewright.graph.rewrites.rebuild import Expansion, with_operators
+from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator
 
 SMALLEST_FACTOR, LARGEST_RESULT = 2.0**-126, 2.0**127
 """Within these no scale and no scaled sum of float32 leaves the normal numbers."""
@@ -66,14 +66,12 @@ class IntegerProducts(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with products of bytes, each with a map that scales behind it."""
-        rewriting = _Rewriting(graph)
-        operators = [part for operator in graph.operators for part in rewriting.parts(operator)]
-        return with_operators(replace(graph, tensors=tuple(rewriting.tensors.values())), operators)
+        return _Rewriting(graph).expanded()
 
 
-class _Rewriting:
+class _Rewriting(Expansion):
     def __init__(self, graph: Graph) -> None:
-        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        super().__init__(graph)
         self.values = {name: constant.array for name, constant in graph.constants if constant.has_values}
         self.producers = {operator.write.tensor: operator for operator in graph.operators}
 
@@ -103,15 +101,9 @@ class _Rewriting:
         reads = _parts(producer.body)
         assert reads is not None
         number, zero, _ = reads
-        tensor = self.declared(f"{access.tensor}_centred", access.tensor, "float32")
+        tensor = self.declared(f"{access.tensor}_centred", access.tensor)
         name, write = f"{producer.name}_{tensor.name}", replace(producer.write, tensor=tensor.name)
         return replace(producer, name=name, write=write, body=centred(number, zero))
-
-    def declared(self, name: str, like: str, dtype: str) -> Tensor:
-        """A new tensor of another one's shape."""
-        tensor = Tensor(unused(name, self.tensors), self.tensors[like].shape, dtype)
-        self.tensors[tensor.name] = tensor
-        return tensor
 
     def operands(self, operator: Operator) -> tuple[Dequantised, ...]:
         """Both operands of a product in float32, if both are dequantised bytes."""

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,10 @@ import numpy as np
 from tilewright.graph.constant_values import is_mask
 from tilewright.graph.exactness import LARGEST_WHOLE
 from tilewright.graph.expressions.conditions import compared_ahead, conjuncts, constraint_of
-from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, apply, rewrite
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, apply, fold, rewrite
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.rebuild import unused, with_operators, with_used_reads
-from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor
+from tilewright.graph.rewrites.rebuild import Expansion, with_operators, with_used_reads
+from tilewright.graph.types import Access, Constant, Graph, Operator
 
 Bools = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -95,7 +94,7 @@ def _band(truth: Bools, row: str, column: str) -> Scalar | None:
     i, j = AxisValue(row), AxisValue(column)
     parts = [compared_ahead("less_equal", j, i, high)] if high < columns - 1 else []
     parts += [compared_ahead("greater_equal", j, i, low)] if low > 1 - rows else []
-    return _all(iter(parts))
+    return fold("logical_and", parts) if parts else None
 
 
 def _interval(truth: Bools, axis: str) -> Scalar | None:
@@ -106,12 +105,7 @@ def _interval(truth: Bools, axis: str) -> Scalar | None:
     position, first, stop = AxisValue(axis), int(places[0]), int(places[-1]) + 1
     parts = [apply("less", position, Literal(float(stop)))] if stop < len(truth) else []
     parts += [apply("greater_equal", position, Literal(float(first)))] if first else []
-    return _all(iter(parts))
-
-
-def _all(conditions: Iterator[Scalar]) -> Scalar | None:
-    first = next(conditions, None)
-    return None if first is None else reduce(lambda left, right: apply("logical_and", left, right), conditions, first)
+    return fold("logical_and", parts) if parts else None
 
 
 class HoistMasks(Rewrite):
@@ -122,28 +116,28 @@ class HoistMasks(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph whose masks choose between an element and a constant."""
+        return _Hoisting(graph).expanded()
+
+
+class _Hoisting(Expansion):
+    def __init__(self, graph: Graph) -> None:
+        super().__init__(graph)
         reduced = {access.tensor for operator in graph.operators if operator.reduction is not None for access in operator.reads}
         mapped = {access.tensor for operator in graph.operators if operator.is_map() for access in operator.reads}
-        able = reduced - mapped - set(graph.outputs)
-        operators: list[Operator] = []
-        tensors = list(graph.tensors)
-        for operator in graph.operators:
-            parts = tuple(_hoisted(operator, {tensor.name for tensor in tensors})) if operator.write.tensor in able else ()
-            if parts:
-                result = graph.tensor(operator.write.tensor)
-                tensors.append(Tensor(parts[0].write.tensor, result.shape, result.dtype))
-            operators += parts or (operator,)
-        return with_operators(replace(graph, tensors=tuple(tensors)), operators)
+        self.able = reduced - mapped - set(graph.outputs)
 
-
-def _hoisted(operator: Operator, taken: set[str]) -> Iterator[Operator]:
-    """What a mask lets through, and the mask; nothing of other operators."""
-    match operator.body:
-        case Apply("where", (condition, Apply() as kept, Literal() as fill)) if operator.is_map() and _is_of_positions(condition):
-            write = Access(unused(f"{operator.write.tensor}_kept", taken), operator.write.indices)
-            yield with_used_reads(replace(operator, name=f"{operator.name}_kept", write=write, body=kept))
-            reads = (*operator.reads, write)
-            yield with_used_reads(replace(operator, reads=reads, body=apply("where", condition, Load(len(reads) - 1), fill)))
+    def parts(self, operator: Operator) -> Iterator[Operator]:
+        """What a mask lets through, and the mask; other operators as they are."""
+        result, is_able = operator.write.tensor, operator.is_map() and operator.write.tensor in self.able
+        match operator.body:
+            case Apply("where", (condition, Apply() as kept, Literal() as fill)) if is_able and _is_of_positions(condition):
+                between = self.declared(f"{result}_kept", result, self.tensors[result].dtype)
+                write = Access(between.name, operator.write.indices)
+                yield with_used_reads(replace(operator, name=f"{operator.name}_kept", write=write, body=kept))
+                reads = (*operator.reads, write)
+                yield with_used_reads(replace(operator, reads=reads, body=apply("where", condition, Load(len(reads) - 1), fill)))
+            case _:
+                yield operator
 
 
 def _is_of_positions(condition: Scalar) -> bool:

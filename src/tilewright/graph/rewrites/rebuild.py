@@ -7,12 +7,13 @@ Other names for tensors, throughout a graph, and names that no tensor has.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import replace
 
 from tilewright.graph.expressions.scalar import Load, Scalar, rewrite
-from tilewright.graph.types import Access, Graph, Operator
+from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 
 def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
@@ -32,6 +33,48 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
         tensors=tuple(tensor for tensor in graph.tensors if tensor.name in used),
         constants=tuple(pair for pair in graph.constants if pair[0] in used),
     )
+
+
+def with_joined(graph: Graph, join: Callable[[Operator, Access, Operator], Operator | None]) -> Graph:
+    """The graph in which operators and their readers have become one, where a single access of one reader reads a result.
+
+    `join` gives, for a reader, its access and the operator that writes there, the operator that does what both do; None where
+    they stay apart. Outputs stay.
+    """
+    alone = read_once(graph)
+    operators: dict[str, Operator] = {}
+    for operator in graph.operators:
+        for access in operator.reads:
+            producer = operators.get(access.tensor) if access.tensor in alone else None
+            joined = join(operator, access, producer) if producer is not None else None
+            if joined is not None:
+                del operators[access.tensor]
+                operator = joined
+        operators[operator.write.tensor] = operator
+    return with_operators(graph, operators.values())
+
+
+class Expansion(ABC):
+    """A graph in which several operators may stand for one, and the new tensors between them."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.tensors = dict(graph.by_name)
+
+    @abstractmethod
+    def parts(self, operator: Operator) -> Iterable[Operator]:
+        """What stands for an operator, perhaps itself: the last of them writes its result."""
+
+    def declared(self, name: str, like: str, dtype: str = "float32") -> Tensor:
+        """A new tensor of another one's shape."""
+        tensor = Tensor(unused(name, self.tensors), self.tensors[like].shape, dtype)
+        self.tensors[tensor.name] = tensor
+        return tensor
+
+    def expanded(self) -> Graph:
+        """The graph of all parts."""
+        operators = [part for operator in self.graph.operators for part in self.parts(operator)]
+        return with_operators(replace(self.graph, tensors=tuple(self.tensors.values())), operators)
 
 
 def with_used_reads(operator: Operator) -> Operator:

@@ -49,8 +49,7 @@ class RecogniseFunctions(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with named functions in the place of their compositions."""
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
-        return with_operators(graph, [_with_names(operator, tensors) for operator in graph.operators])
+        return with_operators(graph, [_with_names(operator, graph.by_name) for operator in graph.operators])
 
 
 def _with_names(operator: Operator, tensors: Types) -> Operator:

@@ -38,14 +38,13 @@ class CommonSubexpressions(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which no two operators are equal, but for outputs."""
-        types = {tensor.name: tensor for tensor in graph.tensors}
         same: dict[str, str] = {}
         known: dict[Hashable, str] = {}
         operators = []
         for operator in graph.operators:
             read = _reading(operator, same)
             result = read.write.tensor
-            first = known.setdefault(_key(read, types[result]), result)
+            first = known.setdefault(_key(read, graph.tensor(result)), result)
             if first == result or result in graph.outputs:
                 operators.append(read)
             else:

@@ -15,8 +15,8 @@ from tilewright.block.leaf_binding import LeafBinding
 from tilewright.coefficients import Coefficients
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.exactness import computed_type
-from tilewright.graph.strides import has_windows
-from tilewright.graph.types import Access, Chain, Operator, element_bytes, planned_extent
+from tilewright.graph.strides import has_windows, memory_stride
+from tilewright.graph.types import Access, Chain, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.leaves.declaration import CostProblem
 from tilewright.leaves.registry import bindings
@@ -92,10 +92,7 @@ def _held_outside(chain: Chain, access: Access, sizes: Mapping[str, int]) -> int
 
 def axis_stride(chain: Chain, access: Access, axis: str | None) -> int:
     """Elements between neighbours along an axis, row-major at planned sizes; 0 along none."""
-    if axis is None:
-        return 0
-    extents = [planned_extent(extent) for extent in chain.tensor(access.tensor).shape]
-    return sum(index.coefficient(axis) * prod(extents[place + 1 :]) for place, index in enumerate(access.indices))
+    return 0 if axis is None else memory_stride(access, axis, chain.tensor(access.tensor).shape)
 
 
 def _is_copied_once(chain: Chain, access: Access, sizes: Mapping[str, int]) -> bool:

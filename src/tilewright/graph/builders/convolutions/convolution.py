@@ -117,11 +117,11 @@ def convolved(
 
     Of run-time extents, filters of one channel read the image in its place, others a padded copy.
 
-    >>> from tilewright.graph.builders.convolutions.windows import Taps, explicitly_padded
+    >>> from tilewright.graph.builders.convolutions.windows import Taps, windows_over
     >>> from tilewright.graph.types import SymbolicExtent
     >>> s, builder = SymbolicExtent("s", 1, 9, 9), Builder("f")
     >>> x, w = builder.input("x", (1, 8, s), "float32"), builder.input("w", (8, 1, 3), "float32")
-    >>> convolved(builder, x, w, explicitly_padded((s,), Taps((3,), (1,), (1,)), (1,), (1,)), 8).shape[2] == s
+    >>> convolved(builder, x, w, windows_over((s,), Taps((3,), (1,), (1,)), ((1,), (1,))), 8).shape[2] == s
     True
     """
     layouts = layouts or Layouts(*(tuple(range(len(x.shape))),) * 3)
@@ -179,8 +179,7 @@ def integer_convolution(
         image = replace(image, guard=Guard(image.guard.constraints, outside))
     operator = replace(operator, reads=(image, weights))
     zeros = zero_read(operator, 0, x, x_zero, len(x.shape)), zero_read(operator, 1, w, w_zero, 0)
-    operator = with_zero_points(operator, zeros, dtype)
-    return operator, replace(output, dtype=dtype)
+    return with_zero_points(operator, zeros, dtype), replace(output, dtype=dtype)
 
 
 def padded_integer_convolution(

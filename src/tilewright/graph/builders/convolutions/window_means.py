@@ -17,7 +17,7 @@ from tilewright.graph.builders.convolutions.windows import PaddedWindow, RunTime
 from tilewright.graph.builders.elementwise import REDUCTIONS, accumulator_of
 from tilewright.graph.expressions.extents import Extent, largest_extent, least_extent, minus, plus, times
 from tilewright.graph.expressions.index import axis
-from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply, scalar_of
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, apply, fold, scalar_of
 from tilewright.graph.types import Access, Axis, AxisKind, Operator, Reduction, Tensor
 
 
@@ -47,15 +47,14 @@ def lowest(dtype: str) -> float:
     return float(np.iinfo(dtype).min) if np.dtype(dtype).kind in "iu" else float("-inf")
 
 
-def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: bool, first: int | None = None) -> Tensor:
+def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: bool, first: int) -> Tensor:
     """A sum for every dimension, and a division by the numbers of elements; windows move along dimensions from `first` on.
 
     >>> builder = Builder("f")
     >>> pairs = Window((4,), (2,), strides=(2,), dilations=(1,), begins=(0,), ends=(0,), outputs=(2,))
-    >>> windowed_mean(builder, builder.input("x", (3, 4), "float32"), pairs, with_padding=False).shape
+    >>> windowed_mean(builder, builder.input("x", (3, 4), "float32"), pairs, with_padding=False, first=1).shape
     (3, 2)
     """
-    first = len(x.shape) - window.rank if first is None else first
     sums = windowed(builder, x, window, REDUCTIONS["sum"], 0.0, first)
     counts = element_counts(window, with_padding=with_padding)
     if len(np.unique(counts)) <= 1:
@@ -103,12 +102,9 @@ def _run_time_counts(
     """How many of its elements every window has within the limits along a dimension."""
     axes = (Axis("d0", window.outputs[d]), Axis("k", window.kernel[d], AxisKind.REDUCTION))
     steps = (("d0", window.strides[d]), ("k", window.dilations[d]))
-    along = [apply("multiply", AxisValue(name), Literal(float(step))) for name, step in steps]
-    place = apply("add", *along)
-    is_inside = apply(
-        "logical_and", apply("greater_equal", place, scalar_of(limits[0])), apply("less", place, scalar_of(limits[1]))
-    )
-    body = apply("where", is_inside, Literal(1.0), Literal(0.0))
+    place = fold("add", [apply("multiply", AxisValue(name), Literal(float(step))) for name, step in steps])
+    is_behind, is_before = apply("greater_equal", place, scalar_of(limits[0])), apply("less", place, scalar_of(limits[1]))
+    body = apply("where", apply("logical_and", is_behind, is_before), Literal(1.0), Literal(0.0))
     write, accumulator = Access(result, (axis("d0"),)), accumulator_of(dtype)
     operator = Operator(name, "counts", axes, (), write, body, REDUCTIONS["sum"], accumulator)
     return operator, Tensor(result, (window.outputs[d],), dtype)

@@ -122,39 +122,6 @@ class RunTimeWindow(Taps):
         return {*self.kernel, *self.strides} == {1} and not any(self.begins) and set(self.ends) == {None}
 
 
-def same_padding(
-    extents: Sequence[int], spans: Sequence[int], strides: Sequence[int], *, is_upper: bool
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """(before, behind): the padding with which there are ceil(extent / stride) windows; an odd element is behind if `is_upper`.
-
-    SAME_UPPER and SAME_LOWER of the ONNX operator Conv. No padding is less than 0: where a stride is longer than its window, and
-    the last window ends before the last element, no element is cut off, and there are (extent - span) // stride + 1 windows as
-    elsewhere. Let extent = q stride + r with 0 <= r < stride, and span <= stride. For r = 0 and for r >= span nothing is padded,
-    and these are q + (r > 0) windows; for 0 < r < span the padding is span - r.
-
-    >>> same_padding((5, 6), (3, 4), (2, 1), is_upper=True)
-    ((1, 1), (1, 2))
-    >>> same_padding((5,), (1,), (3,), is_upper=True), window_count(5, 1, 3, 0, 0)
-    (((0,), (0,)), 2)
-    """
-    totals = [max((-(-e // s) - 1) * s + span - e, 0) for e, s, span in zip(extents, strides, spans, strict=True)]
-    small, large = tuple(total // 2 for total in totals), tuple(total - total // 2 for total in totals)
-    return (small, large) if is_upper else (large, small)
-
-
-def window_count(extent: int, span: int, stride: int, begin: int, end: int, *, ceil_mode: bool = False) -> int:
-    """How many windows there are, less than 1 where none fits; with `ceil_mode` a last window may stand out behind.
-
-    With `ceil_mode` no window begins in the padding behind (PyTorch 2.13, torch.nn.MaxPool2d).
-
-    >>> window_count(6, 3, 2, 0, 0), window_count(6, 3, 2, 0, 0, ceil_mode=True), window_count(2, 3, 1, 0, 0)
-    (2, 3, 0)
-    """
-    room = extent + begin + end - span
-    outputs = (-(-room // stride) if ceil_mode else room // stride) + 1
-    return outputs - 1 if ceil_mode and outputs > 0 and (outputs - 1) * stride >= extent + begin else outputs
-
-
 def position(window: Window | RunTimeWindow, dimension: int, output: Index, tap: Index) -> Index:
     """Where in the input tap k of the window of an output lies."""
     return output * window.strides[dimension] + tap * window.dilations[dimension] - constant(window.begins[dimension])
@@ -178,7 +145,9 @@ def window_reduction(
     """
     shape = (*x.shape[:dimension], window.outputs[0], *x.shape[dimension + 1 :])
     moved = position(window, 0, axis_index(f"d{dimension}"), axis_index("k"))
-    constraints = () if isinstance(window, RunTimeWindow) else _limits(moved, window, dimension)
+    constraints: tuple[Index, ...] = ()
+    if isinstance(window, Window):
+        constraints = inside(moved, window.extents[0], {f"d{dimension}": window.outputs[0], "k": window.kernel[0]})
     indices = tuple(moved if d == dimension else index for d, index in enumerate(points(len(shape))))
     read = Access(x.name, indices, Guard(constraints, otherwise) if constraints else None)
     operator, tensor = map_of("window", shape, [read], Load(0), x.dtype, name, result)
@@ -186,15 +155,10 @@ def window_reduction(
     return replace(operator, axes=(*operator.axes, tap), reduction=reduction), tensor
 
 
-def _limits(moved: Index, window: Window, dimension: int) -> tuple[Index, ...]:
-    return inside(moved, window.extents[0], {f"d{dimension}": window.outputs[0], "k": window.kernel[0]})
-
-
 def windowed(
-    builder: Builder, x: Tensor, window: Window | RunTimeWindow, reduction: Reduction, otherwise: float, first: int | None = None
+    builder: Builder, x: Tensor, window: Window | RunTimeWindow, reduction: Reduction, otherwise: float, first: int
 ) -> Tensor:
-    """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on (the last)."""
-    first = len(x.shape) - window.rank if first is None else first
+    """Combine every window, dimension by dimension from the outside in; they move along dimensions from `first` on."""
     for d in range(window.rank):
         window_along = type(window)(*(getattr(window, field.name)[d : d + 1] for field in fields(window)))
         if not window_along.is_pointwise():
@@ -244,54 +208,56 @@ Padding: TypeAlias = tuple[tuple[int, ...], tuple[int, ...]] | Same
 def windows_over(extents: Sequence[Extent], taps: Taps, padding: Padding, *, ceil_mode: bool = False) -> Window | PaddedWindow:
     """The windows over an image with this padding. Where all extents are known there may be less than one: none fits then.
 
-    Raises `ShapeError` and `Undecided` as `explicitly_padded`.
+    With `ceil_mode` a last window may stand out behind, but none begins in the padding there (PyTorch 2.13,
+    torch.nn.MaxPool2d). Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of an extent.
 
     >>> windows_over((5,), Taps((3,), (2,), (1,)), Same.UPPER).outputs
     (3,)
+    >>> [windows_over((6,), Taps((3,), (2,), (1,)), ((0,), (0,)), ceil_mode=ceil_mode).outputs for ceil_mode in (False, True)]
+    [(2,), (3,)]
     """
-    if not are_known(extents):
-        if isinstance(padding, Same):
-            return same_padded(extents, taps, is_upper=padding is Same.UPPER)
-        return explicitly_padded(extents, taps, *padding, ceil_mode=ceil_mode)
-    sizes, spans = tuple(map(planned_extent, extents)), taps.spans()
     if isinstance(padding, Same):
-        padding = same_padding(sizes, spans, taps.strides, is_upper=padding is Same.UPPER)
-    each = zip(sizes, spans, taps.strides, *padding, strict=True)
-    outputs = tuple(window_count(*along, ceil_mode=ceil_mode) for along in each)
-    return Window(sizes, taps.kernel, taps.strides, taps.dilations, *padding, outputs)
+        found = _same_padded(extents, taps, is_upper=padding is Same.UPPER)
+    else:
+        found = _explicitly_padded(extents, taps, *padding, ceil_mode=ceil_mode)
+    if not are_known(extents):
+        return found
+    given = (found.extents, found.begins, found.asked, found.window.outputs)
+    sizes, begins, ends, outputs = (tuple(map(planned_extent, each)) for each in given)
+    return Window(sizes, taps.kernel, taps.strides, taps.dilations, begins, ends, outputs)
 
 
-def explicitly_padded(
-    extents: Sequence[Extent], taps: Taps, begins: Sequence[int], ends: Sequence[int], *, ceil_mode: bool = False
+def _explicitly_padded(
+    extents: Sequence[Extent], taps: Taps, begins: Sequence[int], ends: Sequence[int], *, ceil_mode: bool
 ) -> PaddedWindow:
-    """Windows over an image with so many elements of padding; with `ceil_mode` as `window_count` says.
-
-    Raises `ShapeError` where no window fits, and `Undecided` where that depends on the value of an extent.
+    """Windows over an image with so many elements of padding.
 
     >>> from tilewright.graph.expressions.extents import SymbolicExtent
-    >>> found = explicitly_padded((SymbolicExtent("s", 5, 64, 32), 9), Taps((3, 3), (2, 1), (1, 2)), (0, 0), (0, 0))
+    >>> found = windows_over((SymbolicExtent("s", 5, 64, 32), 9), Taps((3, 3), (2, 1), (1, 2)), ((0, 0), (0, 0)))
     >>> [str(count) for count in found.window.outputs]
     ['((s + 1)//2) - 1', '5']
     """
     each = list(zip(extents, taps.spans(), taps.strides, begins, ends, strict=True))
-    count = _rounded_up_count if ceil_mode else _count
-    outputs = tuple(count(*along) for along in each)
-    _check_fits([(span, plus(extent, begin + end)) for extent, span, _, begin, end in each], outputs)
-    overhang = tuple(stride - 1 if ceil_mode else 0 for stride in taps.strides)
-    behind = tuple(end + more for end, more in zip(ends, overhang, strict=True))
+    outputs = tuple(_rounded_up_count(*along) if ceil_mode else _count(*along) for along in each)
+    if not are_known(extents):
+        _check_fits([(span, plus(extent, begin + end)) for extent, span, _, begin, end in each], outputs)
+    behind = tuple(end + (stride - 1 if ceil_mode else 0) for end, stride in zip(ends, taps.strides, strict=True))
     return PaddedWindow(tuple(extents), tuple(begins), behind, tuple(ends), taps.window(outputs))
 
 
-def same_padded(extents: Sequence[Extent], taps: Taps, *, is_upper: bool) -> PaddedWindow:
-    """ceil(extent / stride) windows, with the padding before the first element of `windows.same_padding`.
+def _same_padded(extents: Sequence[Extent], taps: Taps, *, is_upper: bool) -> PaddedWindow:
+    """ceil(extent / stride) windows: an odd element of padding is behind if `is_upper` (SAME_UPPER, SAME_LOWER of ONNX's Conv).
 
     With m = (extent - 1) mod stride the padding is max(span - 1 - m, 0), as (ceil(extent / stride) - 1) stride is
-    extent - 1 - m. As much as m = 0 needs is put behind.
+    extent - 1 - m. As much as m = 0 needs is put behind. No padding is less than 0: where a stride is longer than its window, and
+    the last window ends before the last element, no element is cut off, and there are (extent - span) // stride + 1 windows as
+    elsewhere. Let extent = q stride + r with 0 <= r < stride, and span <= stride. For r = 0 and for r >= span nothing is padded,
+    and these are q + (r > 0) windows; for 0 < r < span the padding is span - r.
 
     >>> from tilewright.graph.expressions.dimensions import multiple_of
     >>> from tilewright.graph.expressions.extents import SymbolicExtent
     >>> s = SymbolicExtent("s", 1, 64, 32)
-    >>> found = same_padded((s, multiple_of(s, 2)), Taps((3, 3), (2, 2), (1, 1)), is_upper=False)
+    >>> found = windows_over((s, multiple_of(s, 2)), Taps((3, 3), (2, 2), (1, 1)), Same.LOWER)
     >>> [str(count) for count in found.window.outputs], str(found.begins[1]), found.ends
     (['(s + 1)//2', 's//2'], '1', (1, 1))
     """

@@ -96,8 +96,7 @@ def split(graph: Graph) -> tuple[Graph, Graph]:
     read = {access.tensor for operator in remaining for access in operator.reads}
     results = tuple(operator.write.tensor for operator in operators if operator.write.tensor in read)
     constant = DeadCode().run(replace(graph, name=f"{graph.name}_constants", inputs=(), outputs=results))
-    types = {tensor.name: tensor for tensor in graph.tensors}
-    unknown = ((name, unread(types[name])) for name in results)
+    unknown = ((name, unread(graph.tensor(name))) for name in results)
     return constant, with_operators(replace(graph, constants=(*graph.constants, *unknown)), remaining)
 
 

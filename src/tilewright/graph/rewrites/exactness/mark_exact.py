@@ -63,7 +63,7 @@ class MarkExact(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with its marks, those it has included."""
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
+        tensors = graph.by_name
         marked = {tensor.name for tensor in graph.tensors if tensor.needs_exact}
         operators = InlineConditions().run(graph).operators  # a choice is seen with its comparison
         choices = ContinuousChoices({operator.write.tensor: operator for operator in operators})
@@ -154,8 +154,7 @@ class KeepRoundings(Rewrite):
     def run(self, graph: Graph) -> Graph:
         """The graph whose exact parts say so in their expressions."""
         graph = with_all_marks(graph)
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
-        return with_operators(graph, [_kept(operator, tensors) for operator in graph.operators])
+        return with_operators(graph, [_kept(operator, graph.by_name) for operator in graph.operators])
 
 
 def _kept(operator: Operator, tensors: Types) -> Operator:

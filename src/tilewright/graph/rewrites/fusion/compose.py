@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
 
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import LARGEST_WHOLE
@@ -16,6 +15,7 @@ from tilewright.graph.expressions.scalar import (
     Load,
     Scalar,
     apply,
+    fold,
     rewrite,
     scalar_of,
     subexpressions,
@@ -67,18 +67,16 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
     values: dict[int, Scalar] = {}
     looked_up = operator.looked_up()
     for number in sorted(range(len(operator.reads)), key=lambda read: (bool(operator.reads[read].lookups), read)):
-        access = _looking_up(operator.reads[number], values)
+        access, body = _looking_up(operator.reads[number], values), None
         producer = producers.get(access.tensor)
-        if producer is None or access.guard is not None or access.lookups or number in looked_up:
+        if producer is not None and access.guard is None and not access.lookups and number not in looked_up:
+            positions, extents = consumer_positions(producer, access), largest_extents(operator)
+            body = _at(producer.body, positions, extents)
+        if producer is None or body is None:
             values[number] = Load(_number_of(access, reads))
-            continue
-        positions, extents = consumer_positions(producer, access), largest_extents(operator)
-        body = _at(producer.body, positions, extents)
-        if body is None:
-            values[number] = Load(_number_of(access, reads))
-            continue
-        inner = [_number_of(composed(read, positions, extents), reads) for read in producer.reads]
-        values[number] = with_loads(body, {old: Load(new) for old, new in enumerate(inner)})
+        else:
+            inner = [_number_of(composed(read, positions, extents), reads) for read in producer.reads]
+            values[number] = with_loads(body, {old: Load(new) for old, new in enumerate(inner)})
     return with_scalars(replace(operator, reads=tuple(reads)), lambda scalar: with_loads(scalar, values))
 
 
@@ -142,8 +140,7 @@ def position_value(index: Index) -> Scalar:
         less.append(Literal(float(-index.constant)))
     elif index.constant or not more:
         more.append(Literal(float(index.constant)))
-    total = reduce(lambda left, right: apply("add", left, right), more)
-    return reduce(lambda left, right: apply("subtract", left, right), less, total)
+    return fold("subtract", [fold("add", more), *less])
 
 
 def _atom_value(atom: Atom) -> Scalar:

@@ -15,12 +15,12 @@ import numpy as np
 from tilewright.graph.exactness import BYTES, scalar_element_type
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, subexpressions, with_loads
-from tilewright.graph.expressions.scalar_functions import FUNCTIONS
+from tilewright.graph.interpreter import Box, Environment, value_of_scalar
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.constants.constant_part import Array, StoredParts
+from tilewright.graph.rewrites.constants.constant_part import StoredParts
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.fusion.lossless import WHOLE, inlined_as_read, is_as_read
-from tilewright.graph.rewrites.rebuild import read_once, with_operators
+from tilewright.graph.rewrites.rebuild import with_joined, with_operators
 from tilewright.graph.types import Access, AxisKind, Graph, Guard, Operator, Tensor
 
 MOST_NODES = 96
@@ -43,32 +43,18 @@ class FuseMaps(Rewrite):
         return graph
 
     def _fused_once(self, graph: Graph) -> Graph:
-        alone = read_once(graph)
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
         stored = StoredParts(graph)
-        operators: dict[str, Operator] = {}
-        for operator in graph.operators:
-            fused = operator
-            operands = (access for number, access in enumerate(operator.reads) if number not in operator.looked_up())
-            for access in operands if operator.is_map() else ():
-                producer = operators.get(access.tensor) if access.tensor in alone else None
-                if producer is None or not _has_same_points(operator, access, producer):
-                    continue
-                if not stored.keep_apart(producer, operator):
-                    fused = self._fused(fused, producer, operators, tensors)
-            operators[fused.write.tensor] = fused
-        return with_operators(graph, operators.values())
 
-    def _fused(
-        self, operator: Operator, producer: Operator, operators: dict[str, Operator], tensors: Mapping[str, Tensor]
-    ) -> Operator:
-        """The map with a producer's body inside, unless that becomes too long or changes values; the producer is dropped."""
-        fused = inlined_as_read(operator, {producer.write.tensor: producer}, tensors)
-        is_read = any(access.tensor == producer.write.tensor for access in fused.reads)
-        if is_read or len(subexpressions(fused.body)) > MOST_NODES:
-            return operator
-        del operators[producer.write.tensor]
-        return fused
+        def fused(operator: Operator, access: Access, producer: Operator) -> Operator | None:
+            """The map with a producer's body inside, unless that becomes too long or changes values."""
+            is_able = operator.is_map() and _has_same_points(operator, access, producer)
+            if not is_able or stored.keep_apart(producer, operator):
+                return None
+            whole = inlined_as_read(operator, {access.tensor: producer}, graph.by_name)
+            is_read = any(read.tensor == access.tensor for read in whole.reads)
+            return None if is_read or len(subexpressions(whole.body)) > MOST_NODES else whole
+
+        return with_joined(graph, fused)
 
 
 def _has_same_points(operator: Operator, access: Access, producer: Operator) -> bool:
@@ -92,13 +78,12 @@ class InlineConditions(Rewrite):
         """The graph in which the readers of conditions compute these themselves."""
         conditions: dict[str, Operator] = {}
         operators = []
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
         stored = StoredParts(graph)
         for operator in graph.operators:
             near = {access.tensor: conditions[access.tensor] for access in operator.reads if access.tensor in conditions}
             near = {name: producer for name, producer in near.items() if not stored.keep_apart(producer, operator)}
-            whole = operator if operator.is_product_sum() else inlined_as_read(operator, near, tensors)
-            if _is_condition(whole, tensors) and len(subexpressions(whole.body)) <= MOST_NODES:
+            whole = operator if operator.is_product_sum() else inlined_as_read(operator, near, graph.by_name)
+            if _is_condition(whole, graph.by_name) and len(subexpressions(whole.body)) <= MOST_NODES:
                 conditions[whole.write.tensor] = whole
             operators.append(whole)
         read = {access.tensor for operator in operators for access in operator.reads} | set(graph.outputs)
@@ -134,17 +119,12 @@ class StartWeightedSums(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all such maps in the sums behind them."""
-        alone = read_once(graph)
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
-        operators: dict[str, Operator] = {}
-        for operator in graph.operators:
-            image = operator.reads[0].tensor if operator.reads else ""
-            producer = operators.get(image) if image in alone and _slides(operator) else None
-            started = _started(producer, operator, tensors) if producer is not None else None
-            if started is not None:
-                del operators[image]
-            operators[operator.write.tensor] = started or operator
-        return with_operators(graph, operators.values())
+
+        def started(operator: Operator, access: Access, producer: Operator) -> Operator | None:
+            is_image = access is operator.reads[0] and _slides(operator)
+            return _started(producer, operator, graph.by_name) if is_image else None
+
+        return with_joined(graph, started)
 
 
 def _slides(operator: Operator) -> bool:
@@ -160,7 +140,7 @@ def _slides(operator: Operator) -> bool:
     return moves and not is_read_again and not image.lookups
 
 
-def _started(producer: Operator, sums: Operator, tensors: dict[str, Tensor]) -> Operator | None:
+def _started(producer: Operator, sums: Operator, tensors: Mapping[str, Tensor]) -> Operator | None:
     """The sums with the map that makes their image in their body; None where that is not legal."""
     if not _is_of_bytes(producer, tensors) or sums.accumulator != "float32" or not is_invertible(producer):
         return None
@@ -174,22 +154,15 @@ def _started(producer: Operator, sums: Operator, tensors: dict[str, Tensor]) -> 
     return replace(sums, reads=(read, *sums.reads[1:]), body=producer.body)
 
 
-def _is_of_bytes(producer: Operator, tensors: dict[str, Tensor]) -> bool:
+def _is_of_bytes(producer: Operator, tensors: Mapping[str, Tensor]) -> bool:
     """Whether a map makes floats of bytes, one of each, by a few steps."""
     if not producer.is_map() or len(producer.reads) != 1 or scalar_element_type(producer, tensors):
         return False
     nodes, read = subexpressions(producer.body), producer.reads[0]
     has_leaves = all(isinstance(node, Apply | Literal) or node == Load(0) for node in nodes)
     has_types = (tensors[read.tensor].dtype in BYTES, tensors[producer.write.tensor].dtype) == (True, "float32")
-    is_short = sum(isinstance(node, Apply) for node in nodes) <= MOST_STEPS and _loads(producer.body) == 1
+    is_short = sum(isinstance(node, Apply) for node in nodes) <= MOST_STEPS and nodes.count(Load(0)) == 1
     return has_leaves and has_types and is_short and producer.accumulator == "float32" and read.is_affine()
-
-
-def _loads(body: Scalar) -> int:
-    """How often an expression loads."""
-    if isinstance(body, Apply):
-        return sum(map(_loads, body.operands))
-    return int(isinstance(body, Load))
 
 
 def byte_of(body: Scalar, value: float, dtype: str) -> float | None:
@@ -201,20 +174,10 @@ def byte_of(body: Scalar, value: float, dtype: str) -> float | None:
     """
     limits = np.iinfo(dtype)
     every = np.arange(limits.min, limits.max + 1, dtype=np.float32)
-    made = np.broadcast_to(_of_bytes(body, every), every.shape).astype(np.float32).view(np.int32)
+    with np.errstate(all="ignore"):
+        made = np.asarray(value_of_scalar(body, Environment(Box({}), [every], {}, every.dtype)), np.float32).view(np.int32)
     found = np.flatnonzero(made == np.float32(value).view(np.int32))
     return float(every[found[0]]) if found.size else None
-
-
-def _of_bytes(body: Scalar, every: Array) -> Array:
-    """What a body makes of all bytes."""
-    match body:
-        case Literal(value):
-            return np.asarray(value, np.float32)
-        case Apply(function, operands):
-            with np.errstate(all="ignore"):
-                return np.asarray(FUNCTIONS[function].numpy(*(_of_bytes(operand, every) for operand in operands)), np.float32)
-    return every
 
 
 class FinishWeightedSums(Rewrite):
@@ -225,27 +188,21 @@ class FinishWeightedSums(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with all such maps in the sums before them."""
-        alone = read_once(graph)
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
-        operators: dict[str, Operator] = {}
-        for operator in graph.operators:
-            sums = [operators[access.tensor] for access in operator.reads if access.tensor in operators.keys() & alone]
-            sums = [producer for producer in sums if is_weighted_sum(producer) and is_as_read(producer, operator, tensors)]
-            finished = next((found for producer in sums if (found := _finished(producer, operator)) is not None), None)
-            if finished is not None:
-                operators = {tensor: made for tensor, made in operators.items() if made.name != finished.name}
-            operators[operator.write.tensor] = finished or operator
-        return with_operators(graph, operators.values())
+
+        def finished(operator: Operator, access: Access, producer: Operator) -> Operator | None:
+            is_sum = operator.is_map() and is_weighted_sum(producer) and is_as_read(producer, operator, graph.by_name)
+            return _finished(producer, operator, access) if is_sum else None
+
+        return with_joined(graph, finished)
 
 
-def _finished(sums: Operator, reader: Operator) -> Operator | None:
-    """The sums with their reader in their finish; None where the reader is no map of their points, or writes other columns."""
-    if not reader.is_map() or any(isinstance(node, AxisValue) for node in subexpressions(reader.body)):
+def _finished(sums: Operator, reader: Operator, access: Access) -> Operator | None:
+    """The sums with the map that reads them in their finish; None where it is none of their points, or writes other columns."""
+    positions = _positions(sums, reader, access)
+    has_positions = any(isinstance(node, AxisValue) for node in subexpressions(reader.body))
+    if positions is None or has_positions or any(read.guard or read.lookups for read in reader.reads):
         return None
-    number = next(number for number, access in enumerate(reader.reads) if access.tensor == sums.write.tensor)
-    positions = _positions(sums, reader, reader.reads[number])
-    if positions is None or reader.looked_up() or any(access.guard or access.lookups for access in reader.reads):
-        return None
+    number = reader.reads.index(access)
     others = [read.mapped(lambda index: index.substitute(positions)) for read in reader.reads]
     first = len(sums.reads)
     reduction = sums.reduction

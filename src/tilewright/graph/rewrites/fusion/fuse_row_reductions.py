@@ -95,7 +95,7 @@ class _Flow:
         self.graph, self.fused = graph, False
         self.constants = constant_tensors(graph)
         """Tensors that do not change between calls: what is made of them alone is no part of a formula that does."""
-        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.tensors = graph.by_name
         self.operators = {operator.write.tensor: operator for operator in graph.operators}
         """By what they write, in order."""
         self.positions = {tensor: position for position, tensor in enumerate(self.operators)}
@@ -301,7 +301,6 @@ class FoldScales(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which row-wise reductions multiply differences of points by what stood in front of the points."""
-        tensors = {tensor.name: tensor for tensor in graph.tensors}
         free = read_once(graph) & {tensor.name for tensor in graph.tensors if tensor.dtype == "float32"}
         operators = {operator.write.tensor: operator for operator in graph.operators}
         for operator in graph.operators:
@@ -309,7 +308,7 @@ class FoldScales(Rewrite):
                 factor, access, changed = _without_factor(operator, operator.reads[0], operators, free)
                 reduction = scaled_reduction(operator.reduction, factor) if factor != 1 else None
                 group = [operator, *(operators[tensor] for tensor in changed)]
-                if reduction is not None and self.licence.permits_operators(group, tensors):
+                if reduction is not None and self.licence.permits_operators(group, graph.by_name):
                     reads = (access, *operator.reads[1:])  # its states and its finish may load the others
                     operators |= {**changed, operator.write.tensor: replace(operator, reads=reads, reduction=reduction)}
         return with_operators(graph, operators.values())

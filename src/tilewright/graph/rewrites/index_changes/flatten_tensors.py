@@ -63,7 +63,7 @@ class Work:
 
     def __init__(self, graph: Graph, kept: frozenset[str]) -> None:
         self.graph, self.kept = graph, kept
-        self.tensors = {tensor.name: tensor for tensor in graph.tensors}
+        self.tensors = dict(graph.by_name)
         self.operators = list(graph.operators)
         self.users: dict[str, list[int]] = {}
         """The positions of the operators that access a tensor."""

@@ -8,7 +8,6 @@ Lets operators write where an index change behind them puts their results: heads
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from math import prod
 
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod
@@ -16,8 +15,9 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import constant_operators
 from tilewright.graph.rewrites.fusion.compose import composed, consumer_positions, is_invertible, largest_extents
 from tilewright.graph.rewrites.fusion.fuse_maps import is_weighted_sum
-from tilewright.graph.rewrites.rebuild import read_once, with_operators
-from tilewright.graph.types import Access, Extent, Graph, Operator, planned_extent
+from tilewright.graph.rewrites.rebuild import with_joined, with_operators
+from tilewright.graph.strides import memory_stride
+from tilewright.graph.types import Access, Extent, Graph, Operator
 from tilewright.graph.verifier import covers
 
 
@@ -71,19 +71,13 @@ def _keeps_type(operator: Operator, graph: Graph) -> bool:
 
 def _keeps_order(change: Operator, graph: Graph) -> bool:
     """Whether elements that follow each other in the result of a change do so in its source."""
-    read, written = (_strides(access, graph) for access in (change.reads[0], change.write))
-    order = sorted((axis.name for axis in change.axes if axis.extent != 1), key=lambda name: -written[name])
-    return order == sorted(order, key=lambda name: -read.get(name, 0))
-
-
-def _strides(access: Access, graph: Graph) -> dict[str, int]:
-    """How far apart in memory neighbours along an axis are, of tensors whose extents are known."""
-    shape = [planned_extent(extent) for extent in graph.tensor(access.tensor).shape]
-    names = sorted(frozenset().union(*(index.axes() for index in access.indices)))
-    steps = [prod(shape[d + 1 :]) for d in range(len(shape))]
-    return {
-        name: sum(index.coefficient(name) * step for index, step in zip(access.indices, steps, strict=True)) for name in names
-    }
+    names = [axis.name for axis in change.axes if axis.extent != 1]
+    read, written = (
+        {name: memory_stride(access, name, graph.tensor(access.tensor).shape) for name in names}
+        for access in (change.reads[0], change.write)
+    )
+    order = sorted(names, key=lambda name: -written[name])
+    return order == sorted(order, key=lambda name: -read[name])
 
 
 def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -> Access:
@@ -111,17 +105,14 @@ class FoldWrites(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph in which producers write what index changes made of their results."""
-        alone = read_once(graph)
-        types = {tensor.name: tensor.dtype for tensor in graph.tensors}
-        operators: dict[str, Operator] = {}
-        for operator in graph.operators:
-            source = operator.reads[0].tensor if operator.is_index_change() else ""
-            if source in alone and source in operators and types[source] == types[operator.write.tensor]:
-                write = _written(operators[source], operator)
-                if write is not None and not (self.keeps_columns and _exchanges(operators[source], write)):
-                    operator = replace(operators.pop(source), write=write)
-            operators[operator.write.tensor] = operator
-        return with_operators(graph, operators.values())
+
+        def written(change: Operator, _: Access, producer: Operator) -> Operator | None:
+            write = _written(producer, change) if change.is_index_change() and _keeps_type(change, graph) else None
+            if write is None or (self.keeps_columns and _exchanges(producer, write)):
+                return None
+            return replace(producer, write=write)
+
+        return with_joined(graph, written)
 
 
 def _exchanges(producer: Operator, write: Access) -> bool:

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from math import prod
+from math import inf
 from typing import TypeAlias
 
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.types import Access, Graph, Operator, Tensor, planned_extent
+from tilewright.graph.strides import memory_stride
+from tilewright.graph.types import Access, Graph, Operator, Tensor
 
 Order: TypeAlias = tuple[int, ...]
 """For each dimension of the new shape, the dimension that it was."""
@@ -92,15 +93,8 @@ def _order_read(operator: Operator, graph: Graph) -> Order | None:
     whole = [read for read in operator.reads if read.is_affine() and wide <= read.axes()]
     if len(whole) != 1 or not all(isinstance(extent, int) for extent in graph.tensor(whole[0].tensor).shape):
         return None
-    strides = [_stride(whole[0], str(index) if str(index) in wide else None, graph) for index in operator.write.indices]
+    names, shape = [str(index) for index in operator.write.indices], graph.tensor(whole[0].tensor).shape
+    strides = [memory_stride(whole[0], name, shape) if name in wide else inf for name in names]
     order = tuple(sorted(range(len(strides)), key=lambda dim: -strides[dim]))
-    walked = [dim for dim in order if str(operator.write.indices[dim]) in wide]
+    walked = [dim for dim in order if names[dim] in wide]
     return order if walked != sorted(walked) else None
-
-
-def _stride(read: Access, axis: str | None, graph: Graph) -> float:
-    """How far apart neighbours along an axis are; infinite along none."""
-    if axis is None:
-        return float("inf")
-    shape = [planned_extent(extent) for extent in graph.tensor(read.tensor).shape]
-    return sum(index.coefficient(axis) * prod(shape[dim + 1 :]) for dim, index in enumerate(read.indices))
