@@ -1,4 +1,4 @@
-"""The minimax coefficients of `kernels/functions/vector_functions.py`: `python -m benchmarks.studies.function_coefficients`.
+"""The minimax coefficients of `kernels/dialects/vector_functions.py`: `python -m benchmarks.studies.function_coefficients`.
 
 Quotients P / Q with Q(0) = 1 by Lawson's iteration over the linearised problem (Barrodale, Powell and Roberts, "The Differential
 Correction Algorithm for Rational l-infinity Approximation", 1972, discuss it): least squares whose weights grow where the

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from tilewright.errors import TilewrightError
 from tilewright.graph.expressions.scalar import Apply, Scalar, State, is_of_row, subexpressions
-from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.machine.fit_files import FITTED
 from tilewright.machine.machine import Machine
 

@@ -23,7 +23,7 @@ from tests.support.guarded import in_child
 from tests.support.kernel_build import load
 from tilewright.kernels.dialects.portable import DIALECT
 from tilewright.kernels.interleaved_product import interleaved_product_kernel
-from tilewright.kernels.other_types.bf16 import DOTS, DOTS_TEXT, INSTRUCTION
+from tilewright.kernels.other_types.x86_bf16 import DOTS, DOTS_TEXT, INSTRUCTION
 
 LOOP = """\
 for (int i = 0; i < TW_LANES; i++) {

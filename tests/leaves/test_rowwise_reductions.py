@@ -15,7 +15,7 @@ from tests.support.graphs import random
 from tests.support.onnx_models import info, model
 from tilewright.graph.expressions.scalar import Point, State, apply
 from tilewright.graph.types import Reduction, StateVariable
-from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.leaves.rowwise_reductions_form import fall, may_lose_nan
 from tilewright.onnx import InferenceSession
 

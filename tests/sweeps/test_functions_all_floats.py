@@ -10,7 +10,7 @@ import pytest
 from tests.support.functions import BOUND
 from tests.support.kernel_build import dialect_library
 from tilewright.kernels import dialect_for
-from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 
 CHUNK = 1 << 20
 EXACT = {

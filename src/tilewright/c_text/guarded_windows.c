@@ -11,35 +11,12 @@ TW_INLINE tw_vec tw_load_every_other_part(const float *p, long n) {
   TW_KEEP(even);
   return even;
 }
-#ifdef TW_DIALECT_AVX512
-TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1)) /* the interior of a row: no masks */
-    return tw_load_every_other(p);
-  tw_vec zero = tw_splat(0.0f);
-  unsigned inside = last > first ? ((1u << (2 * last - 1)) - 1u) & ~((1u << 2 * first) - 1u) : 0;
-  tw_mask lanes = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
-  tw_vec low = __builtin_ia32_loadups512_mask((const void *)p, zero, (tw_mask)inside);
-  tw_vec high = __builtin_ia32_loadups512_mask((const void *)(p + TW_LANES), zero, (tw_mask)(inside >> TW_LANES));
-  return tw_where(lanes, TW_SHUFFLE_TWO(low, high, @EVEN@), tw_splat(otherwise));
-}
-#elif defined(TW_DIALECT_AVX2)
-TW_INLINE tw_vec tw_load_lanes(const float *p, long first, long last) { /* the others are not read, and zero */
-  return __builtin_ia32_maskloadps256((const void *)p, tw_prefix(last) & ~tw_prefix(first));
-}
-TW_INLINE tw_vec tw_load_every_other_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1))
-    return tw_load_every_other(p);
-  tw_vec low = tw_load_lanes(p, 2 * first, 2 * last - 1);
-  tw_vec even = TW_SHUFFLE_TWO(low, tw_load_lanes(p + TW_LANES, 2 * first - TW_LANES, 2 * last - 1 - TW_LANES), @EVEN@);
-  return tw_where(tw_prefix(last) & ~tw_prefix(first), even, tw_splat(otherwise));
-}
-#endif
+#instructions every_other_between
+#end
 TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first, long last, float otherwise) {
   float lanes[TW_LANES];
-#if defined(TW_DIALECT_AVX512) || defined(TW_DIALECT_AVX2)
-  if (stride == 2)
-    return tw_load_every_other_between(p, first, last, otherwise);
-#endif
+#instructions strided_between
+#end
   if (last - first == TW_LANES)
     return stride == 2 ? tw_load_every_other(p) : tw_load_strided(p, stride, TW_LANES);
   tw_store(lanes, tw_splat(otherwise));
@@ -47,24 +24,11 @@ TW_INLINE tw_vec tw_load_strided_between(const float *p, long stride, long first
     lanes[i] = p[i * stride];
   return tw_load(lanes);
 }
-#ifdef TW_DIALECT_AVX512
-TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1))
-    return tw_load(p);
-  tw_mask inside = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
-  return __builtin_ia32_loadups512_mask((const void *)p, tw_splat(otherwise), inside);
-}
-#elif defined(TW_DIALECT_AVX2)
-TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
-  if (__builtin_expect(last - first == TW_LANES, 1))
-    return tw_load(p);
-  return tw_where(tw_prefix(last) & ~tw_prefix(first), tw_load_lanes(p, first, last), tw_splat(otherwise));
-}
-#else
+#instructions load_between
 TW_INLINE tw_vec tw_load_between(const float *p, long first, long last, float otherwise) {
   return last - first == TW_LANES ? tw_load(p) : tw_load_strided_between(p, 1, first, last, otherwise);
 }
-#endif
+#end
 
 // [short_windows]
 // The same for elements of other types, converted.
@@ -90,18 +54,13 @@ TW_INLINE tw_vec tw_load_strided_between_@NAME@(const @TYPE@ *p, long stride, lo
 }
 
 // [masked]
-#if defined(__AVX512F__) && TW_LANES == 16
-  const tw_mask inside = last > first ? (tw_mask)(tw_prefix(last) & ~tw_prefix(first)) : 0;
-  return tw_where(inside, __builtin_convertvector(tw_load_whole_lanes_@NAME@(p, inside), tw_vec), tw_splat(otherwise));
-#endif
+#instructions elements_between
+#end
 
 // [some_bytes]
 // Bytes that a mask leaves out are not touched, as if they were not there.
-#ifdef TW_DIALECT_AVX2
-  const unsigned long bytes = last > first ? tw_some_bytes((const unsigned char *)p + first, last - first) << 8 * first : 0;
-  const tw_vec loaded = tw_load_@NAME@((const @TYPE@ *)&bytes);
-  return tw_where(tw_prefix(last) & ~tw_prefix(first), loaded, tw_splat(otherwise));
-#endif
+#instructions some_bytes_between
+#end
 
 // [every_other_byte]
 // Bytes as halves of words: shifts give them their signs.

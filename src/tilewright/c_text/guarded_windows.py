@@ -7,6 +7,7 @@ up to some lane; those that do not move with the lanes hold for all of them or f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 
 from tilewright.block.memory import Gather
 from tilewright.c_text import names
@@ -16,6 +17,7 @@ from tilewright.c_text.scalar_expressions import literal_text
 from tilewright.c_text.statements import indent
 from tilewright.graph.expressions.index import Index
 from tilewright.kernels.c_files import CTexts
+from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.element_access import C_TYPES, NARROW, reading, suffix
 from tilewright.kernels.helpers import Helper, filled
 
@@ -29,6 +31,7 @@ def short_windows(dtypes: Iterable[str], lanes: int) -> list[Helper]:
     return [_short_windows(dtype, lanes) for dtype in sorted(set(dtypes) - {"float32"})]
 
 
+@cache
 def _short_windows(dtype: str, lanes: int) -> Helper:
     is_byte = dtype in WORDS
     parts = {
@@ -38,15 +41,17 @@ def _short_windows(dtype: str, lanes: int) -> Helper:
         "WORD": WORDS.get(dtype, ""),
         "IN_ORDER": ", ".join(map(str, range(lanes))),
     }
-    text = filled(TEXTS["short_windows"], {**parts, "NAME": dtype, "TYPE": C_TYPES[dtype]})
-    return Helper(f"tw_load_between_{dtype}", text, tuple(reading([dtype])))
+    text = with_instructions(filled(TEXTS["short_windows"], parts), dtype)
+    types = {"NAME": dtype, "TYPE": C_TYPES[dtype]}
+    return Helper(f"tw_load_between_{dtype}", filled(text, types), tuple(reading([dtype])))
 
 
+@cache
 def windows(lanes: int) -> Helper:
     """The functions that load windows, in vectors of so many lanes."""
     even = [2 * lane for lane in range(lanes)]
     even_then_odd = ", ".join(str(lane + (lane >= lanes)) for lane in even)
-    text = filled(TEXTS["windows"], {"EVEN": ", ".join(map(str, even)), "EVEN_THEN_ODD": even_then_odd})
+    text = filled(with_instructions(TEXTS["windows"]), {"EVEN": ", ".join(map(str, even)), "EVEN_THEN_ODD": even_then_odd})
     return Helper("tw_load_between", text)
 
 

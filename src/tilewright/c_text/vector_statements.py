@@ -29,11 +29,11 @@ from tilewright.graph.expressions.scalar import (
     State,
     subexpressions,
 )
+from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
 from tilewright.kernels.element_access import reading, suffix, writing
 from tilewright.kernels.functions.compensated_sums import compensated_sum
 from tilewright.kernels.functions.scalar_functions import OF_VECTORS, lane_functions, reports
-from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import Helper
 
 Span: TypeAlias = tuple[str, str]

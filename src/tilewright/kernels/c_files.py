@@ -31,10 +31,13 @@ class CTexts:
     """The path of the module."""
 
     def __getitem__(self, section: str) -> str:
-        return _sections(Path(self.module).with_suffix(".c"))[section]
+        return _sections(self.module)[section]
+
+    def __contains__(self, section: str) -> bool:
+        return section in _sections(self.module)
 
 
 @cache
-def _sections(path: Path) -> Mapping[str, str]:
-    _, *found = SECTION.split(package_files.read_text(path))
+def _sections(module: str) -> Mapping[str, str]:
+    _, *found = SECTION.split(package_files.read_text(Path(module).with_suffix(".c")))
     return {name: FOR_READERS.sub("", text).strip("\n") + "\n" for name, text in zip(found[::2], found[1::2], strict=True)}

@@ -57,14 +57,10 @@ TW_INLINE float tw_float_of_float16(unsigned short x) {
 #define TW_WHOLE_NUMBERS
 /* As tw_int32_of, of every lane. */
 TW_INLINE tw_int tw_whole_numbers_of(tw_vec v) {
-#if defined(__AVX512F__) || (defined(__AVX__) && TW_LANES <= 8)
-  tw_int whole;
-  __asm__("vcvttps2dq %1, %0" : "=v"(whole) : "v"(v));
-  return whole;
-#else
+#instructions whole_numbers
   const tw_int inside = (tw_int)(v >= -0x1p31f) & (tw_int)(v < 0x1p31f);
   return (__builtin_convertvector((tw_vec)((tw_int)v & inside), tw_int) & inside) | (~inside & (-0x7fffffff - 1));
-#endif
+#end
 }
 #endif
 

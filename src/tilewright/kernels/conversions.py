@@ -1,6 +1,6 @@
 """Conversions of element types in C.
 
-C text that converts numbers between element types as NumPy's `astype` does on x86-64, and never with undefined behaviour.
+C text that converts numbers between element types as NumPy's `astype` does, and never with undefined behaviour.
 
 Floats become integers by cutting off their fraction. What an integer type does not hold becomes what the conversion instruction
 gives: the smallest int32 or int64, of which shorter types, and uint32, keep the low bits. Halves are rounded to the nearest, ties
@@ -19,18 +19,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 from tilewright.kernels.c_files import CTexts
+from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.helpers import Helper, filled
 
 TEXTS = CTexts(__file__)
 
 CONVERSIONS = Helper("tw_type_of", TEXTS["of_doubles"])
 """`tw_<type>_of(x)`: a double as an element of that type. Micro kernels may bring it, too: the text may be repeated within a
-translation unit, as that of `WHOLE_NUMBERS`."""
-WHOLE_NUMBERS = Helper("tw_whole_numbers_of", TEXTS["whole_numbers"])
-"""A vector of floats as whole numbers of 32 bits."""
+translation unit, as that of `whole_numbers_of`."""
 BITS = Helper("tw_bits_16", TEXTS["halves"])
 """Micro kernels may bring it, too: the text may be repeated within a translation unit."""
 
@@ -68,6 +68,13 @@ POWER_TYPE = "float8_e8m0fnu"
 GUARDED = "#ifndef TW_SHORT_@NAME@\n#define TW_SHORT_@NAME@\n@TEXT@#endif\n"
 
 
+@cache
+def whole_numbers_of() -> Helper:
+    """`tw_whole_numbers_of(v)`: a vector of floats as whole numbers of 32 bits."""
+    return Helper("tw_whole_numbers_of", with_instructions(TEXTS["whole_numbers"]))
+
+
+@cache
 def conversions_of(name: str) -> Helper:
     """`tw_float_of_<type>(x)` and `tw_<type>_of(x)`; the text may be repeated within a translation unit.
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import MappingProxyType
 
 from tilewright.graph.exactness import SHORT_TYPES
 from tilewright.graph.types import element_bytes
 from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.conversions import BITS, CONVERSIONS, WHOLE_NUMBERS, conversions_of
+from tilewright.kernels.conversions import BITS, CONVERSIONS, conversions_of, whole_numbers_of
+from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.helpers import Helper, filled
 
 TEXTS = CTexts(__file__)
@@ -45,29 +47,6 @@ NARROW = frozenset(("bool", "int8", "int16", "int32", "uint8", "uint16"))
 NARROW_STORES = NARROW - {"bool"}
 """Types that are the low bits of an int32."""
 
-BYTE_BRANCHES = {
-    "BYTES": TEXTS["bytes"],
-    "STORE_BYTES": """\
-#elif defined(__AVX2__) && TW_LANES == 8
-  *(tw_eight_bytes *)p = tw_low_bytes(whole);
-""",
-    "LOAD_SOME_BYTES": """\
-#elif defined(__AVX2__) && TW_LANES == 8
-TW_INLINE tw_int tw_load_whole_part_@NAME@(const @TYPE@ *p, long n) {
-  const unsigned long bytes = tw_some_bytes((const unsigned char *)p, n);
-  return tw_load_whole_@NAME@((const @TYPE@ *)&bytes);
-}
-""",
-    "STORE_SOME_BYTES": """\
-#elif defined(__AVX2__) && TW_LANES == 8
-  tw_store_some_bytes((unsigned char *)p, tw_low_bytes(tw_whole_numbers_of(v)), n);
-""",
-}
-"""What types of bytes have in the places of these names; other types have nothing there."""
-WIDENS = {"bool": "vpmovzxbd", "uint8": "vpmovzxbd", "int8": "vpmovsxbd", "uint16": "vpmovzxwd", "int16": "vpmovsxwd"}
-"""One instruction each, which compilers (gcc 12) do not find: they widen bytes one by one, and halves of vectors."""
-NARROWS = {"bool": "vpmovdb", "uint8": "vpmovdb", "int8": "vpmovdb", "uint16": "vpmovdw", "int16": "vpmovdw"}
-"""Instructions that store the low bits of lanes."""
 HALVES = frozenset(("float16", "bfloat16"))
 """Floats whose bits are taken apart."""
 FLOAT = re.compile(r"\(float\)([^;]+)")
@@ -94,16 +73,15 @@ def writing(dtypes: Iterable[str]) -> list[Helper]:
     return [_writing(dtype) for dtype in _converted(dtypes)]
 
 
+@cache
 def whole_numbers(dtype: str) -> Helper:
     """`tw_load_whole_<dtype>` and `tw_store_whole_<dtype>`: vectors of a type of `NARROW` as lanes of 32 bits, and their low bits
-    as such elements; `tw_load_whole_part_<dtype>`: the first elements, and with AVX-512 `tw_load_whole_lanes_<dtype>`,
+    as such elements; `tw_load_whole_part_<dtype>`: the first elements, and where masks are in registers `tw_load_whole_lanes_`,
     those of a mask. The text may be repeated within a translation unit."""
-    text = TEXTS["whole_int32"]
-    if dtype in WIDENS:
-        text = "@BYTES@" + TEXTS["whole"]
-    return Helper(f"tw_load_whole_{dtype}", _named(text, dtype))
+    return Helper(f"tw_load_whole_{dtype}", _named(TEXTS["whole_int32" if dtype == "int32" else "whole"], dtype))
 
 
+@cache
 def _reading(dtype: str) -> Helper:
     text, needed = TEXTS["reads"] + TEXTS["load"], _bits(dtype)
     if dtype in HALVES:
@@ -115,6 +93,7 @@ def _reading(dtype: str) -> Helper:
     return Helper(f"tw_load_{dtype}", _named(READS_ONCE, dtype, text), needed)
 
 
+@cache
 def _writing(dtype: str) -> Helper:
     text, needed = TEXTS["stores"], (*_bits(dtype), CONVERSIONS)
     if dtype in HALVES:
@@ -122,7 +101,7 @@ def _writing(dtype: str) -> Helper:
     elif dtype in SHORT_TYPES:
         needed = (conversions_of(dtype),)
     elif dtype in NARROW_STORES:
-        text, needed = TEXTS["stores_narrow"], (WHOLE_NUMBERS, whole_numbers(dtype))
+        text, needed = TEXTS["stores_narrow"], (whole_numbers_of(), whole_numbers(dtype))
     return Helper(f"tw_store_{dtype}", _named(STORES_ONCE, dtype, text), needed)
 
 
@@ -135,11 +114,5 @@ def _converted(dtypes: Iterable[str]) -> list[str]:
 
 
 def _named(text: str, dtype: str, inner: str = "") -> str:
-    branches = BYTE_BRANCHES if ELEMENT_BYTES[dtype] == 1 else dict.fromkeys(BYTE_BRANCHES, "")
-    instructions = {
-        "WIDENS": WIDENS.get(dtype),
-        "MASKED": WIDENS.get(dtype, "vmovdqu32"),
-        "NARROWS": NARROWS.get(dtype, "vmovdqu32"),
-    }
-    types = {"NAME": dtype, "TYPE": C_TYPES[dtype]}
-    return filled(text, {"TEXT": inner, "PART": TEXTS["whole_part"], **branches, **instructions, **types})
+    whole = filled(text, {"TEXT": inner, "PART": TEXTS["whole_part"]})
+    return filled(with_instructions(whole, dtype), {"NAME": dtype, "TYPE": C_TYPES[dtype]})

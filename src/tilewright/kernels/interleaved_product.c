@@ -7,10 +7,7 @@ typedef int tw_word __attribute__((aligned(1), may_alias));
 typedef int tw_words_anywhere __attribute__((vector_size(4 * TW_LANES), aligned(1), may_alias));
 TW_INLINE tw_int tw_load_words(const void *p) { return *(const tw_words_anywhere *)p; }
 TW_INLINE void tw_store_words(void *p, tw_int v) { *(tw_words_anywhere *)p = v; }
-#if defined(__AVX2__) || defined(__AVX512F__)
-TW_INLINE tw_int tw_load_words_part(const void *p, long n) { return (tw_int)tw_load_part((const float *)p, n); }
-TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) { tw_store_part((float *)p, (tw_vec)v, n); }
-#else
+#instructions words_in_part
 TW_INLINE tw_int tw_load_words_part(const void *p, long n) {
   const tw_word *words = p;
   switch (n) {
@@ -28,7 +25,7 @@ TW_INLINE void tw_store_words_part(void *p, tw_int v, long n) {
   for (long i = 0; i < n; i++)
     ((tw_word *)p)[i] = v[i];
 }
-#endif
+#end
 #endif
 
 // [gather]

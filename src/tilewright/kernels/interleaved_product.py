@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import product
 
 from tilewright.kernels.c_files import CTexts
@@ -27,6 +27,7 @@ from tilewright.kernels.contract import (
     matrix_abi,
     stored_types,
 )
+from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
@@ -124,12 +125,18 @@ def interleaved_product_kernel(
     )
 
 
+@cache
+def words() -> str:
+    """Vectors of 32-bit lanes, whatever they hold and wherever they lie."""
+    return with_instructions(TEXTS["words"])
+
+
 def _vocabulary(arithmetic: Arithmetic, name: str) -> tuple[str, ...]:
     """The text that tiles call."""
     left = arithmetic.element_types[0]
     word = {1: "char", 2: "short"}[ELEMENT_BYTES[left]]
     gathered = {"NAME": name, "TYPE": C_TYPES[left], "WORD": word, "BITS": 8 * ELEMENT_BYTES[left]}
-    return TEXTS["words"], _once(arithmetic), filled(TEXTS["gather"], gathered)
+    return words(), _once(arithmetic), filled(TEXTS["gather"], gathered)
 
 
 def _once(arithmetic: Arithmetic) -> str:

@@ -8,45 +8,25 @@ typedef int tw_packed_word __attribute__((aligned(1), may_alias));
 typedef int tw_packed_words __attribute__((vector_size(4 * TW_LANES), aligned(1), may_alias));
 TW_INLINE tw_int tw_packed_load(const unsigned char *p) { return *(const tw_packed_words *)p; }
 TW_INLINE tw_int tw_packed_steps(const signed char *p) { return tw_splat_int(*(const tw_packed_word *)p); }
-#if (defined(__AVX512VNNI__) && TW_LANES == 16) || (defined(__AVXVNNI__) && TW_LANES == 8)
-/* The sum with the four products of every lane. */
-typedef tw_int tw_packed_sums;
-TW_INLINE tw_packed_sums tw_packed_add(tw_packed_sums sum, tw_int numbers, tw_int steps) {
-#if TW_LANES == 16
-  __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(numbers), "v"(steps));
-#else
-  __asm__("%{vex%} vpdpbusd %2, %1, %0" : "+x"(sum) : "x"(numbers), "x"(steps));
-#endif
-  return sum;
-}
-TW_INLINE tw_int tw_packed_whole(tw_packed_sums sum) { return sum; }
-#else
+#instructions packed_sums
 /* The sums of 16 bits with the four products of every lane. */
 typedef tw_packed_shorts tw_packed_sums;
 TW_INLINE tw_packed_sums tw_packed_add(tw_packed_sums sum, tw_int numbers, tw_int steps) {
   tw_packed_shorts pairs;
-#if defined(__AVX512BW__) && TW_LANES == 16
-  __asm__("vpmaddubsw %2, %1, %0" : "=v"(pairs) : "v"(numbers), "v"(steps));
-#elif (defined(__AVX2__) && TW_LANES == 8) || (defined(__AVX__) && TW_LANES == 4)
-  __asm__("vpmaddubsw %2, %1, %0" : "=x"(pairs) : "x"(numbers), "x"(steps));
-#else
+#instructions packed_pairs
   const tw_packed_shorts even = (tw_packed_shorts)((tw_packed_short_bits)steps << 8) >> 8, odd = (tw_packed_shorts)steps >> 8;
   pairs = (tw_packed_shorts)(numbers & 0x00ff00ff) * even + (tw_packed_shorts)((tw_packed_short_bits)numbers >> 8) * odd;
-#endif
+#end
   sum += pairs;
   TW_KEEP(sum); /* else GCC adds the products up in another order, and keeps them all until then */
   return sum;
 }
 TW_INLINE tw_int tw_packed_whole(tw_packed_sums sum) {
   tw_int whole;
-#if defined(__AVX512BW__) && TW_LANES == 16
-  __asm__("vpmaddwd %2, %1, %0" : "=v"(whole) : "v"(sum), "v"(tw_splat_int(0x00010001)));
-#elif (defined(__AVX2__) && TW_LANES == 8) || (defined(__AVX__) && TW_LANES == 4)
-  __asm__("vpmaddwd %2, %1, %0" : "=x"(whole) : "x"(sum), "x"(tw_splat_int(0x00010001)));
-#else
+#instructions packed_whole
   whole = ((tw_int)((tw_packed_bits)sum << 16) >> 16) + ((tw_int)sum >> 16);
-#endif
+#end
   return whole;
 }
-#endif
+#end
 #endif

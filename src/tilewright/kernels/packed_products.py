@@ -17,8 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from tilewright.kernels.c_files import CTexts
+from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 
@@ -85,9 +87,13 @@ def packed_product(kind: PackedProduct, lanes: int) -> Helper:
     """
     text = _Text(kind, lanes)
     opening, closing = [f"static __attribute__((noinline, unused)) void {kind.name}({_arguments(kind)}) {{"], ["}", ""]
-    vocabulary = Helper("tw_packed", TEXTS["vocabulary"])
     reads = reading(filter(None, (kind.scale_type, kind.zero_type)))
-    return Helper(kind.name, "\n".join([*opening, *text.body(), *closing]), (vocabulary, *reads))
+    return Helper(kind.name, "\n".join([*opening, *text.body(), *closing]), (_vocabulary(), *reads))
+
+
+@cache
+def _vocabulary() -> Helper:
+    return Helper("tw_packed", with_instructions(TEXTS["vocabulary"]))
 
 
 def _arguments(kind: PackedProduct) -> str:

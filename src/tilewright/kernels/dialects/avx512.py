@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilewright.kernels.c_files import CTexts
+from tilewright.kernels.dialects.vector_functions import horner
 from tilewright.kernels.dialects.vocabulary import vector_dialect
-from tilewright.kernels.functions.vector_functions import horner
 
 TEXTS = CTexts(__file__)
 

@@ -54,7 +54,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tilewright.kernels.c_files import CTexts
-from tilewright.kernels.functions.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
+from tilewright.kernels.dialects.vector_functions import EXP2_DOWN, VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import filled
 
 TEXTS = CTexts(__file__)

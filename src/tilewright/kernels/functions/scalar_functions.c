@@ -6,36 +6,21 @@ TW_INLINE tw_vec tw_trunc(tw_vec v) { return tw_where(tw_less(v, tw_splat(0.0f))
 #ifndef TW_NEAREST
 #define TW_NEAREST
 TW_INLINE tw_vec tw_nearest(tw_vec v) {
-#if (defined(__AVX512F__) && TW_LANES == 16) || (defined(__AVX2__) && TW_LANES == 8)
-  return tw_round(v); /* one instruction, right for all numbers */
-#else
+#instructions nearest
   const tw_vec size = tw_abs(v);
   const tw_vec whole = (tw_vec)((tw_int)((size + 0x1p23f) - 0x1p23f) | ((tw_int)v & (-0x7fffffff - 1)));
   return tw_where(tw_less(size, tw_splat(0x1p23f)), whole, v);
-#endif
+#end
 }
 #endif
 
 #ifndef TW_ROUNDED_QUOTIENT
 #define TW_ROUNDED_QUOTIENT
 /* tw_nearest(x / d), bit for bit. A division of 16 lanes takes 16 cycles (Sapphire Rapids), this 5. */
-// With r = RN(1/d), two steps q <- RN(q + RN(x - q d) r) from RN(x r): the first gives a neighbour of x/d, of which the second
-// makes RN(x/d) (Markstein 1990, theorem 5; Muller et al., Handbook of Floating-Point Arithmetic, section 4.7). Remainders must not
-// underflow: within these bounds they do not where the quotient is 1/4 or more, and below that it becomes 0, with the sign of
-// RN(x r), whatever its last places are. What is left, NaN included, is divided.
 TW_INLINE tw_vec tw_rounded_quotient(tw_vec x, tw_vec d) {
-#if defined(__AVX512F__) && TW_LANES == 16
-  const tw_vec inverse = tw_splat(1.0f) / d, size = tw_abs(d);
-  const tw_mask is_near = tw_greater_equal(size, tw_splat(0x1p-60f)) & tw_less_equal(size, tw_splat(0x1p60f));
-  const tw_vec about = x * inverse;
-  if (tw_any((tw_mask) ~(is_near & tw_less(tw_abs(about), tw_splat(0x1p120f)))))
-    return tw_nearest(x / d);
-  const tw_vec near = tw_multiply_add(tw_multiply_add(-about, d, x), inverse, about);
-  const tw_vec quotient = tw_multiply_add(tw_multiply_add(-near, d, x), inverse, near);
-  return (tw_vec)((tw_int)tw_nearest(quotient) | ((tw_int)about & (-0x7fffffff - 1))); /* a sum with -0 is 0 */
-#else
+#instructions rounded_quotient
   return tw_nearest(x / d);
-#endif
+#end
 }
 #endif
 

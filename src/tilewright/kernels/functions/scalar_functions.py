@@ -21,14 +21,16 @@ from types import MappingProxyType
 from tilewright.graph.expressions.scalar_functions import AS_STORED, REPORT_NOT_FINITE, ROUNDED
 from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.conversions import BITS, CONVERSIONS
+from tilewright.kernels.dialects.instructions import with_instructions
+from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.element_access import C_TYPES, HALVES
 from tilewright.kernels.functions.double_functions import DOUBLE_FUNCTIONS
-from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
 from tilewright.kernels.helpers import Helper, filled, paragraphs
 
 TEXTS = CTexts(__file__)
 
-LIGHT: Mapping[str, Helper] = MappingProxyType({helper.name.removeprefix("tw_"): helper for helper in paragraphs(TEXTS["light"])})
+_LIGHT = paragraphs(with_instructions(TEXTS["light"]))
+LIGHT: Mapping[str, Helper] = MappingProxyType({helper.name.removeprefix("tw_"): helper for helper in _LIGHT})
 OF_ONE = ("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh", "atanh", "expm1", "log1p")
 OF_TWO = ("pow", "mod", "fmod")
 TWO_OPERANDS = (*OF_TWO, "whole_quotient", "rounded_quotient")

@@ -30,7 +30,7 @@ from tilewright.kernels.contract import (
 from tilewright.kernels.dialects.avx512 import DIALECT
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.helpers import filled
-from tilewright.kernels.interleaved_product import TEXTS as INTERLEAVED
+from tilewright.kernels.interleaved_product import words
 from tilewright.kernels.tile_ending import TileEnding, matmul_kernel
 from tilewright.kernels.translation_units import used_definitions
 
@@ -148,7 +148,7 @@ def _endings(arithmetic: TileArithmetic, epilogue: Epilogue | None) -> Iterator[
         return
     is_whole = arithmetic.element_types[2] == "int32"
     load = "tw_load_words" if is_whole else "tw_load"
-    yield from (INTERLEAVED["words"], *TileEnding(epilogue, 1, BLOCK, has_part=True, is_whole=is_whole).vocabulary())
+    yield from (words(), *TileEnding(epilogue, 1, BLOCK, has_part=True, is_whole=is_whole).vocabulary())
     for columns, has_part in product((1, 2), (False, True)):
         ending = TileEnding(epilogue, columns, BLOCK, has_part, is_whole)
         sums = f"{load}(sums + {{row}} * {COLUMNS} + {{vector}} * TW_LANES)"

@@ -14,7 +14,7 @@ from tests.support.guarded import Floats
 from tests.support.kernel_build import COMPILERS, command, dialect_library
 from tilewright.graph.builders.elementwise import numpy_reference
 from tilewright.kernels import VectorDialect, dialect_for
-from tilewright.kernels.functions.vector_functions import VECTOR_FUNCTIONS
+from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 
 FEATURES = ({"avx512f", "avx512dq"}, {"avx2", "fma"}, {"avx"}, set())
 DIALECTS = tuple(dialect_for("x86_64", frozenset(names)) for names in FEATURES)
