@@ -87,7 +87,7 @@ def _this_machine(recalibrate: bool) -> Machine:
 
 
 def _isa(machine: Machine) -> str:
-    """The x86-64 level, and the features beyond it; on other architectures all of them."""
+    """The level of the architecture, and the features beyond it; all of them where it has no levels."""
     level = isa.level_of(machine.features)
     beyond = machine.features - (isa.LEVELS[level] if level else frozenset())
     names = " ".join(sorted(beyond))

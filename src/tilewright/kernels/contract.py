@@ -309,8 +309,8 @@ class MicroKernel:
     def rows_for(self, columns: int) -> int:
         """Largest m for so many columns.
 
-        >>> from tilewright.kernels.f32.x86_avx512 import KERNELS
-        >>> tile = next(kernel for kernel in KERNELS if kernel.name == "matmul_avx512_f32_6x64")
+        >>> from tilewright.kernels import registered
+        >>> tile = next(kernel for kernel in registered() if kernel.name == "matmul_avx512_f32_6x64")
         >>> [tile.rows_for(columns) for columns in (64, 48, 32, 7)]
         [6, 8, 12, 24]
         """

@@ -1,7 +1,7 @@
 """Saturating sums of micro kernels, and the proof that operands never reach the limit.
 
-x86 without dot products multiplies bytes by `vpmaddubsw`, which adds two neighbouring products up in 16 bits, with saturation. A
-kernel that uses it declares so. It may be chosen only where what is known of both operands proves that no sum gets so far.
+An instruction that multiplies bytes may add two neighbouring products up in 16 bits, with saturation. A kernel that uses it
+declares so. It may be chosen only where what is known of both operands proves that no sum gets so far.
 """
 
 from __future__ import annotations

@@ -38,9 +38,9 @@ STORED = frozenset(("float32", *NARROW_STORES))
 MOST_RESTS = 2
 """Blocks of other sizes behind the last whole one that have text of their own: that of a tile, and that of the last tile."""
 SHARE_WITH_MASKS = 0.6
-"""Of the peak, what multiply-adds reach with AVX-512."""
+"""Of the peak, what multiply-adds reach where masks have registers of their own."""
 SHARE = 0.85
-"""The same on all other machines. One core of Zen 3 (AVX2, peak 103 GFLOP/s), GFLOP/s, all included: 3x3 of 960 channels on 7 x 7
+"""The same on all other machines. One core of Zen 3 (peak 103 GFLOP/s), GFLOP/s, all included: 3x3 of 960 channels on 7 x 7
 61, of 576 on 14 x 14 57, of 192 on 28 x 28 46; 5x5 of 672 on 14 x 14 61, of 240 on 28 x 28 61. Large images wait for memory: 144
 of 56 x 56 35."""
 

@@ -29,10 +29,10 @@ MOST_VECTORS = 8
 FEW_VECTORS = 2
 """Side by side behind whole blocks, where widths are known at run time: no vector but the last two is computed in vain."""
 LANES_OF_ANY_SHUFFLE = 16
-"""Vectors of so many: AVX-512 takes any lanes of two by one instruction."""
+"""Vectors of so many: one instruction takes any lanes of two."""
 ROWS_AHEAD = 12
 """From the row that is stored to that whose store is prefetched. One core of Zen 5, columns in blocks, ms without and with 0, 4,
-12: 5x5 of 1 channel and 64 filters on 270 x 480 16.7, 7.0, 6.4, 6.4; 9x9 on 256 x 256 11.2, 5.0, 4.9, 5.0. A Xeon with AMX, least
+12: 5x5 of 1 channel and 64 filters on 270 x 480 16.7, 7.0, 6.4, 6.4; 9x9 on 256 x 256 11.2, 5.0, 4.9, 5.0. Sapphire Rapids, least
 ms with 4, 8, 12, 16, 24: that 5x5 5.8, 5.5, 5.3, 5.3, 5.6; depthwise 3x3, 32 of 480 x 480 5.3, 4.8, 4.4, 4.0, 4.1."""
 
 
@@ -148,5 +148,5 @@ def seconds(binding: LeafBinding, problem: CostProblem) -> Quantity:
 SHARE_WITH_MASKS = {1: 0.85, 2: 0.6}
 """Of the peak, what multiply-adds reach with masks, by the stride of columns."""
 SHARE = {1: 0.9, 2: 0.7}
-"""The same without, where borders are counted apart. One core of Zen 3 (AVX2, peak 103 GFLOP/s), GFLOP/s of rows of 7, 14, 28 and
+"""The same without, where borders are counted apart. One core of Zen 3 (peak 103 GFLOP/s), GFLOP/s of rows of 7, 14, 28 and
 56 columns, all included: 3x3 22, 39, 44, 58; 5x5 30, 49, 60; by two, rows of 7, 14 and 28: 26, 25, 44."""

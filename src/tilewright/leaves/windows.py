@@ -16,7 +16,7 @@ from tilewright.graph.types import WEIGHTED_SUM, AxisKind, Operator
 from tilewright.leaves.declaration import Mismatch
 
 LANES_WITH_MASKS = 16
-"""Vectors of so many (AVX-512) have registers of their own for masks, so that borders cost next to nothing, and 32 for sums."""
+"""Vectors of so many have registers of their own for masks, so that borders cost next to nothing, and 32 for sums."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ def dot_product_kernel(dialect: VectorDialect, *, peak_share: float) -> MicroKer
 
     `peak_share` is measured, of operands in L1: each multiplication needs an element of A of its own.
 
-    >>> from tilewright.kernels import dialect_for
-    >>> dot_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), peak_share=0.5).name
+    >>> from tilewright.kernels.registry import dialects
+    >>> dot_product_kernel(max(dialects(), key=lambda dialect: dialect.lanes), peak_share=0.5).name
     'matmul_avx512_f32_16x1_dot'
     """
 
@@ -187,9 +187,9 @@ def inner_product_kernel(dialect: VectorDialect, rows: int, *, peak_share: float
 
     `peak_share` is measured. `prefetch` is empty or names the right operand.
 
-    >>> from tilewright.kernels import dialect_for
-    >>> inner_product_kernel(dialect_for("x86_64", frozenset({"avx2", "fma"})), 2, peak_share=0.5).name
-    'matmul_avx2_f32_2x8_inner'
+    >>> from tilewright.kernels.registry import dialects
+    >>> inner_product_kernel(max(dialects(), key=lambda dialect: dialect.lanes), 2, peak_share=0.5).name
+    'matmul_avx512_f32_2x16_inner'
     """
 
     def emit(name: str, variants: Variants) -> KernelSource:

@@ -1,7 +1,7 @@
 """The outer-product matrix micro kernel, in C, for any tile of any vector dialect.
 
 Accumulators for rows x vectors of C stay in registers; a step of K loads one row of B, and for each row broadcasts one element
-of A (an explicit broadcast: with the memory operand folded into the FMA, tiles wider than one vector reach 77-93% of their
+of A (an explicit broadcast: with the memory operand in the multiply-add, tiles wider than one vector reach 77-93% of their
 speed). One function per (rows, vectors), in two forms: whole vectors, and a last vector that is loaded and stored in part.
 
 Operands of an epilogue that move along rows and columns and are far are asked for before the first step: short rows, which no
@@ -65,8 +65,8 @@ def outer_product_kernel(
     same tile is declared with `NESTED_LOOPS`. `form` writes the statements of a shape (`Tile` where None), for matrix units
     with `rows_per_instruction`.
 
-    >>> from tilewright.kernels import dialect_for
-    >>> outer_product_kernel(dialect_for("x86_64", frozenset({"avx512f", "avx512dq"})), 6, 4, peak_share=0.97).name
+    >>> from tilewright.kernels.registry import dialects
+    >>> outer_product_kernel(max(dialects(), key=lambda dialect: dialect.lanes), 6, 4, peak_share=0.97).name
     'matmul_avx512_f32_6x64'
     """
     texts = _Texts(dialect, rows, vectors, prefetch, unroll, reduction_loops, form if form is not None else Tile)

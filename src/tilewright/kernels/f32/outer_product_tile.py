@@ -5,7 +5,7 @@ The statements of a tile of the outer-product micro kernel, of one shape.
 Tiles of the outer-product micro kernel for a left operand whose entries are known: the matrices of Winograd's transforms.
 
 Entries are literals of the text: a step by 0 is left out, by 1 and -1 it is an addition or a subtraction. In 4 x 4 times 4 x 16
-from L1 (Zen 3, AVX2) that takes 8 cycles where broadcasts and multiply-adds take 25. Sums have the bits of those of a
+from L1 (Zen 3) that takes 8 cycles where broadcasts and multiply-adds take 25. Sums have the bits of those of a
 multiply-add for every step, but for the sign of zeros, and for products of 0 with infinities and NaN, which are left out.
 """
 

@@ -1,24 +1,16 @@
-"""float32 matrix kernels for any GCC or Clang target, in 16-byte vectors (plain SSE2, NEON, VSX), and in 32-byte ones for AVX.
+"""float32 matrix kernels for any GCC or Clang target, in 16-byte vectors.
 
-SSE2 has no broadcast from memory and no FMA: each row costs a shuffle, each product a copy. Two rows of four vectors need half of
-the shuffles of 6x8; elsewhere their six loads for eight FMAs would cost more. Products without FMA need a register: Clang spills
-in 6x8 when it is unrolled, and with AVX alone in 6x16 unrolled by 4.
+Products that are not fused with sums need a register: Clang spills in 6x8 when it is unrolled.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from tilewright.kernels.dialects.portable import DIALECT
-from tilewright.kernels.dialects.portable_avx import DIALECT as AVX
 from tilewright.kernels.f32.inner_product import inner_product_kernel
 from tilewright.kernels.f32.outer_product import outer_product_kernel
 
 # Measured on one core of an AMD EPYC (Zen 5), GCC 12 and Clang 21: see docs/kernels.md.
 KERNELS = (
     outer_product_kernel(DIALECT, 6, 2, peak_share=0.69, unroll=1),
-    replace(outer_product_kernel(DIALECT, 2, 4, peak_share=0.75), architecture="x86_64"),
-    outer_product_kernel(AVX, 6, 2, peak_share=0.86, unroll=2),
     inner_product_kernel(DIALECT, 2, peak_share=0.5),
-    inner_product_kernel(AVX, 2, peak_share=0.5),
 )

@@ -26,9 +26,9 @@ TILE = re.compile(
 def unrolled_kernel(dialect: VectorDialect, rows: int, vectors: int, steps: int, prefetch: tuple[str, ...] = ()) -> MicroKernel:
     """The kernel of a tile of rows x vectors with so many steps of the depth a trip. Its share of the peak is a guess.
 
-    >>> from tilewright.kernels import dialect_for
-    >>> unrolled_kernel(dialect_for("x86_64", frozenset({"avx2", "fma"})), 4, 3, 2).name
-    'matmul_avx2_f32_4x24_unroll2'
+    >>> from tilewright.kernels.registry import dialects
+    >>> unrolled_kernel(max(dialects(), key=lambda dialect: dialect.lanes), 4, 3, 2).name
+    'matmul_avx512_f32_4x48_unroll2'
     """
     share = min(1.0, rows * vectors / LATENCY_SUMS) * rows * vectors / (rows * vectors + 1)
     kernel = outer_product_kernel(dialect, rows, vectors, peak_share=share, unroll=steps, prefetch=prefetch)
@@ -55,8 +55,8 @@ def named(name: str, dialects: Iterable[VectorDialect]) -> MicroKernel | None:
 def is_outer_product(kernel: MicroKernel) -> bool:
     """Whether a kernel is of this form, registered or not: one that others of the form can stand in for.
 
-    >>> from tilewright.kernels.f32.x86_avx2 import KERNELS
+    >>> from tilewright.kernels.f32.portable import KERNELS
     >>> [kernel.name for kernel in KERNELS if is_outer_product(kernel)]
-    ['matmul_avx2_f32_6x16', 'matmul_avx2_f32_12x8']
+    ['matmul_portable_f32_6x8']
     """
     return TILE.fullmatch(kernel.name) is not None and kernel.of_shape is not None and kernel.reduction_loops == 1
