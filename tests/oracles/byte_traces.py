@@ -14,6 +14,7 @@ from enum import StrEnum
 from itertools import groupby
 from math import prod
 
+from tests.oracles.left_out import left_movements
 from tests.replay import stored
 from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright.block.integers import Variable, VariableKind
@@ -32,15 +33,9 @@ class Kind(StrEnum):
     """How what a tensor moves into a level compares with the model."""
 
     EQUAL = "equal"
-    GUARDS = "guards left aside"
-    """The model counts positions at which a guard says that there is no element, the program none in the pieces that it cuts."""
     QUOTIENTS = "quotients bounded"
     """The model takes the range of quotients and remainders for their number."""
-    MASKS = "masks left aside"
-    """Movement counts all keys; the price multiplies it by the share of pairs, which is less than what stays moves."""
-    PARTS = "a short last part"
-    """Of a split, which the model counts by its length, though its result is as large as that of others."""
-    EMPTY = "empty axes planned as one point"
+    MASKS = "masks within 1%"
     OTHER = "other"
 
 
@@ -72,7 +67,7 @@ def _of_chain(plan: Plan, regions: tuple[Region, ...], sizes: dict[Variable, int
         region for region in regions if not all(isinstance(node, For | Transfer) for node in region.nodes())
     )  # packing is ahead
     traced = bytes_moved(own, regions, sizes, levels, plan.schedule.split)
-    predicted = {(m.tensor, m.level): m.size_bytes for m in plan.movements if m.level in levels}
+    predicted = left_movements(plan)
     for tensor, level in sorted(traced.keys() | predicted.keys()):
         found = traced.get((tensor, level), 0), predicted.get((tensor, level), 0)
         yield Compared(plan, tensor, level, *found, _kind(plan, tensor, *found))
@@ -89,20 +84,12 @@ def levels_of(plan: Plan) -> dict[str, Blocks]:
 
 
 def _kind(plan: Plan, tensor: str, traced: int, predicted: int) -> Kind:
-    chain = plan.chain
-    accesses = [access for operator in chain.operators for access in (*operator.reads, operator.write)]
-    own = [access for access in accesses if access.tensor == tensor]
+    accesses = [access for operator in plan.chain.operators for access in (*operator.reads, operator.write)]
     if traced == predicted:
         return Kind.EQUAL
-    if any(extent == 0 for extent in chain.extents.values()):
-        return Kind.EMPTY
-    if plan.schedule.split and predicted <= traced <= 1.02 * predicted:
-        return Kind.PARTS
-    if plan.key_blocks is not None and (1 - plan.key_blocks.empty) * 0.97 * predicted <= traced <= predicted:
+    if plan.key_blocks is not None and abs(traced - predicted) <= 0.01 * predicted:
         return Kind.MASKS
-    if any(access.guard is not None for access in accesses) and traced <= 1.02 * predicted:
-        return Kind.GUARDS
-    if not all(map(_has_linear_indices, own)) and traced <= predicted:
+    if traced <= predicted and not all(_has_linear_indices(access) for access in accesses if access.tensor == tensor):
         return Kind.QUOTIENTS
     return Kind.OTHER
 

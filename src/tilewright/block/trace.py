@@ -7,8 +7,8 @@ from behind where the leaf reads it as well. No formula of a cost model is used.
 
 - A packed copy stands for its tensor: who reads the copy wants that part of the tensor. Packing itself counts nothing: prices
   have it as a term of its own, and a copy that stays in a cache moves nothing behind it.
-- A region is the box of its indices. What overlapping boxes have in common comes with each of them, and positions at which a
-  guard says that there is no element count as well: blocks are boxes.
+- A region is the box of its indices, less positions at which a guard of these indices' axes says that there is no element.
+  What overlapping boxes have in common comes with each of them.
 - Where masks bound an axis, what is there of its blocks stays while the bounds move: rows need more or fewer keys of a block.
 - Scratch counts nothing, nor do states of rows that parts leave to their combination: what a thread makes and reads again stays
   in the innermost level, and prices have the combination as a term of its own.
@@ -17,26 +17,29 @@ from behind where the leaf reads it as well. No formula of a cost model is used.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, reduce
 from math import gcd
 from typing import TypeAlias
 
 import numpy as np
 
-from tilewright.block.integers import IntegerExpression, Operation, Variable, VariableKind, evaluated
+from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated, nodes
 from tilewright.block.memory import BufferName, Content, Gather, Range, View
 from tilewright.block.program import Region
 from tilewright.block.statements import Fill, For, If, Leaf, Let, Prefetch, Rounded, Statement, Transfer
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.types import element_bytes
+from tilewright.graph.types import element_bytes, planned_extent
 
 Blocks: TypeAlias = frozenset[tuple[str, int]]
 """(axis, tile) of the loops whose current blocks a level holds."""
 Moved: TypeAlias = dict[tuple[str, str], int]
 """Bytes by tensor and level."""
+Box: TypeAlias = tuple[tuple[str, tuple[int, int]], ...]
+"""(axis, (start, stop)) of every axis."""
 Steps: TypeAlias = tuple[tuple[int, int], ...]
 """(stride, size) of everything along which a region goes, the smallest stride first."""
 OF_MASKS = (VariableKind.DOMAIN_START, VariableKind.DOMAIN_SIZE)
@@ -108,7 +111,7 @@ class _Trace:
         self.walked: set[Variable] = set()
         """The starts of all loops of several blocks that it walks as one."""
         self.there: dict[tuple[str, Hashable], _There] = {}
-        self.moved: Moved = {}
+        self.moved: Moved = Counter()
 
     def body(self, nodes: Iterable[Statement]) -> None:
         """Statements in order."""
@@ -137,7 +140,7 @@ class _Trace:
 
     def _may_hold(self, condition: IntegerExpression) -> bool:
         """Whether a condition holds in a block of the innermost level: in one of the blocks of loops that are walked as one."""
-        return bool(self.at(condition)) or not self.walked.isdisjoint(variables_of(condition))
+        return bool(self.at(condition)) or any(not self.walked.isdisjoint(node.operands) for node in nodes(condition))
 
     def _blocks(self, loop: For) -> Iterator[None]:
         """All blocks of a loop; one where the innermost level holds them all."""
@@ -171,39 +174,35 @@ class _Trace:
         operands = list(leaf.accesses())
         written = {operand.place.buffer for operand in operands if operand.is_written}
         read = [operand for operand in operands if not operand.is_written]
-        for place in (operand.place for operand in read if operand.place.buffer not in written):
-            self._wants(leaf.operator.name, self.sources.get(place.buffer, place), leaf.box)
+        for operand in (operand for operand in read if operand.place.buffer not in written):
+            indices = tuple(access.indices for access in leaf.operator.reads if access.tensor == operand.name)
+            place = self.sources.get(operand.place.buffer, operand.place)
+            self._wants((leaf.operator.name, indices), place, leaf.box)
         changed = {operand.place.buffer for operand in read}
         for operand in (operand for operand in operands if operand.is_written):
             times = 2 if operand.place.buffer in changed or self.at(operand.is_read) else 1
             self._wants("", operand.place, leaf.box, times)
 
-    def _wants(self, operator: str, place: View | Gather, box: Iterable[tuple[str, Range]], times: int = 1) -> None:
-        """An operand of a leaf; all that writes to a tensor is one operand, of no operator."""
+    def _wants(self, reader: Hashable, place: View | Gather, box: Iterable[tuple[str, Range]], times: int = 1) -> None:
+        """An operand of a leaf, by the accesses of its operator; all that writes to a tensor is one operand, of no reader."""
         if place.buffer in self.scratch or (place.buffer.content is Content.PARTIAL and place.buffer.of):
             return
         operand = self._operand(place, dict(box))
-        first, count = 0, 1
-        if operand.masked:
-            first, count = (
-                self.at(value) for value in (operand.ranges[operand.masked].start, operand.ranges[operand.masked].size)
-            )
+        keys = operand.ranges.get(operand.masked, Range(0, 1, 1))
+        first, count = self.at(keys.start), self.at(keys.size)
         sizes = self._sizes(operand)
         piece = self._begin(operand, self.innermost), sizes
         if any(size <= 0 for _, size in sizes):
             return
-        size_bytes = times * element_bytes(place.dtype) * _elements(place, sizes)
+        size_bytes = times * element_bytes(place.dtype) * self._elements(operand, sizes)
         for level in self.levels:
-            there = self.there.setdefault((level, (operator, _form(place))), _There())
+            there = self.there.setdefault((level, (reader, _form(place))), _There())
             region = piece if level == self.innermost else self._begin(operand, level)
             if there.region != region:
                 there.region, there.pieces = region, {}
             low, high = there.pieces.get(piece, (first, first))
-            missing = count - max(0, min(high, first + count) - max(low, first))
-            overlaps = low <= first + count and first <= high
-            there.pieces[piece] = (min(low, first), max(high, first + count)) if overlaps else (first, first + count)
-            moved = place.buffer.tensor, level
-            self.moved[moved] = self.moved.get(moved, 0) + missing * size_bytes
+            there.pieces[piece] = begin, end = min(low, first), max(high, first + count)
+            self.moved[place.buffer.tensor, level] += (end - begin - (high - low)) * size_bytes
 
     def _operand(self, place: View | Gather, box: dict[str, Range]) -> _Operand:
         """An operand, with what the innermost level walks as one."""
@@ -233,18 +232,20 @@ class _Trace:
                 steps.append((self._step(place.offset, loop.block.start), self.at(loop.whole.size)))
         return tuple(sorted((stride, size) for stride, size in steps if stride and size != 1))
 
+    def _elements(self, operand: _Operand, sizes: tuple[tuple[str | int, int], ...]) -> int:
+        """The distinct elements of a region, of keys one."""
+        place, ranges = operand.place, operand.ranges
+        if isinstance(place, View):
+            return distinct_places(sizes)
+        guard = place.guard.constraints if place.guard is not None else ()
+        limits = tuple(limit.with_extents(planned_extent) for limit in guard if limit.axes() <= _axes(place))
+        box = {axis: (self.at(span.start), self.at(span.stop)) for axis, span in ranges.items()}
+        return distinct_positions(place.indices, limits, box | dict.fromkeys(filter(None, [operand.masked]), (0, 1)))
+
     def _step(self, offset: IntegerExpression, variable: Variable) -> int:
         """How far an offset moves with a variable."""
         values = self.values[self.innermost]
         return abs(evaluated(offset, {**values, variable: values[variable] + 1}) - evaluated(offset, values))
-
-
-@lru_cache(maxsize=1 << 10)
-def variables_of(value: IntegerExpression) -> frozenset[Variable]:
-    """All variables in an expression."""
-    if isinstance(value, Operation):
-        return frozenset().union(*map(variables_of, value.operands))
-    return frozenset((value,)) if isinstance(value, Variable) else frozenset()
 
 
 def _form(place: View | Gather) -> Hashable:
@@ -260,12 +261,6 @@ def _axes(place: View | Gather) -> frozenset[str]:
     if isinstance(place, Gather):
         return frozenset().union(*(index.axes() for index in place.indices))
     return frozenset(axis for axis, stride in place.strides if stride != 0)
-
-
-def _elements(place: View | Gather, sizes: tuple[tuple[str | int, int], ...]) -> int:
-    if isinstance(place, Gather):
-        return distinct_positions(place.indices, sizes)
-    return distinct_places(sizes)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -286,35 +281,39 @@ def distinct_places(steps: Steps) -> int:
     return count * len(_sums(group))
 
 
-def _sums(steps: Iterable[tuple[int, int]]) -> Sequence[int]:
-    """All sums of steps, in order; those without gaps are a range."""
-    sums: Sequence[int] = range(1)
+def _sums(steps: Iterable[tuple[int, int]]) -> np.ndarray:
+    """All sums of steps."""
+    sums = np.zeros(1, int)
     for stride, size in steps:
-        if len(sums) == 1:
-            sums = range(0, stride * size, stride)
-        elif isinstance(sums, range) and stride % sums.step == 0 and stride <= len(sums) * sums.step:
-            sums = range(0, sums[-1] + stride * (size - 1) + 1, sums.step)
-        else:
-            sums = np.unique(np.asarray(sums)[:, None] + np.arange(size) * stride).tolist()
+        sums = np.unique(sums[:, None] + np.arange(size) * stride)
     return sums
 
 
-@lru_cache(maxsize=1 << 12)
-def distinct_positions(indices: tuple[Index, ...], sizes: tuple[tuple[str, int], ...]) -> int:
-    """The distinct positions that indices take in a box of these sizes; dimensions without a common axis multiply.
+def distinct_positions(indices: tuple[Index, ...], limits: tuple[Index, ...], box: Mapping[str, tuple[int, int]]) -> int:
+    """The distinct positions in a box at points where no limit is below 0; what has no common axis multiplies.
 
     >>> from tilewright.graph.expressions.index import axis
-    >>> distinct_positions((axis("y") * 2 + axis("k"), axis("c")), (("y", 4), ("k", 3), ("c", 5)))
-    45
+    >>> rows, columns = axis("y") * 2 + axis("k"), axis("c")
+    >>> box = {"y": (0, 4), "k": (0, 3), "c": (0, 5)}
+    >>> distinct_positions((rows, columns), (), box), distinct_positions((rows, columns), (rows + -1,), box)
+    (45, 40)
     """
-    count, left, known = 1, list(indices), dict(sizes)
+    count, left = 1, {*indices, *limits}
     while left:
-        group, axes = [left.pop()], frozenset[str]()
+        group, axes = {left.pop()}, frozenset[str]()
         while axes != (axes := frozenset().union(*(index.axes() for index in group))):
-            group += [index for index in left if index.axes() & axes]
-            left = [index for index in left if not index.axes() & axes]
-        points = dict(zip(sorted(axes), np.ix_(*(np.arange(known[axis]) for axis in sorted(axes))), strict=True))
-        shape = tuple(known[axis] for axis in sorted(axes))
-        positions = [np.broadcast_to(np.asarray(index.evaluate(points)), shape).ravel() for index in group]
-        count *= np.unique(np.stack(positions), axis=1).shape[1]
+            group |= {index for index in left if index.axes() & axes}
+        left -= group
+        places, held = (tuple(index for index in some if index in group) for some in (indices, limits))
+        count *= _distinct(places, held, tuple((axis, box[axis]) for axis in sorted(axes)))
     return count
+
+
+@lru_cache(maxsize=1 << 12)
+def _distinct(indices: tuple[Index, ...], limits: tuple[Index, ...], box: Box) -> int:
+    """The same of indices and limits that have axes in common."""
+    grid = np.ix_(*(np.arange(start, stop) for _, (start, stop) in box))
+    points = dict(zip((axis for axis, _ in box), grid, strict=True))
+    is_real = reduce(np.logical_and, (limit.evaluate(points) >= 0 for limit in limits), np.ones([1] * len(box), bool))
+    every = np.broadcast_arrays(is_real, *grid, *(index.evaluate(points) for index in indices))
+    return len(np.unique(np.stack([np.zeros(every[0].shape, int), *every[len(box) + 1 :]])[:, every[0]].T, axis=0))

@@ -49,7 +49,7 @@ def guarded_work(context: CostContext, view: OperatorView, shared_loops: int) ->
             is_cut = is_cut | (loop.trips > 1)
         elif loop.axis in tiles:
             tiles[loop.axis] = either(is_cut, context.sizes[loop.axis], view.tiles[loop.axis])
-    align, step = _alignment(context, key_mask)
+    align, step = key_alignment(context, key_mask)
     shares = partial(shares_of_pairs, context.chain, align, step)
     return GuardedWork(*tabulated(("computed pairs", "masked pairs"), shares, *tiles.values()))
 
@@ -59,7 +59,7 @@ def least_guarded_work(context: CostContext, operator: str) -> GuardedWork:
     key_mask = key_mask_of(context.chain)
     if key_mask is None or operator not in key_mask.operators:
         return GuardedWork()
-    align, step = _alignment(context, key_mask)
+    align, step = key_alignment(context, key_mask)
     return GuardedWork(share_of_pairs(context.chain, (1,) * len(key_mask.row_axes), align, step)[0], 0.0)
 
 
@@ -89,13 +89,13 @@ def key_blocks(context: CostContext, schedule: Schedule) -> KeyBlocks | None:
         return None
     box = box_sizes(loops_around_mask(chain, schedule), planned_sizes(chain))
     rows = tuple((axis, box[axis]) for axis in key_mask.row_axes)
-    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *_alignment(context, key_mask))
+    computed, masked = share_of_pairs(chain, tuple(tile for _, tile in rows), *key_alignment(context, key_mask))
     is_known = all(planned_data(chain, limit) is not None for limit in key_mask.limits)
     limits = tuple(KeyLimit(limit.constraint, limit.access.tensor if limit.access else "") for limit in key_mask.limits)
     return KeyBlocks(key_mask.axis, limits, rows, 1 - computed, masked, computed - masked, is_known)
 
 
-def _alignment(context: CostContext, key_mask: KeyMask) -> tuple[int, int]:
+def key_alignment(context: CostContext, key_mask: KeyMask) -> tuple[int, int]:
     """What the first key is a multiple of, and what the number of keys is a multiple of."""
     columns = [context.kernels[name].columns for name, roles in context.roles.items() if roles.column == key_mask.axis]
     step = key_step(columns, context.lanes(context.chain.operators[-1]))

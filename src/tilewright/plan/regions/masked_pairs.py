@@ -27,17 +27,22 @@ Rows = Sequence[Count]
 @derived_once
 def share_of_pairs(chain: Chain, tiles: tuple[int, ...], align: int, step: int) -> tuple[float, float]:
     """(computed, masked) of all pairs, in blocks of so many rows along each row axis of the masks."""
+    rows, first, stop, plain = block_keys(chain, tiles, align, step)
     key_mask, sizes = key_mask_of(chain), planned_sizes(chain)
     assert key_mask is not None
-    extents = [sizes[axis] for axis in key_mask.row_axes]
-    starts, ends = _blocks(extents, tiles)
-    rows = product(end - start + 1 for start, end in zip(starts, ends, strict=True))
-    first, stop, plain = _keys(
-        chain, key_mask, dict(zip(key_mask.row_axes, zip(starts, ends, strict=True), strict=True)), align, step
-    )
-    pairs = prod(extents) * sizes[key_mask.axis]
+    pairs = prod(sizes[axis] for axis in (*key_mask.row_axes, key_mask.axis))
     computed = int(np.sum(rows * (stop - first)))
     return computed / pairs, (computed - int(np.sum(rows * plain))) / pairs
+
+
+def block_keys(chain: Chain, tiles: tuple[int, ...], align: int, step: int) -> tuple[np.ndarray, ...]:
+    """(number of rows, first key, the one behind the last, how many of them all rows need) of every block of rows."""
+    key_mask, sizes = key_mask_of(chain), planned_sizes(chain)
+    assert key_mask is not None
+    starts, ends = _blocks([sizes[axis] for axis in key_mask.row_axes], tiles)
+    box = dict(zip(key_mask.row_axes, zip(starts, ends, strict=True), strict=True))
+    rows = product(end - start + 1 for start, end in box.values())
+    return tuple(np.broadcast_arrays(np.atleast_1d(rows), *_keys(chain, key_mask, box, align, step)))
 
 
 def shares_of_pairs(chain: Chain, align: int, step: int, *tiles: Count) -> tuple[Quantity, Quantity]:

@@ -224,7 +224,7 @@ def _behind(
     """What moves into a cache behind the fusion level."""
     if surely_not(held[-1]):  # nothing is held inside any loop: `held` grows with the loops
         return into_fusion_level
-    return _outer(operands, swept, () if surely(held[0]) else _outside(loops, held))
+    return _outer(operands, swept, () if surely(held[0]) else outside(loops, held))
 
 
 def _moved(operand: Operand, swept: Count, times: Visits) -> Count:
@@ -233,7 +233,7 @@ def _moved(operand: Operand, swept: Count, times: Visits) -> Count:
     return operand.element_bytes * swept * (2 * visits - 1 if operand.is_write else visits)
 
 
-def _outside(loops: Sequence[LoopView], held: tuple[Condition, ...]) -> tuple[LoopView, ...]:
+def outside(loops: Sequence[LoopView], held: tuple[Condition, ...]) -> tuple[LoopView, ...]:
     """The loops, where those inside a block that the cache holds have one trip."""
     last = len(held) - 1
     return tuple(LoopView(loop.axis, either(held[min(i, last)], 1, loop.trips), loop.node) for i, loop in enumerate(loops))
