@@ -85,22 +85,15 @@ def load(place: str, name: str) -> Callable[..., Any]:
     with blamed(place):
         module = _load_file(Path(place), name) if place.endswith(".py") else _load_module(place, name)
     function = getattr(module, name, None)
-    if not callable(function):
-        raise _no_function(place, name, function, module)
-    return function  # type: ignore[no-any-return]
-
-
-def _no_function(place: str, name: str, found: object, module: ModuleType) -> TilewrightError:
-    known = [
-        own
-        for own, value in vars(module).items()
-        if callable(value) and getattr(value, "__module__", "") == module.__name__ and not own.startswith("_")
-    ]
+    if callable(function):
+        return function  # type: ignore[no-any-return]
+    own = {name: value for name, value in vars(module).items() if getattr(value, "__module__", "") == module.__name__}
+    known = [name for name, value in own.items() if callable(value) and not name.startswith("_")]
     near = difflib.get_close_matches(name, known, n=3)
-    return TilewrightError(
+    raise TilewrightError(
         f"{place} has no function {name!r}",
         where=f"{place}:{name}",
-        why=f"{name} is {found!r}" if hasattr(module, name) else f"its functions are {', '.join(known) or 'none'}",
+        why=f"{name} is {function!r}" if hasattr(module, name) else f"its functions are {', '.join(known) or 'none'}",
         hint=f"did you mean {' or '.join(near)}?" if near else "write the name of one of its functions behind the colon",
     )
 

@@ -111,7 +111,7 @@ class Searched:
             *lost_inexact(self.prefetches.context, self.available),
             *self.prefetches.rejected,
         )
-        plan = _plan(self.prefetches.context, blocking, price, unfused, floor, rejected)
+        plan = blocked_plan(self.prefetches.context, blocking, price, unfused, floor, rejected)
         plan = plan if self.split is None else _split_plan(plan, context, *self.split)
         return with_execution(plan, {kernel.name: kernel for kernel in self.available})
 
@@ -230,7 +230,7 @@ def _unfused_price(context: CostContext, available: tuple[MicroKernel, ...]) -> 
     return separate_price(prices)
 
 
-def _plan(
+def blocked_plan(
     context: CostContext, blocking: Blocking, price: Price, unfused: Price | None, least: Floor, rejected: tuple[Rejected, ...]
 ) -> Plan:
     """The plan of a blocked schedule: its figures, and the decisions that change neither loops nor tiles."""

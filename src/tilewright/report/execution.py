@@ -245,18 +245,14 @@ def _counted(operator: Operator, tensor: str, guard: Guard, lanes: int) -> Itera
     counts = {name: -(-extents[name] // steps[name]) for name in extents}
     if prod(counts[name] for name in by_guard) > MOST_VECTORS:
         return
-    first = dict(zip(by_guard, np.ix_(*(np.arange(counts[name]) * steps[name] for name in by_guard)), strict=True))
+    first = dict(zip(by_guard, np.ix_(*(np.arange(0, extents[name], steps[name]) for name in by_guard)), strict=True))
     last = {name: np.minimum(begin + steps[name], extents[name]) - 1 for name, begin in first.items()}
     shape = tuple(counts[name] for name in by_guard)
     inside, outside = np.ones(shape, bool), np.zeros(shape, bool)
     for constraint in guard.constraints:
-        least = most = np.full(shape, constraint.constant)
-        for name in by_guard:
-            factor = constraint.coefficient(name)
-            ends = factor * first[name], factor * last[name]
-            least, most = least + np.minimum(*ends), most + np.maximum(*ends)
-        inside &= least >= 0
-        outside |= most < 0
+        ends = constraint.evaluate(first), constraint.evaluate(last)
+        inside &= (ends[0] >= 0) & (ends[1] >= 0)
+        outside |= (ends[0] < 0) & (ends[1] < 0)
     around = prod(counts[name] for name in extents if name not in by_guard)
     of_each = int(inside.sum()), int((~inside & ~outside).sum()), int(outside.sum())
     yield Border(operator.name, tensor, *(around * each for each in of_each))

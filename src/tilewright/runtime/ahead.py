@@ -47,9 +47,7 @@ class Ahead:
         """Compile the kernels that have waited longest, some together: who comes later may find nothing to do."""
         kernels = tuple(_taken(waiting))
         if kernels:
-            compiler = toolchain.find()
-            objects = compiler.objects(self.cache, architecture, features)
-            compiler.keep_objects(kernels, objects, architecture, features, self.processes)
+            toolchain.find().keep_objects(kernels, self.cache, architecture, features, self.processes)
 
 
 @contextmanager

@@ -83,16 +83,11 @@ class Toolchain:
             return compilation.library((KernelSource(SourceKind.C, text), *linked))
 
     def keep_objects(
-        self,
-        sources: tuple[KernelSource, ...],
-        objects: Objects,
-        architecture: str,
-        features: frozenset[str],
-        processes: Processes,
+        self, files: Sequence[KernelSource], cache: KernelCache, architecture: str, features: frozenset[str], processes: Processes
     ) -> None:
-        """Have `objects` keep the objects of sources; their compilers are some of `processes`. Raises as `compile`."""
-        with self._compilation(objects, architecture, features) as compilation:
-            replace(compilation, processes=processes).keep(sources)
+        """Have a cache keep the objects of files; their compilers are some of `processes`. Raises as `compile`."""
+        with self._compilation(self.objects(cache, architecture, features), architecture, features) as compilation:
+            replace(compilation, processes=processes).keep(files)
 
     @contextlib.contextmanager
     def _compilation(self, objects: Objects | None, architecture: str, features: frozenset[str]) -> Iterator[Compilation]:

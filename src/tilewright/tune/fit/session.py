@@ -13,8 +13,6 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
-import numpy as np
-
 from tilewright.coefficients import Fit, coefficients_for, family_coefficients
 from tilewright.errors import TilewrightError
 from tilewright.machine.description import Source
@@ -125,11 +123,11 @@ def outcome(machine: Machine, kernels: Sequence[Kernel], features: frozenset[str
 
 def _qualities(kernels: Sequence[Kernel], shipped: FloatArray, fitted: FloatArray) -> dict[str, Compared]:
     """Over all kernels, then by kind."""
-    kinds = np.array([kernel.kind for kernel in kernels])
-    found = {ALL: Compared(quality(kernels, shipped), quality(kernels, fitted))}
-    for kind in dict.fromkeys(kernel.kind for kernel in kernels):
-        of_kind = [kernel for kernel in kernels if kernel.kind == kind]
-        found[kind] = Compared(quality(of_kind, shipped[kinds == kind]), quality(of_kind, fitted[kinds == kind]))
+    found = {}
+    for kind in (ALL, *dict.fromkeys(kernel.kind for kernel in kernels)):
+        own = [number for number, kernel in enumerate(kernels) if kind in (ALL, kernel.kind)]
+        of_kind = [kernels[number] for number in own]
+        found[kind] = Compared(quality(of_kind, shipped[own]), quality(of_kind, fitted[own]))
     return found
 
 

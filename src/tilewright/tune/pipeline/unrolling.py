@@ -125,15 +125,17 @@ class _MeasuredFactors:
 
     def speed(self, factors: Factors) -> float:
         """Calls a second. Factors that were not measured yet are measured."""
+        self.together([factors])
         trial = self._trial(factors)
-        if trial is not None and trial.digest not in self._seconds:
-            self._measure([trial])
         seconds = self._seconds[trial.digest] if trial is not None else None
         return 0.0 if seconds is None else 1.0 / seconds
 
     def together(self, factors: Sequence[Factors]) -> None:
         """Measure factors that a search looks at next."""
-        self._measure([trial for one in factors if (trial := self._trial(one)) is not None])
+        fresh = [trial for trial in map(self._trial, factors) if trial is not None and trial.digest not in self._seconds]
+        if fresh:
+            right = self._trials.measure(fresh, best_s=self._best_s)
+            self._seconds |= {trial.digest: right.get(trial.digest) for trial in fresh}
 
     def found(self) -> dict[str, TimedTrial]:
         """The variants that were right, with their seconds, by digest."""
@@ -146,7 +148,3 @@ class _MeasuredFactors:
             rows, columns, steps = factors
             self._made[factors] = None if one is None else trial_of(one, f"unrolled {rows}x{columns} by {steps}")
         return self._made[factors]
-
-    def _measure(self, found: Sequence[Trial]) -> None:
-        right = self._trials.measure(found, best_s=self._best_s)
-        self._seconds |= {trial.digest: right.get(trial.digest) for trial in found}

@@ -75,8 +75,7 @@ def searched(plan: Plan) -> Sampled:
 
 def context_for(plan: Plan) -> CostContext:
     """What a plan was searched in."""
-    kernels = registry.by_name()
-    used = {one.operator: kernels[one.micro_kernel] for one in plan.operators if one.micro_kernel}
+    used = {one.operator: registry.by_name()[one.micro_kernel] for one in plan.operators if one.micro_kernel}
     roles = {one.operator: one.roles for one in plan.operators if one.roles}
     return context_of(plan.chain, plan.machine, used, roles, coefficients_for(plan.machine))
 

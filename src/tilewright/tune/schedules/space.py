@@ -18,21 +18,18 @@ from tilewright.arrays import Count
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.decisions.micro_kernel import tiles
-from tilewright.plan.decisions.non_temporal_stores import non_temporal_term, non_temporal_writes
-from tilewright.plan.decisions.software_prefetch import inputs_to_prefetch, operators_that_prefetch
+from tilewright.plan.decisions.non_temporal_stores import non_temporal_term
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import chain_figures, set_conflict
-from tilewright.plan.model.needed_work import key_blocks
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.model.plan_figures import constant_bytes, scratch_bytes
 from tilewright.plan.model.price_features import features
 from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking, price_blocking
-from tilewright.plan.regions.epilogues import maps_in_tiles
-from tilewright.plan.regions.loop_views import parallel_axes, view_schedule
+from tilewright.plan.planner import blocked_plan
+from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Loop, Node, Schedule, nest, planned_sizes, storage_below
 from tilewright.plan.search.inner_loops import InnerLoops, packed, with_inner
 from tilewright.plan.space.schedule_space import Space, axis_multiple, candidates
-from tilewright.plan.types import OperatorPlan, Plan
+from tilewright.plan.types import Plan
 
 DRAWS_PER_POINT = 50
 """Draws after which a space is taken to have no more distinct schedules."""
@@ -94,30 +91,9 @@ class Sampled:
 def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
     """The plan of a point, for the chain and machine of another plan."""
     blocking = blocking_of(context, point)
-    chain = context.chain
-    scratch = scratch_bytes(context, blocking.schedule)
-    schedule = blocking.schedule
-    maps = maps_in_tiles(chain, schedule, context.kernels)
-    prefetched = inputs_to_prefetch(context, schedule, scratch)
     price = price_blocking(context, blocking)
-    plan = replace(
-        like,
-        schedule=schedule,
-        operators=tuple(
-            OperatorPlan(op.name, context.leaves.get(op.name), epilogue_of=maps.get(op.name, "")) for op in chain.operators
-        ),
-        levels=(),
-        parallel_axes=parallel_axes(chain, schedule),
-        movements=(),
-        scratch_bytes=scratch,
-        constant_bytes=constant_bytes(context, schedule),
-        prefetched_inputs=prefetched,
-        prefetching_operators=operators_that_prefetch(context, schedule, prefetched),
-        non_temporal=non_temporal_writes(context, schedule),
-        key_blocks=key_blocks(context, schedule),
-        price=replace(price, terms=(*price.terms, *non_temporal_term(context, schedule))),
-        rejected=(),
-    )
+    price = replace(price, terms=(*price.terms, *non_temporal_term(context, blocking.schedule)))
+    plan = blocked_plan(context, blocking, price, like.unfused_price, like.floor, ())
     named = {kernel.name: kernel for kernel in context.kernels.values()}
     return Sampled(point, with_leaves(with_execution(plan, named)), blocking, context)
 

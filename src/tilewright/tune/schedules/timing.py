@@ -14,9 +14,10 @@ import numpy as np
 
 from tilewright.artifact import Artifact
 from tilewright.backends import backend
+from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.render.c.library import chains_and_entry, emit_file
-from tilewright.render.c.program import Program, c_file, lower_program
+from tilewright.render.c.library import emit_file
+from tilewright.render.c.program import c_file, lower_program
 from tilewright.runtime import calibration, measurement
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.compilation import toolchain
@@ -137,45 +138,26 @@ def _measurer() -> Measurer:
 
 
 def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
-    """One file of all plans, as an artifact for the entry point of each."""
-    programs = [_numbered(lower_program(plan), i) for i, plan in enumerate(plans)]
-    files = [replace(c_file(program), entry_point=f"run_{i}") for i, program in enumerate(programs)]
-    together = replace(
-        files[0],
-        nests=tuple(nest for file in files for nest in file.nests),
-        ends=tuple(end for file in files for end in file.ends),
-        prepared=tuple(prepared for file in files for prepared in file.prepared),
-    )
-    emitted = emit_file(together)
-    vocabulary = emitted.text.removesuffix("\n".join(chains_and_entry(together)))
-    assert vocabulary != emitted.text, "emit_file does not end with the chains and the entry point"
-    functions = dict.fromkeys(part for file in files for part in chains_and_entry(file))
-    text = "\n".join([vocabulary, *functions])
-    features = files[0].dialect.features.union(*(_features(program, plan) for program, plan in zip(programs, plans, strict=True)))
-    machine = plans[0].machine
-    return [
-        Artifact(file.entry_point, text, (), machine.architecture, features, program.signature, kernels=emitted.kernels)
-        for file, program in zip(files, programs, strict=True)
-    ]
+    """A C file of each plan, with an entry point of its own."""
+    return [_artifact(plan, f"run_{number}") for number, plan in enumerate(plans)]
 
 
-def _numbered(program: Program, number: int) -> Program:
-    """The program with routines of its own: structures are compared within one program alone."""
-    regions = tuple(replace(region, name=f"{region.name}_{number}", structure=None) for region in program.regions)
-    return replace(program, regions=regions)
-
-
-def _features(program: Program, model: ModelPlan) -> frozenset[str]:
-    used = [program.kernels[one.micro_kernel].features for plan in model.plans for one in plan.operators if one.micro_kernel]
-    return frozenset().union(*used)
+def _artifact(plan: ModelPlan, entry_point: str) -> Artifact:
+    program, architecture = lower_program(plan), plan.machine.architecture
+    emitted = emit_file(replace(c_file(program), entry_point=entry_point))
+    used = (program.kernels[one.micro_kernel] for chain in plan.plans for one in chain.operators if one.micro_kernel)
+    features = program.dialect.features.union(*(kernel.features for kernel in used))
+    return Artifact(entry_point, emitted.text, (), architecture, features, program.signature, kernels=emitted.kernels)
 
 
 def library(plans: Sequence[ModelPlan], path: Path) -> list[Artifact]:
     """Compile plans into the library `path`, which has one entry point for each."""
-    entries = artifacts(plans)
-    first = entries[0]
-    linked = (*first.linked, *first.kernels)
-    path.write_bytes(toolchain.find().compile(first.text, linked, architecture=first.architecture, features=first.features))
+    first, *others = entries = artifacts(plans)
+    files = [KernelSource(SourceKind.C, one.text) for one in others]
+    kernels = dict.fromkeys(kernel for one in entries for kernel in one.kernels)
+    features = first.features.union(*(one.features for one in others))
+    compiled = toolchain.find().compile(first.text, (*files, *kernels), architecture=first.architecture, features=features)
+    path.write_bytes(compiled)
     return entries
 
 

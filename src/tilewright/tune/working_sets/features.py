@@ -145,11 +145,10 @@ def _elements(nest: Nest, access: Access, dimension: int | None, values: dict[st
 
 def _joined(nest: Nest, factors: list[_Factor], coordinates: tuple[Iteration, ...]) -> Iteration:
     """The iteration that has the coordinates of every factor."""
-    whole = [0] * len(nest.loops)
+    whole: dict[int, int] = {}
     for factor, own in zip(factors, coordinates, strict=True):
-        for at, coordinate in zip(factor.positions, own, strict=True):
-            whole[at] = coordinate
-    return tuple(whole)
+        whole |= zip(factor.positions, own, strict=True)
+    return tuple(whole[at] for at in range(len(nest.loops)))
 
 
 Box = tuple[Range, ...]
