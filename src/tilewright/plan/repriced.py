@@ -55,13 +55,18 @@ def with_hints(value: ValueT, dimensions: Mapping[str, int]) -> ValueT:
     return changed  # type: ignore[no-any-return]
 
 
-def _price(plan: Plan, chain: Chain) -> Price:
-    coefficients, known = coefficients_for(plan.machine), {kernel.name: kernel for kernel in registry.registered()}
-    if any(term.kind is TermKind.SCALAR_LOOP for term in plan.price.terms):
-        return plan_scalar_loop(chain, plan.machine, coefficients).price
+def context_for(plan: Plan, chain: Chain) -> CostContext:
+    """The cost context of a chain with the micro kernels of a plan."""
+    known = {kernel.name: kernel for kernel in registry.registered()}
     kernels = {part.operator: known[part.micro_kernel] for part in plan.operators if part.micro_kernel}
     roles = {part.operator: part.roles for part in plan.operators if part.roles is not None}
-    context = context_of(without_lookups(chain), plan.machine, kernels, roles, coefficients)
+    return context_of(chain, plan.machine, kernels, roles, coefficients_for(plan.machine))
+
+
+def _price(plan: Plan, chain: Chain) -> Price:
+    if any(term.kind is TermKind.SCALAR_LOOP for term in plan.price.terms):
+        return plan_scalar_loop(chain, plan.machine, coefficients_for(plan.machine)).price
+    context = context_for(plan, without_lookups(chain))
     if plan.schedule.split:
         return price_split(context, _split(context, plan.schedule))
     price = price_blocking(context, _blocking(context, plan.schedule))

@@ -49,7 +49,7 @@ def _details(model_plan: ModelPlan, full: bool) -> str:
         kinds = kinds_of(model_plan) if full else ()
         pages = [("", *_page(kind.first, f"[{n}] {kind.first.chain.name}", room)) for n, kind in enumerate(kinds, 1)]
         return "\n".join([explain_model(model_plan), *(line for page in pages for line in page)])
-    count = f"{len(plans)} {'chain' if len(plans) == 1 else 'chains'}"
+    count = units.quantity(len(plans), "chains")
     lines = [f"{name}: {count}, {units.seconds(model_plan.predicted_seconds)} on one thread", *between_chains(model_plan), ""]
     for plan in plans:
         lines += [*_page(plan, plan.chain.name, room), ""]
@@ -91,7 +91,7 @@ def _machine(machine: Machine) -> list[str]:
     peaks = ", ".join(f"{dtype} {units.flop_rate(rate)}" for dtype, rate in machine.peak_flops_per_s)
     registers = f"{machine.vector_registers} registers of {machine.vector_bits} bits"
     return [
-        f"{machine.architecture} ({features}), {machine.cores} {'core' if machine.cores == 1 else 'cores'}, {registers}",
+        f"{machine.architecture} ({features}), {units.quantity(machine.cores, 'cores')}, {registers}",
         *wrapped(f"peak per core ({machine.peak_source.value}): {peaks}"),
     ]
 

@@ -204,7 +204,7 @@ def note_text(note: reasons.PriceNote | None) -> str:
         case reasons.CombinedParts(parts):
             return f"of {parts} partial results, in a second parallel region"
         case reasons.ParallelBlocks(blocks, cores, imbalance, region_s):
-            count = f"{blocks} {'block' if blocks == 1 else 'blocks'}"
+            count = units.quantity(blocks, "blocks")
             return f"{count}; on {cores} cores {imbalance:.2f} x an even share, {_microseconds(region_s)} more"
         case reasons.UnreadLines():
             return "lines of the output are not read"

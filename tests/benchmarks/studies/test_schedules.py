@@ -14,10 +14,11 @@ from tests.support.chains import gemm_chain as chain_of
 from tilewright.kernels.registry import for_machine
 from tilewright.machine import Machine
 from tilewright.plan.planner import plan_chain
+from tilewright.plan.repriced import context_for
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import space_of
 from tilewright.tune.chain_functions import attention, gemm_chain
-from tilewright.tune.schedules.cases import CASES, Case, choice, context_for
+from tilewright.tune.schedules.cases import CASES, Case, choice
 from tilewright.tune.schedules.sampling import Sampler, population
 from tilewright.tune.schedules.space import Point, Sampled
 from tilewright.tune.schedules.timing import compiled, timed, wrong
@@ -136,7 +137,7 @@ def test_all_cases_are_planned_and_repeat_their_plan() -> None:
     assert len(CASES) == 29
     for name in ("R2", "R4", "R9", "R10"):
         (plan,) = case_named(name).model_plan().plans
-        assert space_of(context_for(plan)).outer_orders()
+        assert space_of(context_for(plan, plan.chain)).outer_orders()
         assert choice(plan).predicted_s == plan.predicted_seconds
 
 

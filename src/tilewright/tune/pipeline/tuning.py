@@ -26,7 +26,6 @@ from tilewright.tune.pipeline.work import Paired, WholeCase, worst_ratio
 from tilewright.tune.rankers.ranker import Ranker
 from tilewright.tune.schedules.cases import Case, NoSchedules, choice
 from tilewright.tune.schedules.chain_case import NotTunable, chain_case
-from tilewright.tune.timing import Verdict
 
 
 class Judgement(Enum):
@@ -252,15 +251,12 @@ def _tuned(model: ModelPlan, at: int, run: Run) -> Result:
     if found.verdict is None:
         return result
     if found.verdict.is_faster:
-        winner = choice_of(best[found.verdict.number].plan, _measured_gain(found.verdict, found.reference_s, before, measured))
+        seconds, planned_s = found.verdict.ratio * found.reference_s, found.reference_s
+        if before is not None:  # the planner's choice takes as much longer than a tuned reference as it did then
+            planned_s *= before.tuned.planned_seconds / before.tuned.seconds
+        winner = choice_of(best[found.verdict.number].plan, Tuned(seconds, planned_s, measured))
         result = replace(result, judgement=winners.add(plan, winner))
     return replace(result, ratio=found.verdict.ratio, wins=found.verdict.wins)
-
-
-def _measured_gain(verdict: Verdict, reference_s: float, before: TunedChoice | None, measured: int) -> Tuned:
-    """What `explain` says of a winner. The planner's choice takes as much longer than a tuned reference as it did then."""
-    planned_s = reference_s if before is None else reference_s * before.tuned.planned_seconds / before.tuned.seconds
-    return Tuned(verdict.ratio * reference_s, planned_s, measured)
 
 
 def best_plans(trials: Trials, request: Request, progress: Progress, ranker: Ranker) -> tuple[Trial, list[Trial], int]:

@@ -7,6 +7,7 @@ never called here.
 
 from __future__ import annotations
 
+import copyreg
 import faulthandler
 import os
 import pickle
@@ -15,6 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
+from itertools import count
 from math import isfinite
 from pathlib import Path
 from statistics import median
@@ -175,21 +177,6 @@ SEED = 20240301
 Call = Callable[[], object]
 
 
-class _WithoutWeights(pickle.Pickler):
-    """Writes constants as type and shape, except where generated code may depend on their values."""
-
-    def reducer_override(self, value: Any) -> Any:
-        """Constants of such values are drawn where they are read."""
-        if isinstance(value, Constant) and not value.without_values().has_values:
-            return _drawn_constant, (value.array.shape, value.array.dtype, value.has_values)
-        return NotImplemented
-
-
-def _drawn_constant(shape: tuple[int, ...], dtype: np.dtype[Any], has_values: bool) -> Constant:
-    values = drawn(np.random.default_rng(SEED), shape, dtype) if has_values else np.broadcast_to(np.zeros((), dtype), shape)
-    return Constant(values, has_values)
-
-
 @dataclass(frozen=True, eq=False, slots=True)
 class WholeCase:
     """A model whose calls are compared."""
@@ -198,13 +185,27 @@ class WholeCase:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As it is sent elsewhere: weights are drawn there, for nothing that is measured depends on them."""
-        content = BytesIO()
-        _WithoutWeights(content).dump(self.model)
+        content, seeds = BytesIO(), count(SEED)
+        pickler = pickle.Pickler(content)
+        pickler.dispatch_table = {**copyreg.dispatch_table, Constant: lambda constant: _sent(constant, next(seeds))}
+        pickler.dump(self.model)
         return _received, (content.getvalue(),)
 
 
 def _received(content: bytes) -> WholeCase:
     return WholeCase(pickle.loads(content))
+
+
+def _sent(constant: Constant, seed: int) -> Any:
+    """How a constant is pickled: whole where generated code may depend on its values, else to be drawn, by its own seed."""
+    if constant.without_values().has_values:
+        return constant.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    return _drawn_constant, (seed, constant.array.shape, constant.array.dtype, constant.has_values)
+
+
+def _drawn_constant(seed: int, shape: tuple[int, ...], dtype: np.dtype[Any], has_values: bool) -> Constant:
+    values = drawn(np.random.default_rng(seed), shape, dtype) if has_values else np.broadcast_to(np.zeros((), dtype), shape)
+    return Constant(values, has_values)
 
 
 def worst_ratio(case: WholeCase, plans: tuple[Plan, ...], threads: int | None) -> float | None:

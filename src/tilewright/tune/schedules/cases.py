@@ -8,12 +8,11 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 import tilewright as tw
-from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Graph
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.model.cost_context import CostContext, context_of
+from tilewright.plan.repriced import context_for
 from tilewright.plan.search.exact_search import search
 from tilewright.plan.search.inner_loops import refine
 from tilewright.plan.types import ModelPlan, Plan
@@ -69,15 +68,8 @@ def choice(plan: Plan) -> Sampled:
 
 def searched(plan: Plan) -> Sampled:
     """The best schedule without a split, with the plan's micro kernels."""
-    context = context_for(plan)
+    context = context_for(plan, plan.chain)
     return priced(plan, context, point_of(context, refine(context, search(context))))
-
-
-def context_for(plan: Plan) -> CostContext:
-    """What a plan was searched in."""
-    used = {one.operator: registry.by_name()[one.micro_kernel] for one in plan.operators if one.micro_kernel}
-    roles = {one.operator: one.roles for one in plan.operators if one.roles}
-    return context_of(plan.chain, plan.machine, used, roles, coefficients_for(plan.machine))
 
 
 def kernels_for(machine: Machine) -> tuple[MicroKernel, ...]:
