@@ -13,7 +13,7 @@ from tilewright.graph.expressions.conditions import Constraint, Datum
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load
 from tilewright.plan import reasons
-from tilewright.plan.binding import bound_cut, bound_plan, numbered_plan
+from tilewright.plan.binding import bound, bound_plan, numbered_plan
 from tilewright.plan.chains import Names, names_of, renamed
 from tilewright.plan.reasons import (
     Alternative,
@@ -106,11 +106,11 @@ def test_binding_and_numbering_are_inverse() -> None:
 @pytest.mark.parametrize("reason", CUTS)
 def test_every_reason_of_a_cut_is_bound(reason: CutReason) -> None:
     cut = Cut("weights", 2e-6, 1e-6, reason)
-    bound = bound_cut(cut, marked(attention_plan()))
-    assert bound.tensor == "weights_marked"
+    found = bound(cut, marked(attention_plan()))
+    assert found.tensor == "weights_marked"
     named = {field.name for field in fields(reason)} & {"operator", "operators"}
-    assert ("_marked" in cut_text(bound)) == bool(named)
-    assert cut_text(bound).replace("_marked", "") == cut_text(cut)
+    assert ("_marked" in cut_text(found)) == bool(named)
+    assert cut_text(found).replace("_marked", "") == cut_text(cut)
 
 
 def test_every_defeat_every_barrier_and_every_note_has_a_sentence() -> None:

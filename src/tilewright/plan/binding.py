@@ -1,39 +1,39 @@
-"""Binding: plans of canonical chains, and the reasons in them, in the names of a chain."""
+"""Binding: plans of canonical chains, and the reasons in them, in the names of a chain.
+
+Annotations of fields say which texts are names: `AxisName`, `TensorName` and `OperatorName` of `chains.py`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import replace
-from typing import assert_never
+from collections.abc import Callable, Hashable
+from dataclasses import fields, is_dataclass, replace
+from functools import cache
+from types import UnionType
+from typing import Annotated, Any, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
+from tilewright.block.execution import Execution
+from tilewright.block.leaf_binding import LeafBinding
+from tilewright.graph.expressions.conditions import Constraint
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.types import Chain
-from tilewright.plan import reasons
+from tilewright.machine.machine import Machine
 from tilewright.plan.chains import Names, canonical_form, names_of, renamed, renamed_graph
-from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
-from tilewright.plan.types import Cut, ImageLayouts, KeyBlocks, ModelPlan, OperatorPlan, Plan, Price
+from tilewright.plan.types import ImageLayouts, ModelPlan, Plan
+
+Value = TypeVar("Value")
+Bind: TypeAlias = Callable[[Any, Names], Any]
+"""Makes of a value the same in other names."""
+
+
+def bound(value: Value, names: Names) -> Value:
+    """A plan, or a part of one (a price, a cut, a reason), in other names; its chain stays."""
+    kind: Hashable = type(value)
+    return _bind_of(kind)(value, names)  # type: ignore[no-any-return]
 
 
 def bound_plan(plan: Plan, chain: Chain, names: Names) -> Plan:
     """The plan of a chain of the same structure, in its names."""
-    tensors, operators = names.tensors, names.operators
-    return replace(
-        plan,
-        chain=chain,
-        schedule=_schedule(plan.schedule, names),
-        operators=tuple(_operator_plan(operator, names) for operator in plan.operators),
-        levels=tuple(replace(level, order=_axes(level.order, names), tiles=_tiles(level.tiles, names)) for level in plan.levels),
-        parallel_axes=_axes(plan.parallel_axes, names),
-        movements=tuple(replace(movement, tensor=tensors[movement.tensor]) for movement in plan.movements),
-        price=bound_price(plan.price, names),
-        unfused_price=plan.unfused_price and bound_price(plan.unfused_price, names),
-        rejected=tuple(replace(lost, alternative=_alternative(lost.alternative, names)) for lost in plan.rejected),
-        thinned_axes=_axes(plan.thinned_axes, names),
-        prefetched_inputs=tuple(tensors[tensor] for tensor in plan.prefetched_inputs),
-        prefetching_operators=tuple(operators[name] for name in plan.prefetching_operators),
-        non_temporal=tuple(operators[name] for name in plan.non_temporal),
-        key_blocks=plan.key_blocks and _key_blocks(plan.key_blocks, names),
-    )
+    return replace(bound(plan, names), chain=chain)
 
 
 def numbered_plan(plan: Plan) -> Plan:
@@ -48,7 +48,7 @@ def bound_model(model_plan: ModelPlan, names: Names) -> ModelPlan:
         model_plan,
         graph=renamed_graph(model_plan.graph, names),
         plans=tuple(bound_plan(plan, chain, names) for plan, chain in zip(model_plan.plans, chains, strict=True)),
-        cuts=tuple(bound_cut(cut, names) for cut in model_plan.cuts),
+        cuts=tuple(bound(cut, names) for cut in model_plan.cuts),
         layouts=tuple((names.tensors[tensor], layout) for tensor, layout in model_plan.layouts),
         merged=tuple(
             replace(argument, declared=replace(argument.declared, name=names.tensors[argument.declared.name]))
@@ -65,100 +65,51 @@ def _bound_images(images: ImageLayouts, names: Names) -> ImageLayouts:
     return ImageLayouts(last, written)
 
 
-def bound_cut(cut: Cut, names: Names) -> Cut:
-    """A cut, in the names of other tensors and operators."""
-    return replace(cut, tensor=names.tensors[cut.tensor], reason=bound_reason(cut.reason, names))
+def _bound_constraint(constraint: Constraint, names: Names) -> Constraint:
+    index = constraint.index.substitute({axis: axis_index(name) for axis, name in names.axes.items()})
+    return replace(constraint, index=index)
 
 
-def bound_price(price: Price, names: Names) -> Price:
-    """A price, whose terms speak of operators."""
-    terms = (replace(term, operator=names.operators[term.operator]) if term.operator else term for term in price.terms)
-    return replace(price, terms=tuple(terms))
+def _unchanged(value: Value, names: Names) -> Value:
+    return value
 
 
-def bound_reason(reason: reasons.CutReason, names: Names) -> reasons.CutReason:
-    """Why an edge is cut."""
-    match reason:
-        case reasons.CannotFuse() | reasons.NotExecutable():
-            return replace(reason, operators=tuple(names.operators[name] for name in reason.operators))
-        case reasons.NoMicroKernel(operator):
-            return reasons.NoMicroKernel(names.operators[operator])
-        case reasons.SeparateFaster() | reasons.FewerBlocks():
-            return reason
-        case _:
-            assert_never(reason)
+_GIVEN: dict[type, Bind] = {
+    Chain: _unchanged,
+    Constraint: _bound_constraint,
+    Execution: _unchanged,
+    LeafBinding: lambda binding, names: binding.with_axes(names.axes),
+    Machine: _unchanged,
+}
+"""How values of types outside of plans are bound."""
 
 
-def _alternative(alternative: reasons.Alternative, names: Names) -> reasons.Alternative:
-    match alternative:
-        case reasons.EveryOperatorAlone():
-            return alternative
-        case reasons.OnePart(axis):
-            return reasons.OnePart(names.axes[axis])
-        case reasons.OtherLoops(storage, loops):
-            return reasons.OtherLoops(storage, _loops(loops, names))
-        case reasons.OtherAlgorithm() | reasons.OtherKernel():
-            return replace(alternative, operator=names.operators[alternative.operator])
-        case _:
-            assert_never(alternative)
+@cache
+def _bind_of(hint: Any) -> Bind:
+    """What binds values of an annotated type: `_unchanged` where they hold no names."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return lambda name, names: name and getattr(names, arguments[1])[name]
+    if origin is tuple:
+        return _bind_of_tuple(arguments)
+    if origin is UnionType:
+        return bound
+    return _bind_of_record(hint) if is_dataclass(hint) and hint not in _GIVEN else _GIVEN.get(hint, _unchanged)
 
 
-def _loops(loops: reasons.Loops, names: Names) -> reasons.Loops:
-    operators = names.operators
-    return reasons.Loops(
-        _tiles(loops.outer, names),
-        tuple(names.tensors[tensor] for tensor in loops.line_buffered),
-        tuple((_tiles(tiles, names), tuple(operators[name] for name in around)) for tiles, around in loops.groups),
-        tuple((operators[name], _axes(axes, names)) for name, axes in loops.inner),
-    )
+def _bind_of_tuple(hints: tuple[Any, ...]) -> Bind:
+    binds = [_bind_of(hint) for hint in hints]
+    if all(bind is _unchanged for bind in binds):
+        return _unchanged
+    if hints[1:] == (...,):
+        return lambda values, names: tuple([binds[0](value, names) for value in values])
+    return lambda values, names: tuple([bind(value, names) for bind, value in zip(binds, values, strict=True)])
 
 
-def _operator_plan(plan: OperatorPlan, names: Names) -> OperatorPlan:
-    epilogue_of = names.operators[plan.epilogue_of] if plan.epilogue_of else ""
-    leaf = plan.leaf and plan.leaf.with_axes(names.axes)
-    return replace(plan, operator=names.operators[plan.operator], epilogue_of=epilogue_of, leaf=leaf)
-
-
-def _key_blocks(blocks: KeyBlocks, names: Names) -> KeyBlocks:
-    limits = tuple(_limit(limit, names) for limit in blocks.limits)
-    return replace(blocks, axis=names.axes[blocks.axis], limits=limits, rows=_tiles(blocks.rows, names))
-
-
-def _limit(limit: reasons.KeyLimit, names: Names) -> reasons.KeyLimit:
-    index = limit.constraint.index.substitute({axis: axis_index(name) for axis, name in names.axes.items()})
-    return reasons.KeyLimit(replace(limit.constraint, index=index), limit.tensor and names.tensors[limit.tensor])
-
-
-def _schedule(schedule: Schedule, names: Names) -> Schedule:
-    return replace(
-        schedule,
-        body=tuple(_node(node, names) for node in schedule.body),
-        storage=tuple((names.tensors[tensor], storage) for tensor, storage in schedule.storage),
-        split=schedule.split and names.axes[schedule.split],
-        ahead=tuple(_pack(pack, names) for pack in schedule.ahead),
-    )
-
-
-def _node(node: Node, names: Names) -> Node:
-    match node:
-        case Loop(axis, tile, body):
-            return Loop(names.axes[axis], tile, tuple(_node(inner, names) for inner in body))
-        case Compute(operator, when):
-            conditions = tuple(replace(condition, axis=names.axes[condition.axis]) for condition in when)
-            return Compute(names.operators[operator], conditions)
-        case Pack():
-            return _pack(node, names)
-        case _:
-            assert_never(node)
-
-
-def _pack(pack: Pack, names: Names) -> Pack:
-    return replace(pack, operator=names.operators[pack.operator])
-
-
-def _axes(axes: Iterable[str], names: Names) -> tuple[str, ...]:
-    return tuple(names.axes[axis] for axis in axes)
-
-
-def _tiles(tiles: reasons.Tiles, names: Names) -> reasons.Tiles:
-    return tuple((names.axes[axis], tile) for axis, tile in tiles)
+def _bind_of_record(kind: Any) -> Bind:
+    hints = get_type_hints(kind, include_extras=True)
+    binds = {part.name: _bind_of(hints[part.name]) for part in fields(kind) if part.init}
+    named = {name: bind for name, bind in binds.items() if bind is not _unchanged}
+    if not named:
+        return _unchanged
+    return lambda value, names: replace(value, **{name: bind(getattr(value, name), names) for name, bind in named.items()})

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, wraps
-from typing import Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
 
 from tilewright.errors import PlanningError
@@ -22,6 +22,10 @@ from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reducti
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
+AxisName: TypeAlias = Annotated[str, "axes"]
+TensorName: TypeAlias = Annotated[str, "tensors"]
+OperatorName: TypeAlias = Annotated[str, "operators"]
+"""A name, by the field of `Names` that has others for it, or "": annotations that `binding.py` reads."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from typing import TypeAlias
 
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.conditions import Constraint
+from tilewright.plan.chains import AxisName, OperatorName, TensorName
 from tilewright.plan.schedule import Storage
 
-Tiles: TypeAlias = tuple[tuple[str, int], ...]
+Tiles: TypeAlias = tuple[tuple[AxisName, int], ...]
 """Axes with the tiles of their loops, outermost first."""
 
 
@@ -30,7 +31,7 @@ class EveryOperatorAlone:
 class OnePart:
     """A reduction along an axis that is not split."""
 
-    axis: str
+    axis: AxisName
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,11 @@ class Loops:
     """Loops of a schedule: those of all operators, of partially fused groups, and of each operator."""
 
     outer: Tiles
-    line_buffered: tuple[str, ...] = ()
+    line_buffered: tuple[TensorName, ...] = ()
     """Intermediates that have circular line buffers along the last of the outer loops."""
-    groups: tuple[tuple[Tiles, tuple[str, ...]], ...] = ()
+    groups: tuple[tuple[Tiles, tuple[OperatorName, ...]], ...] = ()
     """Loops with the operators that share them."""
-    inner: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    inner: tuple[tuple[OperatorName, tuple[AxisName, ...]], ...] = ()
     """Operators with the axes of their loops."""
 
 
@@ -60,7 +61,7 @@ class OtherKernel:
     """Another micro kernel for an operator."""
 
     kernel: str
-    operator: str
+    operator: OperatorName
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +69,7 @@ class OtherAlgorithm:
     """Another way to compute an operator."""
 
     algorithm: str
-    operator: str
+    operator: OperatorName
 
 
 Alternative: TypeAlias = EveryOperatorAlone | OnePart | OtherLoops | OtherKernel | OtherAlgorithm
@@ -151,7 +152,7 @@ class CannotFuse:
     """A barrier between two operators."""
 
     barrier: Barrier
-    operators: tuple[str, ...] = ()
+    operators: tuple[OperatorName, ...] = ()
     """Those that it is about."""
     dtype: str = ""
 
@@ -160,14 +161,14 @@ class CannotFuse:
 class NotExecutable:
     """Operators as one chain, whose best schedule cannot be executed."""
 
-    operators: tuple[str, ...]
+    operators: tuple[OperatorName, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class NoMicroKernel:
     """A contraction that none of the micro kernels can compute."""
 
-    operator: str
+    operator: OperatorName
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +271,7 @@ class KeyLimit:
     """What holds where a mask lets a row see a key."""
 
     constraint: Constraint
-    tensor: str = ""
+    tensor: TensorName = ""
     """Where an element is read from that the constraint speaks of."""
 
 

@@ -17,7 +17,7 @@ from itertools import groupby
 from typing import TypeAlias
 
 from tilewright.graph.types import Chain, SymbolicExtent, planned_extent
-from tilewright.plan.chains import derived_once, equal_axes
+from tilewright.plan.chains import AxisName, OperatorName, TensorName, derived_once, equal_axes
 from tilewright.plan.layout import Layout
 
 
@@ -32,7 +32,7 @@ class Trip(Enum):
 class When:
     """The condition that the current block of `axis` is the first or the last."""
 
-    axis: str
+    axis: AxisName
     trip: Trip
 
 
@@ -40,7 +40,7 @@ class When:
 class Compute:
     """Run an operator on the current box, if all conditions hold."""
 
-    operator: str
+    operator: OperatorName
     when: tuple[When, ...] = ()
 
 
@@ -52,7 +52,7 @@ class Pack:
     that of the operand as a matrix (rows x depth on the left, depth x columns on the right); what it fills up is zero.
     """
 
-    operator: str
+    operator: OperatorName
     read: int
     layout: Layout
 
@@ -61,7 +61,7 @@ class Pack:
 class Loop:
     """Blocks of `tile` along `axis`, in increasing order."""
 
-    axis: str
+    axis: AxisName
     tile: int
     body: tuple[Node, ...]
 
@@ -102,8 +102,8 @@ class Schedule:
     """
 
     body: tuple[Node, ...]
-    storage: tuple[tuple[str, Storage], ...] = ()
-    split: str = ""
+    storage: tuple[tuple[TensorName, Storage], ...] = ()
+    split: AxisName = ""
     ahead: tuple[Pack, ...] = ()
     """Constants, each packed as a whole when the kernel is loaded: no call does it."""
     found: dict[str, tuple[tuple[Loop, ...], Compute]] = field(default_factory=dict, init=False, repr=False, compare=False)

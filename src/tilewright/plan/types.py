@@ -10,8 +10,9 @@ from tilewright.block.leaf_binding import LeafBinding
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.types import Chain, Constant, Graph, Tensor
 from tilewright.machine.machine import Machine
+from tilewright.plan.chains import AxisName, OperatorName, TensorName
 from tilewright.plan.layout import Layout
-from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, TakenOver, WholeGroup
+from tilewright.plan.reasons import Alternative, CutReason, KeyLimit, LossReason, PriceNote, TakenOver, Tiles, WholeGroup
 from tilewright.plan.schedule import Schedule
 
 
@@ -19,12 +20,12 @@ from tilewright.plan.schedule import Schedule
 class OperatorPlan:
     """How one operator is computed."""
 
-    operator: str
+    operator: OperatorName
     leaf: LeafBinding | None = None
     """The leaf that computes it; None for general vector loops."""
     efficiency: float = 1.0
     """Useful share of the lanes and rows that a micro kernel computes, edges included."""
-    epilogue_of: str = ""
+    epilogue_of: OperatorName = ""
     """The contraction whose micro tiles apply a map in registers, before they are stored; "" for all other operators."""
     calls: KernelCalls = field(default_factory=KernelCalls)
     """How calls of the micro kernel cover a block."""
@@ -45,8 +46,8 @@ class LevelPlan:
     """The blocking that serves one memory level: loop order (outermost first), tile per axis, what it occupies."""
 
     level: str
-    order: tuple[str, ...]
-    tiles: tuple[tuple[str, int], ...]
+    order: tuple[AxisName, ...]
+    tiles: Tiles
     used_bytes: int
     capacity_bytes: int
 
@@ -55,7 +56,7 @@ class LevelPlan:
 class Movement:
     """Bytes of one tensor that cross into a level from the one behind it (write-backs included), for the whole chain."""
 
-    tensor: str
+    tensor: TensorName
     level: str
     size_bytes: int
 
@@ -94,7 +95,7 @@ class PriceTerm:
 
     kind: TermKind
     seconds: float
-    operator: str = ""
+    operator: OperatorName = ""
     level: str = ""
     """Into which traffic goes."""
     note: PriceNote | None = None
@@ -145,11 +146,11 @@ class Price:
 class KeyBlocks:
     """What masks make of the pairs of a row and a key, by blocks of rows: shares that are left out, masked, and as without."""
 
-    axis: str
+    axis: AxisName
     """Of the keys."""
     limits: tuple[KeyLimit, ...]
     """What must hold for a pair."""
-    rows: tuple[tuple[str, int], ...]
+    rows: Tiles
     """Rows of a block, along every axis that the limits speak of."""
     empty: float
     partial: float
@@ -205,7 +206,7 @@ class Plan:
     schedule: Schedule
     operators: tuple[OperatorPlan, ...]
     levels: tuple[LevelPlan, ...]
-    parallel_axes: tuple[str, ...]
+    parallel_axes: tuple[AxisName, ...]
     """Axes of the outermost loops, in order, whose blocks are distributed over threads."""
     movements: tuple[Movement, ...]
     scratch_bytes: int
@@ -217,13 +218,13 @@ class Plan:
     rejected: tuple[Rejected, ...]
     constant_bytes: int = 0
     """Constants that are packed ahead: once, for all threads."""
-    thinned_axes: tuple[str, ...] = ()
+    thinned_axes: tuple[AxisName, ...] = ()
     """Axes of which not every tile that matters was tried, because an operator has too many combinations."""
-    prefetched_inputs: tuple[str, ...] = ()
+    prefetched_inputs: tuple[TensorName, ...] = ()
     """Inputs of which micro tiles prefetch the next block's part."""
-    prefetching_operators: tuple[str, ...] = ()
+    prefetching_operators: tuple[OperatorName, ...] = ()
     """The contractions whose micro tiles do that."""
-    non_temporal: tuple[str, ...] = ()
+    non_temporal: tuple[OperatorName, ...] = ()
     """Contractions whose micro tiles store past the caches what nobody reads soon."""
     key_blocks: KeyBlocks | None = None
     """Where masks leave out keys."""
@@ -248,7 +249,7 @@ class Plan:
 class Cut:
     """An edge between two chains that was not fused: the tensor, both prices, and the reason."""
 
-    tensor: str
+    tensor: TensorName
     fused_seconds: float
     """Infinite where no executable fused plan exists."""
     unfused_seconds: float | None

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tilewright.graph.short_names import short_name
 from tilewright.lower.workspace import arena_bytes
-from tilewright.plan.binding import bound_cut
+from tilewright.plan.binding import bound
 from tilewright.plan.chains import Names, canonical_form
 from tilewright.plan.reasons import OtherAlgorithm
 from tilewright.plan.types import Cut, ModelPlan, Plan, Rejected
@@ -157,7 +157,7 @@ def _cuts(cuts: tuple[Cut, ...], kinds: tuple[Kind, ...]) -> list[str]:
     """Equal cuts once, with their number, behind that of the chain that writes the tensor; names are those of its first chain."""
     names = _first_names(kinds)
     writers = {kind.first.chain.output: f"[{number}] " for number, kind in enumerate(kinds, 1)}
-    counts = Counter((writers.get(cut.tensor, ""), unfused_text(cut)) for cut in (bound_cut(cut, names) for cut in cuts))
+    counts = Counter((writers.get(cut.tensor, ""), unfused_text(cut)) for cut in (bound(cut, names) for cut in cuts))
     times = {cut: f"{count} x " if count > 1 else "" for cut, count in counts.items()}
     return wrapped(*(f"{writer}{many}{text}" for (writer, text), many in times.items()))
 

@@ -21,7 +21,7 @@ from tilewright.graph.types import Chain, Operator
 from tilewright.kernels import registry
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.binding import bound_price, bound_reason
+from tilewright.plan.binding import bound
 from tilewright.plan.chains import canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.memory import remembered
@@ -144,7 +144,7 @@ class Division:
         if len(part.operators) == 1 or not self.alone():
             return None
         price = separate_price(self.alone()[operator.name] for operator in part.operators)
-        return bound_price(price, names_of(part.chain).inverse())
+        return bound(price, names_of(part.chain).inverse())
 
 
 @remembered(MOST_DIVISIONS)
@@ -177,7 +177,7 @@ def _pricing_alone(chain: Chain, options: PlanningOptions) -> Callable[[Operator
 
     def price_alone(operator: Operator) -> Price:
         alone = sub_chain(chain, (operator,))
-        return bound_price(options.price(alone).price, names_of(alone))
+        return bound(options.price(alone).price, names_of(alone))
 
     return price_alone
 
@@ -376,7 +376,7 @@ class _Dividing:
         except Unplannable as problem:
             ends = (self.chain.producer(tensor), *self.chain.consumers(tensor))
             apart_s = self._separate(operator for operator in ends if operator is not None).seconds
-            reason = bound_reason(problem.reason, names_of(self._chain(operators)))
+            reason = bound(problem.reason, names_of(self._chain(operators)))
             self.cuts[tensor] = Cut(tensor, float("inf"), apart_s, reason)
             return None
         if least is not None:
@@ -435,7 +435,7 @@ class _Dividing:
         if names not in self.parts:
             chain = self._chain(operators)
             priced = self.options.price(chain)
-            self.parts[names] = Part(operators, chain, bound_price(priced.price, names_of(chain)), priced)
+            self.parts[names] = Part(operators, chain, bound(priced.price, names_of(chain)), priced)
         return self.parts[names]
 
     def _chain(self, operators: Operators) -> Chain:

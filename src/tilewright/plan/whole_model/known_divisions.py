@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilewright.graph.types import Chain, Graph
-from tilewright.plan.binding import bound_cut, bound_price
+from tilewright.plan.binding import bound
 from tilewright.plan.chains import Names, canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import chain_context
@@ -85,7 +85,7 @@ class KnownDivisions:
             return None
         count(Counted.TAKEN_OVER)
         names = _written_names(near.chain, chain)
-        cuts = (replace(bound_cut(cut, names), source=near_names.tensors[cut.tensor]) for cut in near.cuts)
+        cuts = (replace(bound(cut, names), source=near_names.tensors[cut.tensor]) for cut in near.cuts)
         return Division(chain, parts, tuple(cuts))
 
     def _parts(self, chain: Chain, near: Division, near_names: Names) -> Iterator[Part]:
@@ -98,7 +98,7 @@ class KnownDivisions:
                 return
             name = "_".join(near_names.operators[operator.name] for operator in source.operators)
             reason = TakenOver(name, efficiency(priced), efficiency(source.priced))
-            yield Part(operators, part, bound_price(priced.price, names_of(part)), priced, reason)
+            yield Part(operators, part, bound(priced.price, names_of(part)), priced, reason)
 
 
 def _written_names(source: Chain, chain: Chain) -> Names:

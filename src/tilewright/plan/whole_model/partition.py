@@ -13,7 +13,7 @@ from tilewright.errors import InternalError
 from tilewright.graph.types import Chain, Graph, Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
-from tilewright.plan.binding import bound_cut, bound_plan, bound_price
+from tilewright.plan.binding import bound, bound_plan
 from tilewright.plan.chains import make_chain, names_of
 from tilewright.plan.layout import Layout, row_major, spread_padding
 from tilewright.plan.model.pricing import separate_price
@@ -125,8 +125,8 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
     cuts: dict[str, Cut] = {}
     for group in groups:
         names = names_of(group.chain)
-        alone |= {names.operators[name]: bound_price(price, names) for name, price in group.division.alone().items()}
-        cuts |= {bound.tensor: bound for bound in (bound_cut(cut, names) for cut in group.division.cuts)}
+        alone |= {names.operators[name]: bound(price, names) for name, price in group.division.alone().items()}
+        cuts |= {names.tensors[cut.tensor]: bound(cut, names) for cut in group.division.cuts}
     for tensor, reason in barriers.items():
         apart = [alone.get(operator.name) for operator in flow.ends(tensor)]
         known = separate_price(price for price in apart if price is not None)
