@@ -387,6 +387,10 @@ class Chain:
         """The operator that writes a tensor, None for an input."""
         return self._by_result.get(tensor)
 
+    def maker(self, tensor: str) -> Operator:
+        """The operator that writes a tensor which is no input."""
+        return self._by_result[tensor]
+
     def consumers(self, tensor: str) -> tuple[Operator, ...]:
         """The operators that read a tensor."""
         return self._by_operand.get(tensor, ())

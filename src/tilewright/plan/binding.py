@@ -5,7 +5,7 @@ Annotations of fields say which texts are names: `AxisName`, `TensorName` and `O
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from types import UnionType
@@ -27,7 +27,7 @@ Bind: TypeAlias = Callable[[Any, Names], Any]
 
 def bound(value: Value, names: Names) -> Value:
     """A plan, or a part of one (a price, a cut, a reason), in other names; its chain stays."""
-    kind: Hashable = type(value)
+    kind: Any = type(value)
     return _bind_of(kind)(value, names)  # type: ignore[no-any-return]
 
 

@@ -114,15 +114,7 @@ def _known_here(tensor: Tensor, is_made: bool) -> Tensor:
 
 def single_operator_chains(chain: Chain) -> tuple[Chain, ...]:
     """Every operator of a chain as a chain of its own."""
-    return tuple(
-        Chain(
-            op.name,
-            tuple(t for t in chain.tensors if t.name in {a.tensor for a in (*op.reads, op.write)}),
-            (op,),
-            tuple(name for name in chain.constants if name in {a.tensor for a in op.reads}),
-        )
-        for op in chain.operators
-    )
+    return tuple(sub_chain(chain, (operator,)) for operator in chain.operators)
 
 
 @derived_once
@@ -131,8 +123,7 @@ def equal_axes(chain: Chain, tensor: str) -> frozenset[str]:
 
     They are those that are a whole dimension of the producer's write and of every consumer's reads of the tensor.
     """
-    producer = chain.producer(tensor)
-    assert producer is not None, f"{tensor} is an input"
+    producer = chain.maker(tensor)
     axes = dict(_plain_dimensions(producer.write))
     for operator in chain.consumers(tensor):
         for access in operator.reads:

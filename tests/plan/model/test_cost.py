@@ -73,9 +73,8 @@ def test_tensors_that_a_cache_holds_between_calls_do_not_come_from_memory() -> N
 def test_a_cache_is_shared_by_no_more_cores_than_have_a_block() -> None:
     chain = batch_chain(12, 512, 64, 64, 512, with_softmax=False)
     level = CASCADE_LAKE.level("L3")
-    view = view_outer_loops(
-        chain, ("b", "m"), {}, {"b": np.array([[1], [12], [12]]), "m": np.array([[512, 48]])}, {"C": Storage.KEEP}
-    )
+    tiles = {"b": np.array([[1], [12], [12]]), "m": np.array([[512, 48]])}
+    view = view_outer_loops(chain, ("b", "m"), tiles, {"C": Storage.KEEP})
     blocks = blocks_in_view(view, 2)
     assert np.array_equal(blocks, [[12, 132], [1, 11], [1, 11]])
     for cores in (1, 4, CASCADE_LAKE.cores):

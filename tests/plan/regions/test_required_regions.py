@@ -120,7 +120,7 @@ def test_views_of_prefixes_are_those_of_their_trees(line_buffered: tuple[str, ..
     for outer_loops in (("h3",), ("w3", "h3"), ("h3", "w3")):
         tiles = {"h3": 2, "w3": 1}
         schedule = fused_schedule(chain, outer_loops, {}, tiles, line_buffered=line_buffered)
-        here = view_outer_loops(chain, outer_loops, {}, {**planned_sizes(chain), **tiles}, dict(schedule.storage))
+        here = view_outer_loops(chain, outer_loops, {**planned_sizes(chain), **tiles}, dict(schedule.storage))
         there = view_schedule(chain, schedule)
         for one, other in zip(here.operators, there.operators, strict=True):
             assert one.regions == other.regions
@@ -136,8 +136,8 @@ def test_loops_of_a_view_can_be_reordered(order: tuple[str, ...], line_buffered:
     for outer_loops in ((*head, *order[last:]) for head in permutations(order[:last])):
         tiles = {**planned_sizes(chain), "h3": 2, "w3": 1}
         storage = dict(fused_schedule(chain, outer_loops, {}, tiles, line_buffered=line_buffered).storage)
-        there = reordered(view_outer_loops(chain, order, {}, tiles, storage), [order.index(axis) for axis in outer_loops])
-        for one, other in zip(view_outer_loops(chain, outer_loops, {}, tiles, storage).operators, there.operators, strict=True):
+        there = reordered(view_outer_loops(chain, order, tiles, storage), [order.index(axis) for axis in outer_loops])
+        for one, other in zip(view_outer_loops(chain, outer_loops, tiles, storage).operators, there.operators, strict=True):
             assert (one.loops, one.tiles, one.line_buffered) == (other.loops, other.tiles, other.line_buffered)
             assert {axis: walk.total for axis, walk in one.regions.items()} == {
                 axis: w.total for axis, w in other.regions.items()

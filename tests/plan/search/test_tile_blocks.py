@@ -63,7 +63,7 @@ def test_blocks_of_required_regions_are_others() -> None:
     moving = [(order, member) for order in outer_orders(found, every) for member in order.view.operators if member.regions]
     assert moving
     order, member = moving[0]
-    computed = order.context.with_sizes(member.computed_sizes(order.context.sizes))
+    computed = order.context.for_view(member)
     taken = every.below(member.operator, order.choices, (), member.tiles)
     assert not np.array_equal(taken.block.arithmetic_s, measure(computed, member.operator, member.tiles).arithmetic_s)
 

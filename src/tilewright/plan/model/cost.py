@@ -132,7 +132,7 @@ def passing_of(
 
     Arguments are those of `operator_work`; `nearest` is the block of the `inner` tiles, where that is known.
     """
-    context = context.with_sizes(view.computed_sizes(context.sizes))
+    context = context.for_view(view)
     block = block or measure(context, view.operator, view.tiles)
     if nearest is None:
         nearest = block if inner is None else measure(context, view.operator, inner.tiles)

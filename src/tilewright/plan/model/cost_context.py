@@ -185,8 +185,9 @@ class CostContext:
         for name, value in derived.items():
             object.__setattr__(self, name, value)
 
-    def with_sizes(self, sizes: Mapping[str, Count]) -> CostContext:
-        """The context of an operator that walks so many points along every axis: more than the extent where blocks overlap."""
+    def for_view(self, view: OperatorView) -> CostContext:
+        """The context of an operator that walks more points along an axis than its extent, where blocks overlap."""
+        sizes = view.computed_sizes(self.sizes)
         if sizes is self.sizes:
             return self
         other = object.__new__(CostContext)

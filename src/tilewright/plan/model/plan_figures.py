@@ -26,7 +26,7 @@ def operator_plans(context: CostContext, schedule: Schedule) -> tuple[OperatorPl
         if name not in context.kernels:
             plans.append(OperatorPlan(name, epilogue_of=maps.get(name, "")))
             continue
-        binding, walked = context.leaves[name], context.with_sizes(member.computed_sizes(context.sizes))
+        binding, walked = context.leaves[name], context.for_view(member)
         work = kernel_work(binding, walked.cost_problem(member.operator, member.tiles))
         plans.append(OperatorPlan(name, binding, _useful_share(context, member.operator, work)))
     return tuple(plans)
@@ -52,7 +52,7 @@ def movements_by_level(context: CostContext, blocking: Blocking) -> tuple[Moveme
     around = chain_figures(context, view)
     totals: dict[tuple[str, str], int] = {}
     for member, inner in zip(view.operators, view_schedule(context.chain, blocking.schedule).operators, strict=True):
-        block = footprints(context.with_sizes(member.computed_sizes(context.sizes)), member.operator, member.tiles)
+        block = footprints(context.for_view(member), member.operator, member.tiles)
         conflict = blocking.conflicts.get(member.operator.name, 1.0)
         is_cut = len(inner.loops) > len(member.loops)
         cut = (inner, footprints(context, member.operator, inner.tiles)) if is_cut else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import reduce
 
 from tilewright.graph.types import Access, Chain, Operator
-from tilewright.plan.chains import derived_once, equal_axes, tensor_axes
+from tilewright.plan.chains import axis_names, derived_once, equal_axes, tensor_axes
 from tilewright.plan.regions.required_regions import schedule_region_axes
 from tilewright.plan.schedule import Loop, Schedule, Storage, common_path, largest_sizes, trip_counts
 
@@ -25,8 +25,7 @@ def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[st
     outermost: the whole of C. Axes along which the producer computes required regions of its consumers hold the region that
     consumers require (see `required_regions`), whatever is said here.
     """
-    producer = chain.producer(tensor)
-    assert producer is not None, f"{tensor} is an input"
+    producer = chain.maker(tensor)
     equal = equal_axes(chain, tensor)
     common = _common_loops(chain, schedule, tensor)
     region_axes = schedule_region_axes(chain, schedule)
@@ -48,9 +47,7 @@ def buffer_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[
     """
     group = next(names for names in in_place_groups(chain) if tensor in names)
     members = [dict(live_blocks(chain, schedule, name)) for name in group]
-    producer = chain.producer(tensor)
-    assert producer is not None
-    return tuple((axis, _larger([blocks[axis] for blocks in members])) for axis in tensor_axes(producer.write))
+    return tuple((axis, _larger([blocks[axis] for blocks in members])) for axis in tensor_axes(chain.maker(tensor).write))
 
 
 @derived_once
@@ -61,9 +58,7 @@ def in_place_groups(chain: Chain) -> tuple[tuple[str, ...], ...]:
     """
     groups: list[list[str]] = []
     for tensor in chain.intermediates:
-        producer = chain.producer(tensor)
-        assert producer is not None
-        source = overwritten(chain, producer)
+        source = overwritten(chain, chain.maker(tensor))
         group = next((names for names in groups if source is not None and names[-1] == source), None)
         if group is None:
             groups.append([tensor])
@@ -88,9 +83,7 @@ def lies_over(chain: Chain, operator: Operator, access: Access) -> bool:
     if access.tensor not in chain.intermediates or access.guard is not None:
         return False
     reads = sum(read.tensor == access.tensor for reader in chain.operators for read in reader.reads)
-    producer = chain.producer(access.tensor)
-    assert producer is not None
-    alike = access.indices == operator.write.indices == producer.write.indices
+    alike = access.indices == operator.write.indices == chain.maker(access.tensor).write.indices
     return reads == 1 and alike and all(index.is_axis() for index in access.indices)
 
 
@@ -99,23 +92,15 @@ def _larger(loops: list[Loop | None]) -> Loop | None:
 
 
 def _common_loops(chain: Chain, schedule: Schedule, tensor: str) -> tuple[Loop, ...]:
-    producer = chain.producer(tensor)
-    assert producer is not None
-    paths = (schedule.path(operator.name) for operator in (producer, *chain.consumers(tensor)))
-    return reduce(common_path, paths)
+    return reduce(common_path, (schedule.path(op.name) for op in (chain.maker(tensor), *chain.consumers(tensor))))
 
 
 def _is_barrier(chain: Chain, schedule: Schedule, tensor: str, axis: str) -> bool:
     """Whether the tensor must outlive a trip of a loop over `axis`, which is not one of its equal axes."""
-    producer = chain.producer(tensor)
-    assert producer is not None
-    if _has(producer, axis):
+    producer = chain.maker(tensor)
+    if axis in producer.axis_names:
         return True
-    if any(_has(consumer, axis) for consumer in chain.consumers(tensor)):
+    if axis in axis_names(chain.consumers(tensor)):
         return schedule.storage_of(tensor) is Storage.KEEP
     runs_once = axis in schedule.conditions(producer.name)
     return runs_once and any(axis not in schedule.conditions(c.name) for c in chain.consumers(tensor))
-
-
-def _has(operator: Operator, axis: str) -> bool:
-    return any(present.name == axis for present in operator.axes)

@@ -142,41 +142,28 @@ def view_schedule(chain: Chain, schedule: Schedule) -> ChainView:
 def view_outer_loops(
     chain: Chain,
     outer_loops: Sequence[str],
-    inner_orders: Mapping[str, Sequence[str]],
     tiles: Mapping[str, Count],
     storage: Mapping[str, Storage],
     fused_groups: Sequence[FusedGroup] = (),
 ) -> ChainView:
-    """The view of `fused_schedule` schedules without building them; tiles may be arrays.
-
-    Inner loop orders have no axis along which their operator computes required regions of its consumers.
-    """
+    """The view of `fused_schedule` schedules without inner loops, which are not built; tiles may be arrays."""
     sizes = planned_sizes(chain)
     cuts = tuple(SharedLoop(axis, tiles[axis], -(-sizes[axis] // tiles[axis])) for axis in outer_loops)
     found = required_regions(chain, region_axes_of(chain, storage, outer_loops), storage, cuts, sizes)
     shared = {axis: minimum(tiles[axis], size) if axis in outer_loops else size for axis, size in sizes.items()}
     views = []
     inside = [axis for fused_group in fused_groups for axis in fused_group.axes]
-    node = len(outer_loops) + len(inside)
     for operator in chain.operators:
-        fused_group, group_loops, regions = (
-            fused_group_of(fused_groups, operator.name),
-            inner_orders.get(operator.name, ()),
-            _of(found, operator),
-        )
-        together = fused_group.axes if fused_group else ()
+        fused_group, regions = fused_group_of(fused_groups, operator.name), _of(found, operator)
+        below = fused_group.axes if fused_group else ()
         around = tuple(
             LoopView(_axis_in_operator(operator, regions, loop.axis), loop.trips, number) for number, loop in enumerate(cuts)
         )
-        numbers = [*(len(outer_loops) + inside.index(axis) for axis in together), *range(node, node + len(group_loops))]
-        below = (*together, *group_loops)
-        loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), i) for axis, i in zip(below, numbers, strict=True))
-        node += len(group_loops)
+        loops = tuple(LoopView(axis, -(-sizes[axis] // tiles[axis]), len(cuts) + inside.index(axis)) for axis in below)
         inner = {axis: minimum(tiles[axis], sizes[axis]) for axis in below}
         box = {**shared, **inner, **{axis: region.tile for axis, region in regions.items()}}
-        views.append(
-            OperatorView(operator, (*around, *loops), {}, box, regions, line_buffered_elements(operator, regions, shared, cuts))
-        )
+        line_buffered = line_buffered_elements(operator, regions, shared, cuts)
+        views.append(OperatorView(operator, (*around, *loops), {}, box, regions, line_buffered))
     return ChainView(chain, tuple(views), storage, sizes)
 
 

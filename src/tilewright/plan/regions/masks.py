@@ -121,7 +121,7 @@ def key_step(columns: Sequence[int], lanes: int) -> int:
 
 def _along(chain: Chain, axis: str) -> KeyMask | None:
     """The masks along one axis: all operators that have it must do without the points that are left out."""
-    concerned = frozenset(op.name for op in chain.operators if any(present.name == axis for present in op.axes))
+    concerned = frozenset(op.name for op in chain.operators if axis in op.axis_names)
     masks = tuple(mask for op in chain.operators if op.name in concerned for mask in _masks(chain, op, axis))
     key_mask = KeyMask(axis, masks, concerned)
     rows = {*key_mask.row_axes, *(name for limit in key_mask.limits if limit.access is not None for name in limit.access.axes())}
@@ -234,7 +234,7 @@ def _walks_alike(chain: Chain, name: str, axis: str, rows: set[str]) -> bool:
     operator, inside = chain.operator(name), set(chain.intermediates)
     accesses = [access for access in (*operator.reads, operator.write) if access.tensor in inside and axis in access.axes()]
     plain = all(access.is_affine() and all(i.is_axis() or not i.terms for i in access.indices) for access in accesses)
-    return plain and rows <= {present.name for present in operator.axes}
+    return plain and rows <= operator.axis_names
 
 
 def _is_summed_away(chain: Chain, axis: str, masks: Sequence[Mask], concerned: frozenset[str]) -> bool:

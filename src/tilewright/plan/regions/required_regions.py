@@ -88,8 +88,7 @@ def _region_axes(chain: Chain, moving: tuple[str, ...], loops: frozenset[str]) -
 def line_buffer_axis(chain: Chain, region_axes: RegionAxes, tensor: str, loop: str) -> str:
     """The axis along which an intermediate can have a circular line buffer through the innermost shared loop; empty if it
     cannot."""
-    producer = chain.producer(tensor)
-    assert producer is not None, f"{tensor} is an input"
+    producer = chain.maker(tensor)
     moving = [axis for (operator, axis), region in region_axes.items() if operator == producer.name and loop in region.slopes]
     return moving[0] if len(moving) == 1 and producer.write.is_affine() else ""
 

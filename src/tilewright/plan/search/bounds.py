@@ -246,7 +246,7 @@ class Bounds:
         """
         if not member.regions:
             return arithmetic, functions
-        context, operator = self.context.with_sizes(member.computed_sizes(self.context.sizes)), member.operator
+        context, operator = self.context.for_view(member), member.operator
         repeated: Quantity = 1.0
         for axis, walk in member.regions.items():
             repeated = repeated * (walk.total / self.context.sizes[axis])

@@ -20,7 +20,7 @@ from tilewright.plan.counts import Counted, count_elements
 from tilewright.plan.layout import panels
 from tilewright.plan.model.cost import Block, Passing, Work, moving_of, nothing, passing_of, seconds, work_of
 from tilewright.plan.model.cost_context import CostContext, axes_of_like, likeness
-from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, chain_figures, footprints, set_conflict
+from tilewright.plan.model.memory.traffic import ChainFigures, chain_figures, footprints, set_conflict
 from tilewright.plan.model.operands.packing_cost import may_pack, may_stay, pack_depth, packs_ahead
 from tilewright.plan.model.pricing import Blocking, Candidate
 from tilewright.plan.regions.epilogues import uncut_axes
@@ -33,9 +33,7 @@ def with_packs(context: CostContext, schedule: Schedule, depths: dict[str, int],
     """The schedule with a Pack for each named contraction: inside so many of the loops around it, or ahead of all calls."""
     schedule = replace(schedule, ahead=tuple(_pack(context, name) for name in ahead))
     for name, depth in depths.items():
-        pack, path = _pack(context, name), schedule.path(name)
-        outside = path[depth - 1] if depth else None
-        schedule = replace(schedule, body=_insert(schedule.body, pack, outside, path[depth] if depth < len(path) else None))
+        schedule = replace(schedule, body=_insert(schedule.body, _pack(context, name), schedule.path(name), depth))
     return schedule
 
 
@@ -44,27 +42,13 @@ def _pack(context: CostContext, name: str) -> Pack:
     return Pack(name, context.roles[name].right, panels(kernel.columns, kernel.interleave))
 
 
-def _insert(body: tuple[Node, ...], pack: Pack, outside: Loop | None, before: Loop | None) -> tuple[Node, ...]:
-    """Insert a Pack below `outside` (None: at the top), in front of the loop `before` (None: the operator's own leaf)."""
-    if outside is None:
-        return _insert_here(body, pack, before)
-    return tuple(
-        replace(
-            node, body=_insert_here(node.body, pack, before) if node is outside else _insert(node.body, pack, outside, before)
-        )
-        if isinstance(node, Loop)
-        else node
-        for node in body
-    )
-
-
-def _insert_here(body: tuple[Node, ...], pack: Pack, before: Loop | None) -> tuple[Node, ...]:
-    place = next(i for i, node in enumerate(body) if node is before or _is_leaf(node, pack.operator))
-    return (*body[:place], pack, *body[place:])
-
-
-def _is_leaf(node: Node, operator: str) -> bool:
-    return isinstance(node, Compute) and node.operator == operator
+def _insert(body: tuple[Node, ...], pack: Pack, path: tuple[Loop, ...], depth: int) -> tuple[Node, ...]:
+    """Insert a Pack inside so many of the loops that lead to its operator, in front of the next one, or of the operator."""
+    leads = [node is path[0] if path else isinstance(node, Compute) and node.operator == pack.operator for node in body]
+    place = leads.index(True)
+    if not depth:
+        return (*body[:place], pack, *body[place:])
+    return (*body[:place], replace(path[0], body=_insert(path[0].body, pack, path[1:], depth - 1)), *body[place + 1 :])
 
 
 BEAM = 3
@@ -138,18 +122,17 @@ def _refined(context: CostContext, unrefined: _Unrefined) -> Blocking:
 
 def packed(context: CostContext, view: ChainView, around: ChainFigures, schedule: Schedule, stays: Collection[str]) -> Schedule:
     """The schedule with its right operands packed, each at its best place under the loops of a view, but for those that stay."""
-    copied = [one for one in view.operators if may_pack(context, one.operator) and one.operator.name not in stays]
-    ahead = [one.operator.name for one in copied if packs_ahead(context, one)]
-    depths = {
-        one.operator.name: pack_depth(context, around, one, _footprints(context, one))
-        for one in copied
-        if one.operator.name not in ahead
-    }
+    ahead: list[str] = []
+    depths: dict[str, int] = {}
+    for member in view.operators:
+        if not may_pack(context, member.operator) or member.operator.name in stays:
+            continue
+        if packs_ahead(context, member):
+            ahead.append(member.operator.name)
+        else:
+            block = footprints(context.for_view(member), member.operator, member.tiles)
+            depths[member.operator.name] = pack_depth(context, around, member, block)
     return with_packs(context, schedule, depths, ahead)
-
-
-def _footprints(context: CostContext, one: OperatorView) -> Footprints:
-    return footprints(context.with_sizes(one.computed_sizes(context.sizes)), one.operator, one.tiles)
 
 
 def _decisions(context: CostContext, unrefined: _Unrefined) -> dict[str, _Decision]:

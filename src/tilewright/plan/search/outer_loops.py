@@ -122,7 +122,7 @@ class OuterLoops:
         space, outer_loops, live = self.space, self.outer_loops, self.live_bytes()
         for fused_groups in able:
             smallest = {axis: space.tiles[axis][0] for fused_group in fused_groups for axis in fused_group.axes}
-            view = view_outer_loops(self.view.chain, outer_loops, {}, {**self.tiles, **smallest}, self.view.storage, fused_groups)
+            view = view_outer_loops(self.view.chain, outer_loops, {**self.tiles, **smallest}, self.view.storage, fused_groups)
             live = np.minimum(live, live_bytes(view) - live_states(view))
         return live
 
@@ -349,7 +349,7 @@ class OuterLoops:
         operator, key = member.operator, (member.operator.name, bool(order))
         if key not in self.blocks:
             if member.regions:
-                block = measure(self.context.with_sizes(view.computed_sizes(self.context.sizes)), operator, view.tiles)
+                block = measure(self.context.for_view(view), operator, view.tiles)
                 self.blocks[key] = Tiles(block, tile_bytes(self.context, operator, block))
             else:
                 self.blocks[key] = self.every.below(operator, self.choices, self._inner_dims(order), view.tiles)

@@ -320,12 +320,10 @@ def shared_view(
     """The view of an order of outer loops without inner loops; orders of the same loops have one in common, but for trees."""
     chain, key = space.context.chain, (frozenset(outer_loops), line_buffered, outer_loops[-1] if line_buffered else "")
     if fused_groups:
-        return view_outer_loops(chain, outer_loops, {}, tiles, storage_below(chain, outer_loops, line_buffered), fused_groups)
+        return view_outer_loops(chain, outer_loops, tiles, storage_below(chain, outer_loops, line_buffered), fused_groups)
     if key not in views:
-        views[key] = (
-            outer_loops,
-            view_outer_loops(chain, outer_loops, {}, tiles, storage_below(chain, outer_loops, line_buffered)),
-        )
+        storage = storage_below(chain, outer_loops, line_buffered)
+        views[key] = outer_loops, view_outer_loops(chain, outer_loops, tiles, storage)
     order, view = views[key]
     return view if order == outer_loops else reordered(view, [order.index(axis) for axis in outer_loops])
 

@@ -115,8 +115,8 @@ class Division:
     cuts: tuple[Cut, ...]
     alone_now: dict[str, Price] = field(default_factory=dict)
     """Of every operator alone, by name, as far as they are known."""
-    price_alone: Callable[[Operator], Price] | None = None
-    """The price of an operator alone; None where the division was taken over."""
+    options: PlanningOptions | None = None
+    """None where the division was taken over: then operators alone have no price."""
     completed: Callable[[Division], None] = lambda division: None
     """Is told when operators were priced alone that were not before."""
     found: list[Plan] = field(default_factory=list)
@@ -128,8 +128,10 @@ class Division:
         Only reports need what comparisons of divisions did not.
         """
         missing = [operator for operator in self.chain.operators if operator.name not in self.alone_now]
-        if self.price_alone is not None and missing:
-            self.alone_now.update({operator.name: self.price_alone(operator) for operator in missing})
+        if self.options is not None and missing:
+            for operator in missing:
+                alone = sub_chain(self.chain, (operator,))
+                self.alone_now[operator.name] = bound(self.options.price(alone).price, names_of(alone))
             self.completed(self)
         return self.alone_now
 
@@ -160,26 +162,11 @@ def division_of(chain: Chain, options: PlanningOptions) -> Division:
 
     kept = kept_divisions.read(answers, question, chain)
     if kept is not None:
-        return replace(_division(chain, options, kept), completed=keep)
+        parts = tuple(_kept_part(chain, options, part) for part in kept.parts)
+        return Division(chain, parts, kept.cuts, dict(kept.alone), options, keep)
     division = replace(_searched_division(chain, options), completed=keep)
     keep(division)
     return division
-
-
-def _division(chain: Chain, options: PlanningOptions, kept: KeptDivision) -> Division:
-    """The division that was kept of a chain."""
-    parts = tuple(_kept_part(chain, options, part) for part in kept.parts)
-    return Division(chain, parts, kept.cuts, dict(kept.alone), _pricing_alone(chain, options))
-
-
-def _pricing_alone(chain: Chain, options: PlanningOptions) -> Callable[[Operator], Price]:
-    """Prices single operators of a chain."""
-
-    def price_alone(operator: Operator) -> Price:
-        alone = sub_chain(chain, (operator,))
-        return bound(options.price(alone).price, names_of(alone))
-
-    return price_alone
 
 
 def _kept_part(chain: Chain, options: PlanningOptions, kept: KeptPart) -> Part:
@@ -199,7 +186,7 @@ def _searched_division(chain: Chain, options: PlanningOptions) -> Division:
     parts = work.divide()
     cuts = (work.cuts[tensor] for part in parts if (tensor := part.chain.output) in work.cuts)
     alone = {name: part.price for name, part in work.alone.items()}
-    return Division(chain, tuple(parts), tuple(cuts), alone, _pricing_alone(chain, options))
+    return Division(chain, tuple(parts), tuple(cuts), alone, options)
 
 
 @dataclass(slots=True)
@@ -235,7 +222,8 @@ class _Dividing:
         if whole is not None and not self._is_slower(whole, parts):
             return [whole]
         self._report_whole(group, parts)
-        return self._sorted_parts(parts)
+        made = {part.chain.output: part for part in parts}
+        return [made[operator.write.tensor] for operator in group if operator.write.tensor in made]
 
     def _in_tiles(self, group: Operators) -> Part | None:
         """A contraction with maps that all are applied in its micro tiles, as one chain; None where it is not sure to be best."""
@@ -316,23 +304,18 @@ class _Dividing:
             done.append(part)
         return done
 
-    def _add(self, parts: list[Part], current: Part, fuses: bool) -> None:
-        """Add a part to some, fused with those that make its operands, as long as the fused chain is wanted."""
-        current = self._with_copies(parts, current)
-        for tensor in current.chain.inputs if fuses else ():
-            producer = next((part for part in parts if part.chain.output == tensor), None)
-            fused = self._fuse(producer, current, tensor) if producer is not None else None
-            if producer is not None and fused is not None:
-                parts.remove(producer)
-                current = fused
-        parts.append(current)
-
     def _built_up(self, group: Operators, *, contractions: bool) -> list[Part]:
         """Each operator is fused with the chains that produce its operands, as long as the fused chain is wanted; with
         `contractions`, these too are, else each begins a part of its own."""
         parts: list[Part] = []
         for operator in group:
-            self._add(parts, self.alone[operator.name], fuses=contractions or not operator.is_contraction())
+            current = self._with_copies(parts, self.alone[operator.name])
+            for tensor in current.chain.inputs if contractions or not operator.is_contraction() else ():
+                producer = next((part for part in parts if part.chain.output == tensor), None)
+                if producer is not None and (fused := self._fuse(producer, current, tensor)) is not None:
+                    parts.remove(producer)
+                    current = fused
+            parts.append(current)
         return parts
 
     def _with_copies(self, parts: list[Part], current: Part) -> Part:
@@ -446,12 +429,8 @@ class _Dividing:
         return self.chains[names]
 
     def _sorted(self, operators: Iterable[Operator]) -> Operators:
-        positions = {operator.name: position for position, operator in enumerate(self.chain.operators)}
-        return tuple(sorted(operators, key=lambda operator: positions[operator.name]))
-
-    def _sorted_parts(self, parts: list[Part]) -> list[Part]:
-        positions = {operator.name: position for position, operator in enumerate(self.chain.operators)}
-        return sorted(parts, key=lambda part: positions[part.operators[-1].name])
+        names = {operator.name for operator in operators}
+        return tuple(operator for operator in self.chain.operators if operator.name in names)
 
 
 def _names(operators: Operators) -> tuple[str, ...]:

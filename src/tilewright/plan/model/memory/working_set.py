@@ -73,8 +73,7 @@ def live_bytes(view: ChainView) -> Count:
 def held_sizes(view: ChainView, tensor: str) -> dict[str, Count]:
     """The held extent of every axis of an intermediate: `live_blocks.live_blocks` for tiles that may be arrays."""
     chain = view.chain
-    producer = chain.producer(tensor)
-    assert producer is not None, f"{tensor} is an input"
+    producer = chain.maker(tensor)
     views = [view.of(producer.name), *(view.of(consumer.name) for consumer in chain.consumers(tensor))]
     equal = equal_axes(chain, tensor)
     held: dict[str, Count] = {axis: view.sizes[axis] for axis in tensor_axes(producer.write)}
