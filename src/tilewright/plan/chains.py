@@ -174,39 +174,28 @@ def _plain_dimensions(access: Access) -> tuple[tuple[int, str], ...]:
 
 
 def _merged(operators: Sequence[Operator]) -> dict[Place, Place]:
-    """The representative of every axis: the earliest operator's axis that it is equal to."""
+    """The representative of every axis: the earliest operator's axis that it is equal to. Two axes of one operator stay apart."""
     parent: dict[Place, Place] = {(i, axis.name): (i, axis.name) for i, op in enumerate(operators) for axis in op.axes}
     members = {place: {place[0]} for place in parent}
-    writer = {operator.write.tensor: position for position, operator in enumerate(operators)}
-    for consumer, operator in enumerate(operators):
-        for access in operator.reads:
-            if access.tensor in writer:
-                _merge_read(operators, parent, members, writer[access.tensor], consumer, access)
+    for first, second in _equal_dimensions(operators):
+        low, high = sorted((_find(parent, first), _find(parent, second)))
+        if low != high and members[low].isdisjoint(members[high]):
+            parent[high] = low
+            members[low] |= members.pop(high)
     return {place: _find(parent, place) for place in parent}
 
 
-def _merge_read(
-    operators: Sequence[Operator],
-    parent: dict[Place, Place],
-    members: dict[Place, set[int]],
-    producer: int,
-    consumer: int,
-    access: Access,
-) -> None:
-    """Make the axes by which a consumer reads whole dimensions equal to those of the producer.
-
-    `members` has the operators that have an axis of a class, by its representative: two of one operator stay apart.
-    """
-    written = dict(_plain_dimensions(operators[producer].write))
-    for position, name in _plain_dimensions(access):
-        if position not in written:
-            continue
-        first, second = (producer, written[position]), (consumer, name)
-        same_extent = operators[producer].axis(first[1]).extent == operators[consumer].axis(name).extent
-        low, high = sorted((_find(parent, first), _find(parent, second)))
-        if same_extent and low != high and members[low].isdisjoint(members[high]):
-            parent[high] = low
-            members[low] |= members.pop(high)
+def _equal_dimensions(operators: Sequence[Operator]) -> Iterator[tuple[Place, Place]]:
+    """The axes, of equal extents, by which a producer writes and a consumer reads a whole dimension of a tensor."""
+    writers = {operator.write.tensor: position for position, operator in enumerate(operators)}
+    for consumer, operator in enumerate(operators):
+        for access in (read for read in operator.reads if read.tensor in writers):
+            producer = writers[access.tensor]
+            written = dict(_plain_dimensions(operators[producer].write))
+            for dimension, name in _plain_dimensions(access):
+                same = written.get(dimension)
+                if same is not None and operators[producer].axis(same).extent == operator.axis(name).extent:
+                    yield (producer, same), (consumer, name)
 
 
 def _find(parent: dict[Place, Place], place: Place) -> Place:

@@ -34,7 +34,6 @@ from tilewright.plan.model.plan_figures import constant_bytes, level_plans, move
 from tilewright.plan.model.price_check import attainable_seconds, check_capacity, check_price
 from tilewright.plan.model.pricing import Blocking, Candidate, SplitReduction, price_blocking, price_split, separate_price
 from tilewright.plan.reasons import TakenOver, Unplannable
-from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.regions.loop_views import parallel_axes
 from tilewright.plan.regions.required_regions import forget_regions
 from tilewright.plan.schedule import Schedule
@@ -155,7 +154,7 @@ def chain_with_loops(
     found: tuple[Candidate, ...],
 ) -> PricedChain:
     """A canonical chain with the candidates that a search of it has found. Raises as `checked_chain`."""
-    context, ranked = chain_context(without_lookups(chain), machine, available, coefficients)
+    context, ranked = chain_context(chain, machine, available, coefficients)
     return checked_chain(chain, refined(context, ranked, found, available))
 
 
@@ -169,7 +168,7 @@ def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], 
     if is_scalar_loop(chain, available):
         plan = with_leaves(with_execution(plan_scalar_loop(chain, machine, coefficients), {}))
         return PricedChain(chain, plan.price, plan.floor, plan)
-    problem = planning_problem(without_lookups(chain), machine, available, coefficients)
+    problem = planning_problem(chain, machine, available, coefficients)
     priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), available))
     forget_regions(problem.context.chain)
     return priced

@@ -139,7 +139,7 @@ def test_costs_use_numbers_by_arrays_alone(room: str) -> None:
 
 def blocks(one: Searched, sizes: Mapping[str, Any], tiles: Mapping[str, Any]) -> Iterator[Quantity]:
     """What the blocks of an operator are like: compute cost, calls, footprints."""
-    block = measure(one.context.with_sizes({**one.context.sizes, **sizes}), one.view.operator, tiles)
+    block = measure(replace(one.context, sizes={**one.context.sizes, **sizes}), one.view.operator, tiles)
     yield from (block.arithmetic_s, block.functions_s, block.calls, *block.footprints.tile, *block.footprints.swept)
 
 

@@ -46,7 +46,8 @@ def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
     )
     execution = Execution(
         descends=tuple(1 < plan.price.blocks < MANY_BLOCKS and later_need_more(plan.chain, axis) for axis in plan.parallel_axes),
-        packs_together=_packs_together(plan),
+        # large work is worth a region more, in which what all blocks read is packed once
+        packs_together=bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > LEAST_PARALLEL_S,
         set_period_bytes=set_period_bytes(plan.machine),
     )
     return replace(plan, operators=operators, execution=execution)
@@ -85,7 +86,8 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> Kernel
     sums_floats = kernel.accumulator not in INTEGERS
     walks_rows = kernel.rows <= SLICED_ROWS and kernel.lanes_along != DEPTH and kernel.interleave == 1 and packed is None
     in_panels = packed is not None and packed.layout.panel_columns == kernel.columns
-    shares = kernel.emit_prefetching is not None and not _has_one_row_of_tiles(chain, roles.row, kernel)
+    passes_once = roles.row is None or largest_extent(chain.extents[roles.row]) <= kernel.rows  # prefetched a fixed way ahead
+    shares = kernel.emit_prefetching is not None and not passes_once
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(chain, schedule, part, kernel) else 0,
@@ -133,13 +135,3 @@ def _has_rows_to_slice(chain: Chain, schedule: Schedule, part: OperatorPlan, ker
 def _is_known(chain: Chain, axis: str) -> bool:
     """Whether an extent is known before a call."""
     return isinstance(chain.extents[axis], int)
-
-
-def _has_one_row_of_tiles(chain: Chain, row: str | None, kernel: MicroKernel) -> bool:
-    """Whether panels pass by once: a tile then reads them end to end, and prefetches a fixed way ahead."""
-    return row is None or largest_extent(chain.extents[row]) <= kernel.rows
-
-
-def _packs_together(plan: Plan) -> bool:
-    """Large work is worth a region more, in which what all blocks read is packed once."""
-    return bool(plan.parallel_axes) and plan.price.blocks > 1 and plan.price.seconds > LEAST_PARALLEL_S

@@ -106,7 +106,12 @@ def chain_context(
             continue
         found = tiles(chain, operator, available)
         if not found:
-            raise _no_kernel(operator, machine)
+            raise Unplannable(
+                f"no micro kernel can compute {operator.name} on {machine.name}",
+                reason=NoMicroKernel(operator.name),
+                where=operator.name,
+                hint="register one with tilewright.kernels.registry.register",
+            )
         own_roles = roles[operator.name] = contraction_roles(operator)
         chosen[operator.name], ranked[operator.name] = choose_kernel(
             found,
@@ -116,15 +121,6 @@ def chain_context(
             is_streamed=streams_ahead(chain, operator, own_roles, machine),
         )
     return context_of(chain, machine, chosen, roles, coefficients), ranked
-
-
-def _no_kernel(operator: Operator, machine: Machine) -> Unplannable:
-    return Unplannable(
-        f"no micro kernel can compute {operator.name} on {machine.name}",
-        reason=NoMicroKernel(operator.name),
-        where=operator.name,
-        hint="register one with tilewright.kernels.registry.register",
-    )
 
 
 def _check_integers(chain: Chain) -> None:

@@ -17,7 +17,7 @@ from tilewright.graph.types import Axis, Chain
 from tilewright.plan.model.cost import useful_seconds
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.needed_work import least_guarded_work
-from tilewright.plan.model.pricing import Blocking, Candidate, SplitReduction, combine_seconds, split_seconds
+from tilewright.plan.model.pricing import Blocking, Candidate, SplitReduction, combine_seconds
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, threads_seconds
 from tilewright.plan.regions.loop_views import block_count
 from tilewright.plan.regions.online_reductions import weights_read
@@ -34,7 +34,7 @@ def split_reduction(
     `found` are the plans that the best one was chosen from.
     """
     blocks = block_count(context.chain, blocking.schedule)
-    axis = _axis(context.chain)
+    axis = split_axis(context.chain)
     is_few = blocks < context.enough_blocks
     if axis is None or blocking.seconds <= LEAST_PARALLEL_S or not (is_few or _is_held_back(context, found)):
         return None
@@ -53,8 +53,9 @@ def split_reduction(
     split = SplitReduction(axis, tile, -(-size // tile), size, part, refined(part))
     if why_not_executable(context.chain, split.schedule()):
         return None
-    parts_s = threads_seconds(split_seconds(context, split), block_count(context.chain, split.schedule()), cores, 2 * region_s)
-    return split if parts_s < whole_s else None
+    parts_s = split.passes * split.blocking.seconds + combine_seconds(context, split.parts)
+    split_s = threads_seconds(parts_s, block_count(context.chain, split.schedule()), cores, 2 * region_s)
+    return split if split_s < whole_s else None
 
 
 def least_seconds(context: CostContext, part: CostContext, passes: float) -> float:
@@ -69,13 +70,8 @@ def least_seconds(context: CostContext, part: CostContext, passes: float) -> flo
     return float(threads_seconds(parts_s, cores, cores, 2 * region_s))
 
 
-def may_split(chain: Chain) -> bool:
-    """Whether a chain has a reduction that can be split."""
-    return _axis(chain) is not None
-
-
-def _axis(chain: Chain) -> str | None:
-    """The axis along which the last operator of a chain sums weights of rows, or the only operator its products.
+def split_axis(chain: Chain) -> str | None:
+    """The axis of the reduction that can be split: along it the last operator sums weights of rows, or the only one products.
 
     Parts are combined in vectors of float32.
     """

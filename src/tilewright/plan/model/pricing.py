@@ -155,11 +155,6 @@ class SplitReduction:
         return Schedule((Loop(self.axis, self.tile, part.body),), part.storage, self.axis, part.ahead)
 
 
-def split_seconds(context: CostContext, split: SplitReduction) -> float:
-    """The price of all parts and of their combination, on one thread."""
-    return split.passes * split.blocking.seconds + combine_seconds(context, split.parts)
-
-
 def combine_seconds(context: CostContext, parts: int) -> float:
     """Outputs and states of all parts written to memory and read back, and a pass over them."""
     sink = context.chain.operators[-1]

@@ -113,17 +113,18 @@ def divided_by_readers(chain: Chain, name: str) -> bool:
 
 
 def _divides_less(chain: Chain, operator: Operator, consumer: Operator) -> bool:
-    rows, keys = set(row_axes(operator)), {axis.name for axis in operator.reduction_axes()}
-    sizes = planned_sizes(chain)
-    columns = prod(sizes[axis] for axis in consumer.write.axes() - rows)
-    sums_weights = consumer.is_contraction() and tuple(_producers_of_weights(chain, consumer)) == (operator,)
-    kept_apart = rows <= equal_axes(chain, operator.write.tensor) and rows <= consumer.write.axes()
-    return (
-        sums_weights
-        and kept_apart
-        and keys <= {axis.name for axis in consumer.reduction_axes()}
-        and columns < prod(sizes[axis] for axis in keys)
-    )
+    keys, sizes = {axis.name for axis in operator.reduction_axes()}, planned_sizes(chain)
+    columns = prod(sizes[axis] for axis in consumer.write.axes().difference(row_axes(operator)))
+    sums_whole_rows = keys <= {axis.name for axis in consumer.reduction_axes()}
+    is_less = columns < prod(sizes[axis] for axis in keys)
+    return sums_whole_rows and is_less and _sums_these_alone(chain, operator, consumer)
+
+
+def _sums_these_alone(chain: Chain, operator: Operator, consumer: Operator) -> bool:
+    """Whether a contraction is linear in the weights of this row-wise reduction alone, and keeps its rows apart."""
+    apart = consumer.write.axes() & equal_axes(chain, operator.write.tensor)
+    sums_these = consumer.is_contraction() and tuple(_producers_of_weights(chain, consumer)) == (operator,)
+    return sums_these and apart.issuperset(row_axes(operator))
 
 
 def why_rows_must_be_whole(chain: Chain, schedule: Schedule, operator: Operator) -> str:
@@ -147,16 +148,13 @@ def why_rows_must_be_whole(chain: Chain, schedule: Schedule, operator: Operator)
 def _sums_weights(chain: Chain, schedule: Schedule, operator: Operator, consumer: Operator, cut: tuple[str, ...]) -> bool:
     """Whether a consumer sums over the cut axes, block after block, is linear in these weights alone, and keeps the rows
     apart."""
-    tensor = operator.write.tensor
     summed = {axis.name for axis in consumer.reduction_axes()}
-    rows = set(row_axes(operator))
-    if not consumer.is_contraction() or tuple(_producers_of_weights(chain, consumer)) != (operator,):
+    if not summed.issuperset(cut) or not _sums_these_alone(chain, operator, consumer):
         return False
     shared = common_path(schedule.path(operator.name), schedule.path(consumer.name))
     cuts = [loop.axis for loop in cutting(chain, shared)]
-    foreign = summed.intersection(cuts) - set(cut)
-    kept_apart = rows <= equal_axes(chain, tensor) and rows <= consumer.write.axes()
-    return set(cut) <= summed and kept_apart and not foreign and _run_together(schedule, operator, consumer, cuts, cut)
+    foreign = summed.intersection(cuts).difference(cut)
+    return not foreign and _run_together(schedule, operator, consumer, cuts, cut)
 
 
 def _run_together(schedule: Schedule, operator: Operator, consumer: Operator, cuts: list[str], cut: tuple[str, ...]) -> bool:

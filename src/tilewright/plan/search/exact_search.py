@@ -25,7 +25,7 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
 from tilewright.plan.decisions.non_temporal_stores import largest_gain_s
-from tilewright.plan.decisions.split_reductions import may_split
+from tilewright.plan.decisions.split_reductions import split_axis
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.price_check import no_price
 from tilewright.plan.model.pricing import Candidate
@@ -84,7 +84,7 @@ def can_cost(problem: PlanningProblem, limit_s: float) -> bool:
     That price multiplies what does not fit the fusion level. As much of the traffic as prefetches may hide counts as hidden.
     """
     bounds, fused_groups = problem.bounds.with_prefetches(), possible_fused_groups(problem.space)
-    return any(least_seconds(bounds, fused_groups, outer_loops) <= limit_s for outer_loops in problem.outer_orders)
+    return any(_least_seconds(bounds, fused_groups, outer_loops) <= limit_s for outer_loops in problem.outer_orders)
 
 
 def least_times_above(problem: PlanningProblem, limit_s: float) -> Times | None:
@@ -105,7 +105,7 @@ def least_times_above(problem: PlanningProblem, limit_s: float) -> Times | None:
     return Times(min(least.seconds for least in found), min(least.cores_s for least in found)) if found else None
 
 
-def least_seconds(bounds: Bounds, fused_groups: Sequence[FusedGroup], outer_loops: OuterLoops) -> float:
+def _least_seconds(bounds: Bounds, fused_groups: Sequence[FusedGroup], outer_loops: OuterLoops) -> float:
     """What an order of outer loops and the trees below it cost at least on one thread, whatever the tiles."""
     free = [fused_group for fused_group in fused_groups if not set(fused_group.axes) & set(outer_loops.outer_loops)]
     live = outer_loops.least_live(group_choices(free)) if free else None
@@ -116,7 +116,7 @@ def least_seconds(bounds: Bounds, fused_groups: Sequence[FusedGroup], outer_loop
 def _on_cores(context: CostContext, outer_loops: OuterLoops, price: Quantity) -> Quantity:
     """The time on the cores; a reduction that is split may have as many blocks as there are cores."""
     machine = context.machine
-    if may_split(context.chain):
+    if split_axis(context.chain) is not None:
         return price / machine.cores
     return threads_seconds(price, outer_loops.parallel_blocks, machine.cores, machine.parallel_region_s)
 

@@ -10,11 +10,10 @@ groups of one schedule do not overlap.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import prod
 
 from tilewright.plan.schedule import FusedGroup, fused_schedule
 from tilewright.plan.space.executability import is_executable
-from tilewright.plan.space.schedule_space import Choices, Group, Space, thinned
+from tilewright.plan.space.schedule_space import Choices, Group, Space, halved
 
 MOST_TREE_POINTS = 1 << 14
 """Combinations of tiles of an order of outer loops and its fused groups. Beyond them the longest lists are halved, and the search
@@ -56,11 +55,9 @@ def group_choices(fused_groups: Sequence[FusedGroup]) -> Iterator[tuple[FusedGro
 def tree_choices(space: Space, outer_loops: Choices, fused_groups: Sequence[FusedGroup]) -> Choices:
     """The tiles to try of an order of outer loops and of the fused groups below it, in the chain's order of axes."""
     inside = {axis: space.tiles[axis] for fused_group in fused_groups for axis in fused_group.axes}
-    kept = {axis: ({**outer_loops, **inside})[axis] for axis in space.context.sizes if axis in outer_loops or axis in inside}
-    while prod(map(len, kept.values())) > MOST_TREE_POINTS:
-        longest = max(kept, key=lambda axis: len(kept[axis]))
-        kept[longest] = thinned(kept[longest], -(-len(kept[longest]) // 2))
-    return kept
+    every = {**outer_loops, **inside}
+    axes = [axis for axis in space.context.sizes if axis in every]
+    return halved({axis: every[axis] for axis in axes}, axes, MOST_TREE_POINTS)
 
 
 def _fused_group(space: Space, axes: Group) -> FusedGroup | None:

@@ -250,19 +250,14 @@ def batch_axes(chain: Chain) -> tuple[str, ...]:
 
     Each of them may lead alone, but not all always together: see `executability.why_not_executable`.
     """
-    chosen: tuple[str, ...] = ()
-    for axis in _shared_by_contractions(chain):
-        if not why_not(chain, (*chosen, axis)):
-            chosen = (*chosen, axis)
-    return chosen
-
-
-def _shared_by_contractions(chain: Chain) -> tuple[str, ...]:
-    """Parallel axes that index every access of every contraction, that all operators share, and that may lead."""
     contractions = [operator for operator in chain.operators if operator.is_contraction()]
     accesses = [access.axes() for operator in contractions for access in (*operator.reads, operator.write)]
-    shared = set(chain.shared_axes).intersection(*accesses) if accesses else set()
-    return tuple(axis for axis in chain.shared_axes if axis in shared and is_parallel(chain, axis) and may_lead(chain, axis))
+    chosen: tuple[str, ...] = ()
+    for axis in chain.shared_axes if contractions else ():
+        is_able = all(axis in axes for axes in accesses) and is_parallel(chain, axis) and may_lead(chain, axis)
+        if is_able and not why_not(chain, (*chosen, axis)):
+            chosen = (*chosen, axis)
+    return chosen
 
 
 @derived_once
@@ -378,13 +373,18 @@ def _groups(context: CostContext, axes: Sequence[str]) -> tuple[Group, ...]:
 
 def _thinned(context: CostContext, batch: Iterable[str], tiles: Mapping[str, tuple[int, ...]]) -> Mapping[str, tuple[int, ...]]:
     """The tiles themselves, unless an operator has more than `MOST_POINTS` combinations: then its longest lists are halved."""
-    kept = dict(tiles)
     for operator in context.chain.operators:
-        axes = [axis.name for axis in operator.axes if axis.name in kept and axis.name not in set(batch)]
-        while prod(len(kept[axis]) for axis in axes) > MOST_POINTS:
-            longest = max(axes, key=lambda axis: len(kept[axis]))
-            kept[longest] = thinned(kept[longest], -(-len(kept[longest]) // 2))
-    return kept
+        axes = [axis.name for axis in operator.axes if axis.name in tiles and axis.name not in set(batch)]
+        tiles = halved(tiles, axes, MOST_POINTS)
+    return tiles
+
+
+def halved(tiles: Choices, axes: Sequence[str], most: int) -> Choices:
+    """The tiles, of which the longest lists of some axes are halved until these have no more than so many combinations."""
+    while prod(len(tiles[axis]) for axis in axes) > most:
+        longest = max(axes, key=lambda axis: len(tiles[axis]))
+        tiles = {**tiles, longest: thinned(tiles[longest], -(-len(tiles[longest]) // 2))}
+    return tiles
 
 
 def _flattened(groups: Iterable[Group]) -> tuple[str, ...]:

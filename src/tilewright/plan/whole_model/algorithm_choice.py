@@ -166,7 +166,8 @@ class _Choice:
         """Choose other algorithms for neighbours where these save more by fusion than they cost; each operator once."""
         taken: set[str] = set()
         for first in self.offers.values():
-            second = self._reader_behind((first.operator, *self.flow.maps_behind(first.operator))[-1])
+            reader = self.flow.only_reader((first.operator, *self.flow.maps_behind(first.operator))[-1])
+            second = self.offers.get(reader.name) if reader is not None else None
             if second is None or taken & {first.operator.name, second.operator.name}:
                 continue
             if (other := self._pair(first, second).other) is not None:
@@ -216,11 +217,6 @@ class _Choice:
         if other_s < apart_s:
             best_s = self.prices.time(part, _ways(first, second, (first.best, second.best))).cores_s
         return _Pair(other if other_s < best_s else None, abs(log(other_s / best_s)))
-
-    def _reader_behind(self, operator: Operator) -> _Offers | None:
-        """The only reader of a result, if it has several algorithms."""
-        reader = self.flow.only_reader(operator)
-        return self.offers.get(reader.name) if reader is not None else None
 
 
 def _ways(first: _Offers, second: _Offers, pair: tuple[Algorithm, Algorithm]) -> Algorithms:

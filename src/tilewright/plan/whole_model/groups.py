@@ -18,7 +18,7 @@ from itertools import takewhile
 from math import prod
 
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.types import AxisKind, Chain, Graph, Operator, Tensor, planned_extent
+from tilewright.graph.types import AxisKind, Graph, Operator, Tensor, planned_extent
 from tilewright.plan.chains import make_chain
 from tilewright.plan.decisions.scalar_loop import why_stored
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, enough_blocks
@@ -133,26 +133,17 @@ class DataFlow:
     def _in_tiles(self) -> frozenset[str]:
         """Sums of integers, and what maps make of them, that may stay in micro tiles."""
         products = (operator for operator in self.graph.operators if operator.accumulator == SUMS and operator.is_contraction())
-        return frozenset(tensor for product in products for tensor in passed_in_tiles(self._with_maps(product)))
-
-    def _with_maps(self, product: Operator) -> Chain:
-        """The chain of a product and the maps that follow it."""
-        return make_chain(self.graph, (product, *self._maps_that_follow(product)))
+        chains = (make_chain(self.graph, (product, *self._maps_that_follow(product))) for product in products)
+        return frozenset(tensor for chain in chains for tensor in passed_in_tiles(chain))
 
 
 def _has_dimension_to_block(writer: Operator, readers: Iterable[Operator]) -> bool:
     """Whether an operator only moves elements, and a dimension of its result is one parallel axis of it and of all readers."""
+    reads = [(reader, read.indices) for reader in readers for read in reader.reads if read.tensor == writer.write.tensor]
     return writer.is_index_change() and any(
-        all(_is_walked_alone(reader, index) for reader, index in [(writer, written), *_read_along(readers, writer, dimension)])
-        for dimension, written in enumerate(writer.write.indices)
+        all(_is_walked_alone(operator, indices[dimension]) for operator, indices in [(writer, writer.write.indices), *reads])
+        for dimension in range(len(writer.write.indices))
     )
-
-
-def _read_along(readers: Iterable[Operator], writer: Operator, dimension: int) -> Iterator[tuple[Operator, Index]]:
-    """The indices by which operators read a dimension of what another one writes."""
-    for reader in readers:
-        reads = (access for access in reader.reads if access.tensor == writer.write.tensor)
-        yield from ((reader, access.indices[dimension]) for access in reads)
 
 
 def _is_walked_alone(operator: Operator, index: Index) -> bool:

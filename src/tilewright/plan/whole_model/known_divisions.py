@@ -27,7 +27,6 @@ from tilewright.plan.model.pricing import Candidate
 from tilewright.plan.model.threads import LEAST_PARALLEL_S, imbalance
 from tilewright.plan.planner import MOST_CHAINS, PricedChain, Searched, checked_chain, refined
 from tilewright.plan.reasons import TakenOver
-from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.space.executability import why_not_executable
 from tilewright.plan.space.schedule_space import axis_multiple
@@ -123,7 +122,7 @@ def taken_over(chain: Chain, source: PricedChain) -> PricedChain | None:
     if isinstance(searched, Plan) or searched.split is not None or is_scalar_loop(chain, searched.available):
         return None
     machine, coefficients = searched.context.machine, searched.context.coefficients
-    context, ranked = chain_context(without_lookups(chain), machine, searched.available, coefficients)
+    context, ranked = chain_context(chain, machine, searched.available, coefficients)
     if not _has_same_tiles(context, searched):
         return None
     for kept in (frozenset[str](), _guarded_axes(context.chain)):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise, product
+from itertools import product
 from math import prod
 from typing import TypeAlias
 
@@ -124,13 +124,12 @@ def _channels(graph: Graph, machine: Machine) -> dict[str, int]:
     for operator in graph.operators:
         for name, dimension in _of_convolution(Problem(operator, tensors, frozenset(), machine)):
             found.setdefault(name, dimension)
-    changed = bool(found)
-    while changed:
-        size = len(found)
+    before = 0
+    while len(found) > before:
+        before = len(found)
         for operator in graph.operators:
             for name, dimension in _carried(operator, found):
                 found.setdefault(name, dimension)
-        changed = len(found) > size
     return found
 
 
@@ -164,20 +163,12 @@ def _place(access: Access, axes: frozenset[str]) -> int | None:
 
 def _groups(graph: Graph, images: Mapping[str, int]) -> dict[str, str]:
     """The first image of those that maps join, by image."""
-    first = {name: name for name in images}
-
-    def of(name: str) -> str:
-        while first[name] != name:
-            name = first[name]
-        return name
-
-    order = {name: number for number, name in enumerate(images)}
-    for operator in graph.operators:
-        joined = [access.tensor for access in (*operator.reads, operator.write) if access.tensor in images]
-        for one, other in pairwise(joined) if operator.is_map() else ():
-            low, high = sorted((of(one), of(other)), key=order.__getitem__)
-            first[high] = low
-    return {name: of(name) for name in images}
+    first, order = {name: name for name in images}, list(images)
+    for operator in filter(Operator.is_map, graph.operators):
+        joined = {first[access.tensor] for access in (*operator.reads, operator.write) if access.tensor in images}
+        lowest = min(joined, key=order.index, default="")
+        first = {name: lowest if group in joined else group for name, group in first.items()}
+    return first
 
 
 AS_WRITTEN, CHANNELS_LAST = 0, 1
@@ -224,8 +215,7 @@ def choose_layouts(prices: AlgorithmPrices, precision: Precision) -> ChosenLayou
 
 def _orders(choice: _Choice) -> dict[str, Order]:
     """The orders of dimensions of those images that are cheaper with channels last."""
-    movable = choice.movable
-    units = list(choice.units())
+    movable, units = choice.movable, list(choice.units())
     tables = [choice.table(unit) for unit in progress.counted(units, "choosing layouts", len(units))]
     found = cheapest(dict.fromkeys(movable, LAYOUTS), tables)
     as_written_s, found_s = (sum(table.at(values) for table in tables) for values in (dict.fromkeys(movable, AS_WRITTEN), found))

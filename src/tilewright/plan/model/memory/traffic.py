@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import pairwise
 from math import gcd
+from operator import eq
 
 from tilewright.arrays import Condition, Count, either, maximum, minimum, surely, surely_not
 from tilewright.graph.types import Operator
@@ -88,7 +89,7 @@ def chain_figures(context: CostContext, view: ChainView, live: Count | None = No
     """Of all operators under a schedule, or under a family of them; `live` is what intermediates take, if that is known."""
     paths = [[loop.node for loop in member.loops] for member in view.operators]
     shared = sum(len(set(nodes)) == 1 for nodes in zip(*paths, strict=False))
-    beside = [shared, *(_alike(*pair) for pair in pairwise(paths)), shared]
+    beside = [shared, *(sum(map(eq, *pair)) for pair in pairwise(paths)), shared]
     together = {member.operator.name: max(pair) for member, pair in zip(view.operators, pairwise(beside), strict=True)}
     behind = context.cache_levels[context.fusion_position + 1 :]
     touched = [_touched_bytes(context, view, depth) for depth in range(shared + 1)] if behind else []
@@ -185,11 +186,6 @@ def kernel_tile(context: CostContext, operator: Operator, tiles: Mapping[str, Co
     roles = context.roles[operator.name]
     rows, columns, depth = (tiles[axis] if axis is not None else 1 for axis in (roles.row, roles.column, roles.depth))
     return rows, columns, depth
-
-
-def _alike(first: Sequence[int], second: Sequence[int]) -> int:
-    """How many loops two neighbours share."""
-    return sum(left == right for left, right in zip(first, second, strict=False))
 
 
 def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:

@@ -10,7 +10,7 @@ Few rows meet every element of a right operand a single time, so that no cache h
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 from tilewright.arrays import Condition, Count, Quantity, either, largest, maximum, minimum, pieces, surely
 from tilewright.coefficients import Coefficients
@@ -23,7 +23,7 @@ from tilewright.plan.element_types import held_bytes
 from tilewright.plan.model.cost_context import CostContext, Operand, compulsory_bytes, source_position
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile
 from tilewright.plan.regions.footprint import distinct_elements
-from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
+from tilewright.plan.regions.loop_views import ChainView, OperatorView
 from tilewright.plan.schedule import planned_sizes
 
 
@@ -162,12 +162,10 @@ def _places(context: CostContext, around: ChainFigures, view: OperatorView, bloc
 
 def _first_place(context: CostContext, around: ChainFigures, view: OperatorView) -> int:
     """Outside a leading loop that indexes the operand nothing is saved, and an intermediate must be there first."""
-    operand = _right(context, view.operator)
-    return around.shared_loops[view.operator.name] if operand.is_intermediate else _leading(view.running(), operand.axes)
-
-
-def _leading(loops: Sequence[LoopView], axes: frozenset[str]) -> int:
-    return next((i for i, loop in enumerate(loops) if loop.axis not in axes), len(loops))
+    operand, loops = _right(context, view.operator), view.running()
+    if operand.is_intermediate:
+        return around.shared_loops[view.operator.name]
+    return next((i for i, loop in enumerate(loops) if loop.axis not in operand.axes), len(loops))
 
 
 def _right(context: CostContext, operator: Operator) -> Operand:
