@@ -63,10 +63,10 @@ def stationary_plan(chain: Chain, machine: Machine, stays: Stays, *, packs_on_de
     operator = _contraction(chain)
     problem = planning_problem(chain, machine, available, coefficients_for(machine))
     blocking = _blocking(problem.context, operator, stays, packs_on_demand)
-    prefetches = choose_prefetches(problem.context, blocking, available)
+    prefetches = choose_prefetches(problem.context, blocking)
     price = price_blocking(problem.context, blocking)
     found = (blocking.candidate,)
-    searched = Searched(problem.context, available, problem.ranked, found, blocking, prefetches, price, None)
+    searched = Searched(problem.context, problem.ranked, found, blocking, prefetches, price, None)
     return with_leaves(searched.plan(floor(chain, machine), price))
 
 

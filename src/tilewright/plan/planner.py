@@ -8,6 +8,7 @@ An operator that vectors cannot compute leaves at the start, with a scalar loop.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from tilewright.coefficients import Coefficients, coefficients_for
 from tilewright.errors import InternalError
@@ -20,7 +21,7 @@ from tilewright.plan.binding import bound_plan
 from tilewright.plan.chains import canonical_form, names_of, single_operator_chains
 from tilewright.plan.counts import Counted, count
 from tilewright.plan.decisions.execution import with_execution, with_leaves
-from tilewright.plan.decisions.micro_kernel import RankedKernels, chain_context
+from tilewright.plan.decisions.micro_kernel import RankedKernels
 from tilewright.plan.decisions.non_temporal_stores import non_temporal_writes, price_with_stores
 from tilewright.plan.decisions.prefetching_kernels import PrefetchChoice, choose_prefetches
 from tilewright.plan.decisions.scalar_loop import is_scalar_loop, plan_scalar_loop
@@ -47,6 +48,9 @@ from tilewright.plan.types import Floor, Plan, Price, Rejected
 MOST_CHAINS = 512
 """Canonical chains whose schedules a process remembers: 20 to 25 kB each (tracemalloc, before and after these were forgotten, of
 426 chains of seven models, 113 of layers and 174 of attention); layers of a model share few of them."""
+
+Split: TypeAlias = tuple[SplitReduction, PrefetchChoice, Price]
+"""A reduction that is split, with the prefetches of its parts, and the price of the chain."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,7 +81,6 @@ class Searched:
     """The best schedule found for a chain, with its reduction split where that pays, and what it was chosen from."""
 
     context: CostContext
-    available: tuple[MicroKernel, ...]
     ranked: RankedKernels
     found: tuple[Candidate, ...]
     """The candidates of the search, the winner first."""
@@ -85,7 +88,7 @@ class Searched:
     prefetches: PrefetchChoice
     whole_price: Price
     """Of the schedule without a split."""
-    split: tuple[SplitReduction, PrefetchChoice, Price] | None
+    split: Split | None
 
     @property
     def price(self) -> Price:
@@ -98,7 +101,7 @@ class Searched:
 
     def unfused_price(self) -> Price:
         """The price of every operator alone."""
-        return _unfused_price(self.context, self.available) if len(self.context.chain.operators) > 1 else self.whole_price
+        return _unfused_price(self.context) if len(self.context.chain.operators) > 1 else self.whole_price
 
     def plan(self, floor: Floor, unfused: Price | None) -> Plan:
         """The plan with its figures."""
@@ -107,12 +110,12 @@ class Searched:
             *lost_fusion(context.chain, price, unfused),
             *lost_candidates(self.prefetches.context, blocking.candidate, self.found),
             *lost_kernels(self.prefetches.context, self.ranked),
-            *lost_inexact(self.prefetches.context, self.available),
+            *lost_inexact(self.prefetches.context),
             *self.prefetches.rejected,
         )
         plan = blocked_plan(self.prefetches.context, blocking, price, unfused, floor, rejected)
         plan = plan if self.split is None else _split_plan(plan, context, *self.split)
-        return with_execution(plan, {kernel.name: kernel for kernel in self.available})
+        return with_execution(plan, {kernel.name: kernel for kernel in context.available})
 
 
 def plan_chain(
@@ -146,18 +149,6 @@ def price_chain(chain: Chain, machine: Machine, available: tuple[MicroKernel, ..
     return _priced(chain, machine, available, coefficients)
 
 
-def chain_with_loops(
-    chain: Chain,
-    machine: Machine,
-    available: tuple[MicroKernel, ...],
-    coefficients: Coefficients,
-    found: tuple[Candidate, ...],
-) -> PricedChain:
-    """A canonical chain with the candidates that a search of it has found. Raises as `checked_chain`."""
-    context, ranked = chain_context(chain, machine, available, coefficients)
-    return checked_chain(chain, refined(context, ranked, found, available))
-
-
 def forget_plans() -> None:
     """Make every plan anew from here on: for those who measure planning."""
     forget_all()
@@ -169,7 +160,7 @@ def _priced(chain: Chain, machine: Machine, available: tuple[MicroKernel, ...], 
         plan = with_leaves(with_execution(plan_scalar_loop(chain, machine, coefficients), {}))
         return PricedChain(chain, plan.price, plan.floor, plan)
     problem = planning_problem(chain, machine, available, coefficients)
-    priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem), available))
+    priced = checked_chain(chain, refined(problem.context, problem.ranked, search_problem(problem)))
     forget_regions(problem.context.chain)
     return priced
 
@@ -187,44 +178,35 @@ def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
     return priced
 
 
-def refined(
-    context: CostContext, ranked: RankedKernels, found: tuple[Candidate, ...], available: tuple[MicroKernel, ...]
-) -> Searched:
+def refined(context: CostContext, ranked: RankedKernels, found: tuple[Candidate, ...]) -> Searched:
     """The best of the candidates found, with its reduction split where that pays."""
     blocking = refine(context, found)
     check_executable(context.chain, blocking.schedule)
-    prefetches = choose_prefetches(context, blocking, available)
+    prefetches = choose_prefetches(context, blocking)
     price = price_with_stores(prefetches.context, blocking, prefetches.works)
-    split = _split(context, found, blocking, available)
-    return Searched(context, available, ranked, found, blocking, prefetches, price, split)
+    split = _split(context, found, blocking)
+    return Searched(context, ranked, found, blocking, prefetches, price, split)
 
 
-def _split(
-    context: CostContext, found: tuple[Candidate, ...], blocking: Blocking, available: tuple[MicroKernel, ...]
-) -> tuple[SplitReduction, PrefetchChoice, Price] | None:
+def _split(context: CostContext, found: tuple[Candidate, ...], blocking: Blocking) -> Split | None:
     """The split of a reduction that pays, with the prefetches of a part, and the price."""
     split = split_reduction(context, found, blocking, lambda part: refine(part, search(part)))
     if split is None:
         return None
-    prefetches = choose_prefetches(split.context, split.blocking, available)
+    prefetches = choose_prefetches(split.context, split.blocking)
     split = replace(split, context=prefetches.context)
     return split, prefetches, price_split(context, split)
 
 
-def _unfused_price(context: CostContext, available: tuple[MicroKernel, ...]) -> Price:
+def _unfused_price(context: CostContext) -> Price:
     """The price of the operators one after the other in one call, each with the micro kernel of the chain's context."""
     prices = []
     for alone in single_operator_chains(context.chain):
-        (operator,) = alone.operators
-        alone_context = context_of(
-            alone,
-            context.machine,
-            {name: kernel for name, kernel in context.kernels.items() if name == operator.name},
-            {name: roles for name, roles in context.roles.items() if name == operator.name},
-            context.coefficients,
-        )
+        kernels = {name: kernel for name, kernel in context.kernels.items() if name == alone.name}
+        roles = {name: roles for name, roles in context.roles.items() if name == alone.name}
+        alone_context = context_of(alone, context.machine, kernels, roles, context.coefficients, context.available)
         blocking = refine(alone_context, search(alone_context))
-        chosen = choose_prefetches(alone_context, blocking, available)
+        chosen = choose_prefetches(alone_context, blocking)
         prices.append(price_blocking(chosen.context, blocking, chosen.works))
     return separate_price(prices)
 

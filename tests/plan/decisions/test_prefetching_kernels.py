@@ -11,7 +11,6 @@ from tests.support.halo_chains import convolution_chain
 from tilewright.coefficients import coefficients_for
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
-from tilewright.kernels.contract import MicroKernel
 from tilewright.machine import Machine
 from tilewright.plan.decisions.prefetching_kernels import choose_prefetches
 from tilewright.plan.model.cost_context import CostContext
@@ -30,26 +29,28 @@ CHAINS = {
 @pytest.mark.parametrize("target", ["cascadelake-6240", "zen5", "x86-64-v3"])
 @pytest.mark.parametrize("name", CHAINS)
 def test_prefetches_cost_what_they_cost_when_everything_is_priced_anew(name: str, target: str) -> None:
-    context, blocking, available = refined(CHAINS[name], Machine.named(target))
-    chosen = choose_prefetches(context, blocking, available)
+    context, blocking = refined(CHAINS[name], Machine.named(target))
+    chosen = choose_prefetches(context, blocking)
     assert tuple(chosen.works) == tuple(works(chosen.context, blocking))
 
 
 def test_kernels_of_another_speed_are_priced_anew() -> None:
-    context, blocking, available = refined(CHAINS["gemms"], Machine.named("zen5"))
-    faster = tuple(replace(kernel, peak_share=kernel.peak_share * 1.5) if kernel.prefetch else kernel for kernel in available)
+    context, blocking = refined(CHAINS["gemms"], Machine.named("zen5"))
+    faster = tuple(
+        replace(kernel, peak_share=kernel.peak_share * 1.5) if kernel.prefetch else kernel for kernel in context.available
+    )
     tiles = {kernel.tile() for kernel in context.kernels.values()}
     assert not any(
         kernel.differs_in_prefetches(plain) for kernel in faster if kernel.prefetch for plain in context.kernels.values()
     )
-    chosen = choose_prefetches(context, blocking, faster)
+    chosen = choose_prefetches(replace(context, available=faster), blocking)
     assert {kernel.tile() for kernel in chosen.context.kernels.values()} == tiles
     assert any(kernel.prefetch for kernel in chosen.context.kernels.values()), "half as fast again is chosen"
     assert tuple(chosen.works) == tuple(works(chosen.context, blocking))
 
 
-def refined(chain: Chain, machine: Machine) -> tuple[CostContext, Blocking, tuple[MicroKernel, ...]]:
-    """A chain with its best loops, before kernels that prefetch are chosen, and the kernels to choose from."""
+def refined(chain: Chain, machine: Machine) -> tuple[CostContext, Blocking]:
+    """A chain with its best loops, before kernels that prefetch are chosen."""
     available = registry.for_machine(machine, element_types=None)
     problem = planning_problem(chain, machine, available, coefficients_for(machine))
-    return problem.context, refine(problem.context, search_problem(problem)), available
+    return problem.context, refine(problem.context, search_problem(problem))

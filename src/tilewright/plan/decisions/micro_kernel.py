@@ -120,7 +120,7 @@ def chain_context(
             reading_s=reading_seconds(chain, operator, own_roles, machine),
             is_streamed=streams_ahead(chain, operator, own_roles, machine),
         )
-    return context_of(chain, machine, chosen, roles, coefficients), ranked
+    return context_of(chain, machine, chosen, roles, coefficients, available), ranked
 
 
 def _check_integers(chain: Chain) -> None:

@@ -23,15 +23,15 @@ class PrefetchChoice:
     rejected: tuple[Rejected, ...]
 
 
-def choose_prefetches(plain: CostContext, blocking: Blocking, available: tuple[MicroKernel, ...]) -> PrefetchChoice:
+def choose_prefetches(plain: CostContext, blocking: Blocking) -> PrefetchChoice:
     """Kernels of the same tiles that prefetch, wherever they gain `least_gain` over those of a context."""
     views = views_of(plain, blocking)
     known = tuple(movings(plain, blocking, views))
     done = _works(plain, known)
     plain_s = _operator_seconds(plain, done)
     best: dict[str, tuple[MicroKernel, float]] = {}
-    for prefetch in sorted({kernel.prefetch for kernel in available if kernel.prefetch}):
-        changed = _prefetching(plain, available, prefetch)
+    for prefetch in sorted({kernel.prefetch for kernel in plain.available if kernel.prefetch}):
+        changed = _prefetching(plain, prefetch)
         if not changed:
             continue
         prefetching = plain.with_kernels(changed)
@@ -72,12 +72,12 @@ def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:
     return {operator.name: float(seconds(context, work) + work.non_temporal_s) for operator, work in done}
 
 
-def _prefetching(context: CostContext, available: tuple[MicroKernel, ...], prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:
+def _prefetching(context: CostContext, prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:
     """For every operator whose kernel has it: the kernel of the same tile with these prefetches."""
     return {
         name: candidate
         for name, kernel in context.kernels.items()
-        for candidate in available
+        for candidate in context.available
         if not kernel.prefetch and candidate.prefetch == prefetch and candidate.same_tile(kernel)
     }
 

@@ -101,7 +101,7 @@ def part_of(context: CostContext, axis: str, tile: int) -> CostContext:
     chain = context.chain
     operators = tuple(replace(op, axes=tuple(_shortened(present, axis, tile) for present in op.axes)) for op in chain.operators)
     part = replace(chain, operators=operators)
-    part_context = context_of(part, context.machine, context.kernels, context.roles, context.coefficients)
+    part_context = context_of(part, context.machine, context.kernels, context.roles, context.coefficients, context.available)
     return replace(part_context, compulsory_bytes=context.compulsory_bytes, enough_blocks=context.enough_blocks)
 
 

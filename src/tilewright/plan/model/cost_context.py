@@ -61,11 +61,6 @@ class Contraction:
     """Whether the right operand is a constant of extents that are known, no element of which is read at two points."""
 
 
-def contractions_of(chain: Chain, roles: Mapping[str, ContractionRoles], sizes: Mapping[str, int]) -> Mapping[str, Contraction]:
-    """The facts of every contraction that has roles, by name."""
-    return {name: _contraction(chain, chain.operator(name), own_roles, sizes) for name, own_roles in roles.items()}
-
-
 def _contraction(chain: Chain, operator: Operator, roles: ContractionRoles, sizes: Mapping[str, int]) -> Contraction:
     left, right, reads = operator.reads[roles.left], operator.reads[roles.right], tuple(dict.fromkeys(operator.reads))
     return Contraction(
@@ -154,6 +149,8 @@ class CostContext:
     """The maps that micro tiles apply."""
     leaves: Mapping[str, LeafBinding] = field(default_factory=dict)
     """Of the operators that a leaf computes, those with a micro kernel among them."""
+    available: tuple[MicroKernel, ...] = ()
+    """The micro kernels to choose from."""
     cache_levels: tuple[MemoryLevel, ...] = field(init=False, repr=False)
     """The levels with a size, nearest first."""
     fusion_position: int = field(init=False, repr=False)
@@ -233,21 +230,21 @@ def context_of(
     kernels: Mapping[str, MicroKernel],
     roles: Mapping[str, ContractionRoles],
     coefficients: Coefficients,
+    available: tuple[MicroKernel, ...] = (),
 ) -> CostContext:
     """The cost context of a chain, with what is asked of it again and again computed once."""
-    sizes = planned_sizes(chain)
-    epilogues = taken(chain, kernels)
-    operands = _all_operands(chain, epilogues)
-    arithmetic = sum(seconds_at_peak(machine, _flops_by_type(chain, roles, sizes)))
-    compulsory = compulsory_bytes(chain, sizes)
-    context = CostContext(
-        chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, enough_blocks(machine.cores)
-    )
+    sizes, epilogues = planned_sizes(chain), taken(chain, kernels)
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
-    alike, contractions = kinds(chain, roles, epilogues), contractions_of(chain, roles, sizes)
+    operands, compulsory = _all_operands(chain, epilogues, in_tiles), compulsory_bytes(chain, sizes)
+    arithmetic, enough = sum(seconds_at_peak(machine, _flops_by_type(chain, roles, sizes))), enough_blocks(machine.cores)
+    alike = kinds(chain, roles, epilogues)
+    contractions = {name: _contraction(chain, chain.operator(name), own_roles, sizes) for name, own_roles in roles.items()}
     leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors, machine)
     leaves |= {name: kernel.binding(roles[name]) for name, kernel in kernels.items()}
-    return replace(context, epilogues=epilogues, kinds=alike, contractions=contractions, in_tiles=in_tiles, leaves=leaves)
+    context = CostContext(
+        chain, machine, kernels, roles, coefficients, sizes, operands, compulsory, arithmetic, enough, epilogues, alike
+    )
+    return replace(context, contractions=contractions, in_tiles=in_tiles, leaves=leaves, available=available)
 
 
 def source_position(machine: Machine, size_bytes: int) -> int:
@@ -294,10 +291,9 @@ def _flops_by_type(chain: Chain, names: Iterable[str], sizes: Mapping[str, int])
     return counts
 
 
-def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue]) -> dict[str, tuple[Operand, ...]]:
+def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue], in_tiles: frozenset[str]) -> dict[str, tuple[Operand, ...]]:
     """A contraction has the operands of its epilogue, whose maps then have none."""
     operands = {}
-    in_tiles = {name for epilogue in epilogues.values() for name in epilogue.maps}
     for operator in chain.operators:
         reads, write = operator.reads, operator.write
         if operator.name in epilogues:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilewright.graph.types import Chain
-from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.micro_kernel import RankedKernels, is_exact, operand_bounds
 from tilewright.plan.element_types import held_type
 from tilewright.plan.model.cost import attained
@@ -50,13 +49,13 @@ def lost_candidates(context: CostContext, winner: Candidate, found: Sequence[Can
             yield Rejected(lost, candidate.cores_s, winner.cores_s, "s", reason)
 
 
-def lost_inexact(context: CostContext, available: Sequence[MicroKernel]) -> Iterator[Rejected]:
+def lost_inexact(context: CostContext) -> Iterator[Rejected]:
     """Of the faster micro kernels that may not be chosen since their sums may saturate, the first of each contraction."""
     for name, chosen in context.kernels.items():
         operator, roles = context.chain.operator(name), context.roles[name]
         accesses = operator.reads[roles.left], operator.reads[roles.right], operator.write
         types = tuple(held_type(context.chain, access.tensor) for access in accesses)
-        for kernel in available:
+        for kernel in context.available:
             is_faster = kernel.element_types == types and kernel.attainable(context.machine) > chosen.attainable(context.machine)
             if kernel.saturation is not None and is_faster and not is_exact(kernel, context.chain, operator, roles):
                 worst = kernel.saturation.worst_sum(*operand_bounds(context.chain, operator, roles))

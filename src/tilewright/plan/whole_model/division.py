@@ -24,9 +24,10 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.binding import bound
 from tilewright.plan.chains import canonical_form, names_of, sub_chain
 from tilewright.plan.counts import Counted, count
+from tilewright.plan.decisions.micro_kernel import chain_context
 from tilewright.plan.memory import remembered
 from tilewright.plan.model.pricing import Candidate, separate_price
-from tilewright.plan.planner import PricedChain, chain_with_loops, price_chain
+from tilewright.plan.planner import PricedChain, checked_chain, price_chain, refined
 from tilewright.plan.reasons import FewerBlocks, SeparateFaster, TakenOver, Unplannable, WholeGroup
 from tilewright.plan.search.exact_search import PlanningProblem, Times, can_cost, least_times_above, planning_problem
 from tilewright.plan.types import Cut, Plan, Price
@@ -60,7 +61,8 @@ class PlanningOptions:
         """The same from the candidates of a search; without any, the chain is planned."""
         if not found:
             return self.price(chain)
-        return chain_with_loops(canonical_form(chain), self.machine, self.kernels, self.coefficients, found)
+        context, ranked = chain_context(canonical_form(chain), self.machine, self.kernels, self.coefficients)
+        return checked_chain(canonical_form(chain), refined(context, ranked, found))
 
     def problem(self, chain: Chain) -> PlanningProblem:
         """A chain as the search sees it."""

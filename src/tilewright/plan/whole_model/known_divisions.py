@@ -119,17 +119,17 @@ def taken_over(chain: Chain, source: PricedChain) -> PricedChain | None:
     Split reductions, scalar loops and few blocks for threads depend on extents alone: they are not taken over.
     """
     searched = source.searched
-    if isinstance(searched, Plan) or searched.split is not None or is_scalar_loop(chain, searched.available):
+    if isinstance(searched, Plan) or searched.split is not None or is_scalar_loop(chain, searched.context.available):
         return None
-    machine, coefficients = searched.context.machine, searched.context.coefficients
-    context, ranked = chain_context(chain, machine, searched.available, coefficients)
+    source_context = searched.context
+    context, ranked = chain_context(chain, source_context.machine, source_context.available, source_context.coefficients)
     if not _has_same_tiles(context, searched):
         return None
     for kept in (frozenset[str](), _guarded_axes(context.chain)):
-        candidate = _resized(searched.blocking.candidate, searched.context.chain, context, kept)
+        candidate = _resized(searched.blocking.candidate, source_context.chain, context, kept)
         if why_not_executable(context.chain, candidate.schedule(context)):
             continue
-        found = refined(context, ranked, (candidate,), searched.available)
+        found = refined(context, ranked, (candidate,))
         if found.split is not None or _lacks_blocks(found, source):
             continue
         priced = checked_chain(chain, found)
