@@ -10,14 +10,14 @@ from tilewright.coefficients import coefficients_for
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
 from tilewright.graph.types import Chain
 from tilewright.kernels import registry
-from tilewright.plan.decisions.non_temporal_stores import non_temporal_term
+from tilewright.plan.decisions.non_temporal_stores import price_with_stores
 from tilewright.plan.decisions.scalar_loop import plan_scalar_loop
 from tilewright.plan.decisions.split_reductions import part_of
 from tilewright.plan.model.cost import floor
 from tilewright.plan.model.cost_context import CostContext, context_of
 from tilewright.plan.model.memory.traffic import set_conflict
 from tilewright.plan.model.operands.packing_cost import may_stay
-from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking, SplitReduction, price_blocking, price_split
+from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking, SplitReduction, price_split
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.schedule import Loop, Node, Pack, Schedule, planned_sizes
 from tilewright.plan.types import Plan, Price, TermKind
@@ -69,15 +69,12 @@ def _price(plan: Plan, chain: Chain) -> Price:
     context = context_for(plan, without_lookups(chain))
     if plan.schedule.split:
         return price_split(context, _split(context, plan.schedule))
-    price = price_blocking(context, _blocking(context, plan.schedule))
-    return replace(price, terms=(*price.terms, *non_temporal_term(context, plan.schedule)))
+    return price_with_stores(context, _blocking(context, plan.schedule))
 
 
 def _blocking(context: CostContext, schedule: Schedule) -> Blocking:
     """The loops as they stand, all of them taken for those of the fusion level: prices of a whole tree do not tell them apart."""
-    packed = {leaf.operator for _, leaf in schedule.leaves() if isinstance(leaf, Pack)} | {
-        pack.operator for pack in schedule.ahead
-    }
+    packed = {leaf.operator for leaf in (*(leaf for _, leaf in schedule.leaves()), *schedule.ahead) if isinstance(leaf, Pack)}
     in_place = [
         operator
         for operator in context.chain.operators

@@ -38,17 +38,15 @@ def non_temporal_writes(context: CostContext, schedule: Schedule) -> tuple[str, 
     return tuple(operator.name for operator in context.chain.operators if _finishes_output(context, schedule, operator))
 
 
-def price_with_stores(context: CostContext, blocking: Blocking, done: Works) -> Price:
-    """The price of a plan whose operators cost what is `done`, with the gain of its non-temporal stores."""
+def price_with_stores(context: CostContext, blocking: Blocking, done: Works | None = None) -> Price:
+    """The price of a plan with the gain of its non-temporal stores; `done` is what operators cost, where that is known.
+
+    Lines of the output are not read, of which a part would show as that of all traffic does.
+    """
     price = price_blocking(context, blocking, done)
-    return replace(price, terms=(*price.terms, *non_temporal_term(context, blocking.schedule)))
-
-
-def non_temporal_term(context: CostContext, schedule: Schedule) -> tuple[PriceTerm, ...]:
-    """What is gained: lines of the output are not read, of which a part would show as that of all traffic does."""
-    if not non_temporal_writes(context, schedule):
-        return ()
-    return (PriceTerm(TermKind.NON_TEMPORAL_STORES, -_gain_s(context), note=UnreadLines()),)
+    if not non_temporal_writes(context, blocking.schedule):
+        return price
+    return replace(price, terms=(*price.terms, PriceTerm(TermKind.NON_TEMPORAL_STORES, -_gain_s(context), note=UnreadLines())))
 
 
 def largest_gain_s(context: CostContext) -> float:
@@ -78,11 +76,8 @@ def _finishes_output(context: CostContext, schedule: Schedule, operator: Operato
     kernel = context.kernels.get(operator.name)
     if kernel is None or kernel.emit_with is None or weights_read(context.chain, operator) is not None:
         return False
-    maps = [
-        name
-        for name, contraction in maps_in_tiles(context.chain, schedule, context.kernels).items()
-        if contraction == operator.name
-    ]
+    in_tiles = maps_in_tiles(context.chain, schedule, context.kernels).items()
+    maps = [name for name, contraction in in_tiles if contraction == operator.name]
     write = context.chain.operator(maps[-1]).write if maps else operator.write
     if write.tensor != context.chain.output or held_bytes(context.chain, write.tensor) != WORD_BYTES:
         return False

@@ -87,8 +87,8 @@ def _rejected(
 ) -> Iterator[Rejected]:
     for name, (kernel, time) in best.items():
         if name in chosen:
-            lost, reason = OtherKernel(context.kernels[name].name, name), LossReason(Defeat.NOT_PREFETCHED)
-            yield Rejected(lost, plain[name], time, "s", reason)
+            lost = OtherKernel(context.kernels[name].name, name)
+            yield Rejected(lost, plain[name], time, "s", LossReason(Defeat.NOT_PREFETCHED))
         else:
-            lost, reason = OtherKernel(kernel.name, name), LossReason(Defeat.LITTLE_GAIN_BY_PREFETCHES)
-            yield Rejected(lost, time, plain[name], "s", reason)
+            lost = OtherKernel(kernel.name, name)
+            yield Rejected(lost, time, plain[name], "s", LossReason(Defeat.LITTLE_GAIN_BY_PREFETCHES))

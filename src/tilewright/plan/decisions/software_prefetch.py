@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
-from tilewright.arrays import Count, product
 from tilewright.graph.types import Access, Operator
 from tilewright.leaves.declaration import KernelWork
 from tilewright.plan.chains import tensor_axes
@@ -46,14 +45,10 @@ def inputs_to_prefetch(context: CostContext, schedule: Schedule, scratch_bytes: 
     found: dict[str, int] = {}
     for operator in context.chain.operators:
         for number, access in enumerate(operator.reads if operator.name in context.kernels else ()):
-            if access.tensor not in context.chain.inputs:
+            is_cut_panel = (operator.name, number) in packed_ahead and _cuts_panels(context, operator, blocks)
+            if access.tensor not in context.chain.inputs or is_cut_panel or not _moves_on(context, operator, access, blocks):
                 continue
-            if (operator.name, number) in packed_ahead and _cuts_panels(context, operator, blocks):
-                continue
-            if (
-                _moves_on(context, operator, access, blocks)
-                and _lines_per_tile(context, access, blocks, context.kernels) <= MOST_LINES
-            ):
+            if _lines_per_tile(context, access, blocks, context.kernels) <= MOST_LINES:
                 found.setdefault(access.tensor, _block_bytes(context, access, blocks))
     room = context.fusion_level.size_bytes - scratch_bytes
     fitting = tuple(tensor for i, tensor in enumerate(found) if sum(list(found.values())[: i + 1]) <= room)
@@ -85,7 +80,7 @@ def _pays(context: CostContext, tensors: tuple[str, ...]) -> bool:
 
     Where reading takes longer than computing, all that is asked for is late (a matrix-vector product took 1.5 times as long).
     """
-    size_bytes = sum(_whole_bytes(context, _read(context, tensor)) for tensor in tensors)
+    size_bytes = sum(_block_bytes(context, _read(context, tensor), {}) for tensor in tensors)
     reading_s = size_bytes / context.machine.levels[context.source_position].bandwidth_bytes_per_s
     works = _contractions(context, context.kernels)
     calls, computing_s = sum(work.calls for work in works), sum(work.seconds for work in works)
@@ -128,10 +123,6 @@ def _cuts_panels(context: CostContext, operator: Operator, blocks: dict[str, int
 def _sides(context: CostContext, access: Access, blocks: dict[str, int]) -> list[int]:
     sizes = planned_sizes(context.chain)
     return [min(blocks.get(axis, sizes[axis]), sizes[axis]) for axis in tensor_axes(access)]
-
-
-def _whole_bytes(context: CostContext, access: Access) -> Count:
-    return held_bytes(context.chain, access.tensor) * product(context.sizes[axis] for axis in tensor_axes(access))
 
 
 def _block_bytes(context: CostContext, access: Access, blocks: dict[str, int]) -> int:

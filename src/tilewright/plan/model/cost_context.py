@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -236,7 +236,8 @@ def context_of(
     sizes, epilogues = planned_sizes(chain), taken(chain, kernels)
     in_tiles = frozenset(name for epilogue in epilogues.values() for name in epilogue.maps)
     operands, compulsory = _all_operands(chain, epilogues, in_tiles), compulsory_bytes(chain, sizes)
-    arithmetic, enough = sum(seconds_at_peak(machine, _flops_by_type(chain, roles, sizes))), enough_blocks(machine.cores)
+    flops_of = {name: flops(chain.operator(name), sizes) for name in roles}
+    arithmetic, enough = sum(seconds_at_peak(machine, flops_by_type(chain, flops_of))), enough_blocks(machine.cores)
     alike = kinds(chain, roles, epilogues)
     contractions = {name: _contraction(chain, chain.operator(name), own_roles, sizes) for name, own_roles in roles.items()}
     leaves = bindings((operator for operator in chain.operators if operator.name not in kernels), chain.tensors, machine)
@@ -282,12 +283,12 @@ def flops(operator: Operator, sizes: Mapping[str, int]) -> int:
     return 2 * prod(sizes[axis.name] for axis in operator.axes)
 
 
-def _flops_by_type(chain: Chain, names: Iterable[str], sizes: Mapping[str, int]) -> dict[str, int]:
-    """Of some contractions, by the element type of their products."""
+def flops_by_type(chain: Chain, flops_of: Mapping[str, int]) -> dict[str, int]:
+    """The flops of some contractions, which are given by name, by the element type of their products."""
     counts: dict[str, int] = {}
-    for operator in map(chain.operator, names):
-        dtype = product_type(chain, operator)
-        counts[dtype] = counts.get(dtype, 0) + flops(operator, sizes)
+    for name, count in flops_of.items():
+        dtype = product_type(chain, chain.operator(name))
+        counts[dtype] = counts.get(dtype, 0) + count
     return counts
 
 

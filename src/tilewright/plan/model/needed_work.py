@@ -16,8 +16,8 @@ from tilewright.arrays import Condition, Count, Quantity, either
 from tilewright.formulas import tabulated
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
 from tilewright.plan.chains import derived_once
-from tilewright.plan.element_types import outer_bytes, product_type
-from tilewright.plan.model.cost_context import CostContext, flops
+from tilewright.plan.element_types import outer_bytes
+from tilewright.plan.model.cost_context import CostContext, flops, flops_by_type
 from tilewright.plan.reasons import KeyLimit
 from tilewright.plan.regions.footprint import distinct_values, swept_elements
 from tilewright.plan.regions.loop_views import OperatorView
@@ -133,13 +133,9 @@ def least_bytes(chain: Chain) -> int:
 
 def least_flops(chain: Chain) -> dict[str, int]:
     """Of all contractions, by element type of the products: a multiplication and an addition for every point that is needed."""
-    needed = needed_sizes(chain)
-    counts: dict[str, int] = {}
-    for contraction in (operator for operator in chain.operators if operator.is_contraction()):
-        count = round(flops(contraction, needed[contraction.name]) * needed_share(chain, contraction.name))
-        dtype = product_type(chain, contraction)
-        counts[dtype] = counts.get(dtype, 0) + count
-    return counts
+    needed, contractions = needed_sizes(chain), filter(Operator.is_contraction, chain.operators)
+    of = {op.name: round(flops(op, needed[op.name]) * needed_share(chain, op.name)) for op in contractions}
+    return flops_by_type(chain, of)
 
 
 def _elements(chain: Chain, tensor: str) -> int:

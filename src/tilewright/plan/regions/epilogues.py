@@ -19,7 +19,7 @@ from tilewright.graph.exactness import has_integer_lanes
 from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.expressions.scalar_functions import COMPARISONS, ROUNDED
 from tilewright.graph.rewrites.exactness.mark_exact import rounded_alone
-from tilewright.graph.types import Access, Chain, Extent, Operator
+from tilewright.graph.types import Access, Chain, Operator
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.element_access import ELEMENT_TYPES, NARROW_STORES
 from tilewright.plan.chains import derived_once
@@ -144,12 +144,8 @@ def why_not_in_tiles(chain: Chain, schedule: Schedule, operator: Operator) -> st
         return f"{', '.join(found.maps)} do not run where the sums of {found.contraction} are complete"
     summed = {axis.name: axis.extent for axis in operator.reduction_axes()} if found.element_type(chain) else {}
     loops = (loop for loop in schedule.path(operator.name) if loop.axis in summed)
-    cut = [loop.axis for loop in loops if not _covers(loop.tile, summed[loop.axis])]
+    cut = [loop.axis for loop in loops if not isinstance(extent := summed[loop.axis], int) or loop.tile < extent]
     return f"blocks of {', '.join(cut)} leave sums of {operator.name} that no memory holds" if cut else ""
-
-
-def _covers(tile: int, extent: Extent) -> bool:
-    return isinstance(extent, int) and tile >= extent
 
 
 def taken(chain: Chain, kernels: Mapping[str, MicroKernel]) -> dict[str, Epilogue]:

@@ -8,7 +8,6 @@ do. Elements of two types never share a place: compilers assume that they do not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import reduce
 from itertools import pairwise
 
@@ -41,14 +40,14 @@ def _places(chain: Chain, children: tuple[tuple[str, int], ...]) -> tuple[tuple[
     found: list[list[Group]] = []
     until: list[int] = []
     for group in groups:
-        first, last = _live_range(chain, by_name, group)
+        used = [by_name[name] for name in _users(chain, group)]
         alike = (i for i, groups in enumerate(found) if held_type(chain, groups[0][0]) == held_type(chain, group[0]))
-        free = next((i for i in alike if until[i] < first), len(found))
+        free = next((i for i in alike if until[i] < min(used)), len(found))
         if free == len(found):
             found.append([])
-            until.append(last)
+            until.append(max(used))
         found[free].append(group)
-        until[free] = last
+        until[free] = max(used)
     return tuple(map(tuple, found))
 
 
@@ -79,11 +78,6 @@ def _users(chain: Chain, group: Group) -> tuple[str, ...]:
     names = {operator.name for operator in (*makers, *readers)}
     names |= {one.contraction for one in epilogues(chain) if one.element_type(chain) and one.write(chain).tensor in group}
     return tuple(operator.name for operator in chain.operators if operator.name in names)
-
-
-def _live_range(chain: Chain, children: Mapping[str, int], group: Group) -> tuple[int, int]:
-    used = [children[name] for name in _users(chain, group)]
-    return min(used), max(used)
 
 
 def _shared(view: ChainView) -> int:

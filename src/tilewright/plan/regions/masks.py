@@ -97,11 +97,10 @@ def is_plain_mask(chain: Chain, operator: str) -> bool:
 
 def later_need_more(chain: Chain, axis: str) -> bool:
     """Whether masks let later rows along an axis through to more keys than earlier ones."""
-    key_mask = key_mask_of(chain)
-    slopes = (
-        [(limit.index.coefficient(key_mask.axis), limit.index.coefficient(axis)) for limit in key_mask.limits] if key_mask else []
-    )
-    return any(keys < 0 < rows for keys, rows in slopes)
+    if (key_mask := key_mask_of(chain)) is None:
+        return False
+    indices, keys = [limit.index for limit in key_mask.limits], key_mask.axis
+    return any(index.coefficient(keys) < 0 < index.coefficient(axis) for index in indices)
 
 
 def loops_around_mask(chain: Chain, schedule: Schedule) -> tuple[Loop, ...]:

@@ -11,8 +11,8 @@ profitability test compares lower bounds on the price of a chain with a price to
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -136,67 +136,91 @@ def search_problem(problem: PlanningProblem) -> tuple[Candidate, ...]:
     Orders of outer loops are searched in the order of their bounds; a longer one must gain `least_gain`.
     """
     count(Counted.SEARCHES)
-    context, space, outer_orders = problem.context, problem.space, list(problem.outer_orders)
-    bounds = problem.bounds
-    if not outer_orders:
+    context, bounds = problem.context, problem.bounds
+    if not problem.outer_orders:
         raise no_price(context.chain, context.machine, "no order of loops can be executed, not even none")
-    least = [outer_loops.least(bounds) for outer_loops in outer_orders]
-    enough = min(context.enough_blocks, max(outer_loops.most_blocks() for outer_loops in outer_orders))
-    found: dict[int, Candidate] = {}
-    if fused_groups := possible_fused_groups(space):
-        keeping = [number for number, outer_loops in enumerate(outer_orders) if outer_loops.keeps_all()]
-        _search(context, outer_orders, least, found, keeping, enough)
-        trees = list(_trees(bounds, [outer_orders[number] for number in keeping], fused_groups, found, enough))
-        outer_orders, least = [*outer_orders, *trees], [*least, *(tree.least(bounds) for tree in trees)]
-    _search(context, outer_orders, least, found, range(len(outer_orders)), enough)
+    enough = min(context.enough_blocks, max(outer_loops.most_blocks() for outer_loops in problem.outer_orders))
+    work = _Search(bounds, enough)
+    work.add(problem.outer_orders)
+    if fused_groups := possible_fused_groups(problem.space):
+        keeping = [number for number, outer_loops in enumerate(work.outer_orders) if outer_loops.keeps_all()]
+        work.search(keeping)
+        work.add(list(work.trees(keeping, fused_groups)))
+    work.search(range(len(work.outer_orders)))
     unlike: dict[Loops, Candidate] = {}
-    for number in sorted(found):
-        unlike.setdefault(found[number].loops(), found[number])
+    for number in sorted(work.found):
+        unlike.setdefault(work.found[number].loops(), work.found[number])
     candidates = list(unlike.values())
     winner = _winner(context, candidates)
-    skipped = [number for number in range(len(outer_orders)) if number not in found][:KEPT_BOUNDS]
-    lost = [*(c for c in candidates if c is not winner), *(outer_orders[number].at_least(*least[number]) for number in skipped)]
+    skipped = [number for number in range(len(work.outer_orders)) if number not in work.found][:KEPT_BOUNDS]
+    bounded = (work.outer_orders[number].at_least(*work.least[number]) for number in skipped)
+    lost = [*(c for c in candidates if c is not winner), *bounded]
     return (winner, *sorted(lost, key=lambda candidate: (candidate.is_bound, candidate.cores_s)))
 
 
-def _search(
-    context: CostContext,
-    outer_orders: Sequence[OuterLoops],
-    least: Sequence[tuple[np.ndarray, np.ndarray]],
-    found: dict[int, Candidate],
-    numbers: Iterable[int],
-    enough: int,
-) -> None:
-    """Add to `found` what those of some orders of outer loops give that can still win, in the order of their bounds."""
-    for number in sorted(
-        set(numbers) - set(found), key=lambda number: (bool(outer_orders[number].line_buffered), least[number][0].min())
-    ):
-        price, used = least[number]
-        bound, bound_of_spills = (_bound(context, found, number, enough, spills) for spills in (False, True))
-        may_fit = used <= context.capacity_bytes
-        restricted = outer_orders[number].restricted((price <= bound) & (may_fit | (price <= bound_of_spills)))
-        if restricted is not None and not (_is_few(context, restricted, enough) and bound < np.inf):
-            found[number] = restricted.best()
+@dataclass(slots=True)
+class _Search:
+    """Orders of outer loops, with what they cost and use at least, and what those gave that were searched."""
 
+    bounds: Bounds
+    enough: int
+    """Blocks that plans have."""
+    outer_orders: list[OuterLoops] = field(default_factory=list)
+    least: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)
+    found: dict[int, Candidate] = field(default_factory=dict)
 
-def _trees(
-    bounds: Bounds,
-    outer_orders: Sequence[OuterLoops],
-    fused_groups: Sequence[FusedGroup],
-    found: Mapping[int, Candidate],
-    enough: int,
-) -> Iterator[OuterLoops]:
-    """Every one of some orders of outer loops with fused groups below it, where the memory that they save can matter.
+    def add(self, outer_orders: Sequence[OuterLoops]) -> None:
+        """Add orders that may be searched."""
+        self.outer_orders += outer_orders
+        self.least += [outer_loops.least(self.bounds) for outer_loops in outer_orders]
 
-    No operator gets cheaper by a partially fused group than it is with the best inner loops and as much memory.
-    """
-    context = bounds.context
-    bound = _bound(context, found, max(found, default=0) + 1, enough, spills=False)
-    for outer_loops in outer_orders:
-        free = [fused_group for fused_group in fused_groups if not set(fused_group.axes) & set(outer_loops.outer_loops)]
-        restricted = outer_loops.restricted(outer_loops.least(bounds, live=0)[0] <= bound) if free else None
-        if restricted is not None and not (_is_few(context, restricted, enough) and bound < np.inf):
-            yield from _trees_below(restricted, free, bound)
+    def search(self, numbers: Iterable[int]) -> None:
+        """Search those of some orders of outer loops that can still win, in the order of their bounds."""
+        orders, capacity_bytes = self.outer_orders, self.bounds.context.capacity_bytes
+        left = set(numbers) - set(self.found)
+        for number in sorted(left, key=lambda number: (bool(orders[number].line_buffered), self.least[number][0].min())):
+            price, used = self.least[number]
+            bound, bound_of_spills = (self._bound(number, spills) for spills in (False, True))
+            able = (price <= bound) & ((used <= capacity_bytes) | (price <= bound_of_spills))
+            if (restricted := self._able(orders[number], able, bound)) is not None:
+                self.found[number] = restricted.best()
+
+    def trees(self, numbers: Iterable[int], fused_groups: Sequence[FusedGroup]) -> Iterator[OuterLoops]:
+        """Every one of some orders of outer loops with fused groups below it, where the memory that they save can matter.
+
+        No operator gets cheaper by a partially fused group than it is with the best inner loops and as much memory.
+        """
+        bound = self._bound(max(self.found, default=0) + 1, spills=False)
+        for outer_loops in map(self.outer_orders.__getitem__, numbers):
+            free = [fused_group for fused_group in fused_groups if not set(fused_group.axes) & set(outer_loops.outer_loops)]
+            able = outer_loops.least(self.bounds, live=0)[0] <= bound if free else np.array(False)
+            if (restricted := self._able(outer_loops, able, bound)) is not None:
+                yield from _trees_below(restricted, free, bound)
+
+    def _able(self, outer_loops: OuterLoops, able: np.ndarray, bound: float) -> OuterLoops | None:
+        """The able tiles of an order of outer loops; None where these can only have fewer blocks than the work is worth."""
+        restricted, context = outer_loops.restricted(able), self.bounds.context
+        is_few = restricted is not None and restricted.most_blocks() < self.enough and context.arithmetic_s > LEAST_PARALLEL_S
+        return None if is_few and bound < np.inf else restricted
+
+    def _bound(self, number: int, spills: bool) -> float:
+        """The price above which an order of outer loops, or tiles of it, cannot win after those that were found; infinite if
+        there are none.
+
+        An earlier order may be dearer than the best by `least_gain`, a later one must gain as much. What was found but does not
+        fit bounds only what cannot fit (`spills`).
+        """
+        context, coefficients = self.bounds.context, self.bounds.context.coefficients
+        able = {
+            position: candidate.cores_s
+            for position, candidate in self.found.items()
+            if (spills or candidate.used_bytes <= context.capacity_bytes)
+            and (candidate.blocks >= self.enough or candidate.seconds <= LEAST_PARALLEL_S)
+        }
+        if not able:
+            return float("inf")
+        before = [seconds / coefficients.least_gain for position, seconds in able.items() if position < number]
+        return min([min(able.values()) * coefficients.least_gain * coefficients.equal_within, *before])
 
 
 def _trees_below(outer_loops: OuterLoops, fused_groups: Sequence[FusedGroup], bound: float) -> Iterator[OuterLoops]:
@@ -209,31 +233,6 @@ def _trees_below(outer_loops: OuterLoops, fused_groups: Sequence[FusedGroup], bo
         for below in group_choices(able):
             choices = tree_choices(space, restricted.choices, below)
             yield OuterLoops(space, outer_loops.outer_loops, (), choices, below, every=outer_loops.every)
-
-
-def _bound(context: CostContext, found: Mapping[int, Candidate], number: int, enough: int, spills: bool) -> float:
-    """The price above which an order of outer loops, or tiles of it, cannot win after those that were found; infinite if there
-    are none.
-
-    An earlier order may be dearer than the best by `least_gain`, a later one must gain as much. What was found but does not fit
-    bounds only what cannot fit (`spills`).
-    """
-    coefficients = context.coefficients
-    able = {
-        position: candidate.cores_s
-        for position, candidate in found.items()
-        if (spills or candidate.used_bytes <= context.capacity_bytes)
-        and (candidate.blocks >= enough or candidate.seconds <= LEAST_PARALLEL_S)
-    }
-    if not able:
-        return float("inf")
-    before = [seconds / coefficients.least_gain for position, seconds in able.items() if position < number]
-    return min([min(able.values()) * coefficients.least_gain * coefficients.equal_within, *before])
-
-
-def _is_few(context: CostContext, outer_loops: OuterLoops, enough: int) -> bool:
-    """Whether an order of outer loops can only have fewer blocks than the work is worth."""
-    return outer_loops.most_blocks() < enough and context.arithmetic_s > LEAST_PARALLEL_S
 
 
 def _winner(context: CostContext, found: Sequence[Candidate]) -> Candidate:

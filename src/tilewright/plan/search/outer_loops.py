@@ -248,8 +248,9 @@ class OuterLoops:
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         orders = {name: options[name][int(choice.order[index])].order for name, choice in choices.items()}
         inner_tiles = {name: self._inner_tiles(order, int(choices[name].index[index])) for name, order in orders.items()}
+        outer_loops = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
         return Candidate(
-            outer_loops=tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis])),
+            outer_loops=outer_loops,
             tiles=tiles,
             inner_orders={
                 name: tuple(axis for axis in order if self._cuts(axis, inner_tiles[name][axis])) for name, order in orders.items()
@@ -259,9 +260,7 @@ class OuterLoops:
             cores_s=float(on_cores[index]),
             used_bytes=int(used[index]),
             blocks=int(blocks[index]),
-            line_buffered=self.line_buffered
-            if self.line_buffered and self._cuts(self.outer_loops[-1], tiles[self.outer_loops[-1]])
-            else (),
+            line_buffered=self.line_buffered if outer_loops[-1:] == self.outer_loops[-1:] else (),
             fused_groups=self._cut_fused_groups(tiles),
         )
 
@@ -305,7 +304,8 @@ class OuterLoops:
     def _with_inner(self, shared: OperatorView, order: tuple[str, ...]) -> OperatorView:
         """The view of an operator with inner loops in this order, of all tiles."""
         dims, sizes = self._inner_dims(order), self.context.sizes
-        tiles, member = self._tiles(dims), shared.behind(len(dims))
+        every_tile = {**self.choices, **{axis: self.space.tiles[axis] for axis in dims}}
+        tiles, member = broadcast((*self.dims, *dims), every_tile), shared.behind(len(dims))
         loops = (LoopView(axis, -(-sizes[axis] // tiles[axis]), len(self.shared) + i) for i, axis in enumerate(order))
         inner_tiles = {axis: np.minimum(tiles[axis], sizes[axis]) for axis in dims}
         every, behind = (*member.loops, *loops), {**member.tiles, **inner_tiles}
@@ -357,9 +357,6 @@ class OuterLoops:
 
     def _inner_dims(self, order: Sequence[str]) -> tuple[str, ...]:
         return tuple(axis for axis in self.context.sizes if axis in order)
-
-    def _tiles(self, dims: tuple[str, ...]) -> dict[str, np.ndarray]:
-        return broadcast((*self.dims, *dims), {**self.choices, **{axis: self.space.tiles[axis] for axis in dims}})
 
     def _resident(self, view: OperatorView) -> Resident:
         return resident_bytes(self.context, self.view, self.fused_groups, view)

@@ -137,13 +137,10 @@ def _cuts(flow: DataFlow, barriers: Mapping[str, CannotFuse], groups: tuple[Divi
 def with_layouts(model_plan: ModelPlan) -> ModelPlan:
     """The plan with a layout for every tensor that a chain leaves to later ones: row-major, with rows that spread over the
     sets of the nearest cache."""
-    return replace(model_plan, layouts=tuple(_layouts(model_plan.graph, model_plan.plans)))
-
-
-def _layouts(graph: Graph, plans: Sequence[Plan]) -> Iterator[tuple[str, Layout]]:
-    for plan in plans:
-        if plan.chain.output not in graph.outputs:
-            yield plan.chain.output, _spread(graph.tensor(plan.chain.output), plan.execution.set_period_bytes)
+    graph = model_plan.graph
+    periods = {plan.chain.output: plan.execution.set_period_bytes for plan in model_plan.plans}
+    between = (name for name in periods if name not in graph.outputs)
+    return replace(model_plan, layouts=tuple((name, _spread(graph.tensor(name), periods[name])) for name in between))
 
 
 def _spread(tensor: Tensor, period_bytes: int) -> Layout:

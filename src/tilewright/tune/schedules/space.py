@@ -18,12 +18,12 @@ from tilewright.arrays import Count
 from tilewright.kernels.contract import MicroKernel
 from tilewright.plan.decisions.execution import with_execution, with_leaves
 from tilewright.plan.decisions.micro_kernel import tiles
-from tilewright.plan.decisions.non_temporal_stores import non_temporal_term
+from tilewright.plan.decisions.non_temporal_stores import price_with_stores
 from tilewright.plan.model.cost_context import CostContext
 from tilewright.plan.model.memory.traffic import chain_figures, set_conflict
 from tilewright.plan.model.operands.packing_cost import may_stay
 from tilewright.plan.model.price_features import features
-from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking, price_blocking
+from tilewright.plan.model.pricing import NOT_SEARCHED, Blocking
 from tilewright.plan.planner import blocked_plan
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.schedule import Loop, Node, Schedule, nest, planned_sizes, storage_below
@@ -91,8 +91,7 @@ class Sampled:
 def priced(like: Plan, context: CostContext, point: Point) -> Sampled:
     """The plan of a point, for the chain and machine of another plan."""
     blocking = blocking_of(context, point)
-    price = price_blocking(context, blocking)
-    price = replace(price, terms=(*price.terms, *non_temporal_term(context, blocking.schedule)))
+    price = price_with_stores(context, blocking)
     plan = blocked_plan(context, blocking, price, like.unfused_price, like.floor, ())
     named = {kernel.name: kernel for kernel in context.kernels.values()}
     return Sampled(point, with_leaves(with_execution(plan, named)), blocking, context)
