@@ -25,9 +25,9 @@ from tilewright.graph.contraction_roles import contraction_roles
 from tilewright.graph.types import SymbolicExtent
 from tilewright.machine import Machine
 from tilewright.plan.layout import panels
+from tilewright.plan.model.cost import later_passes_seconds
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import imbalance
-from tilewright.plan.model.vector_work import later_passes_seconds
 from tilewright.plan.planner import plan_chain
 from tilewright.plan.reasons import Defeat, EveryOperatorAlone, OtherKernel
 from tilewright.plan.regions.loop_views import block_count, parallel_axes

@@ -15,10 +15,9 @@ from tilewright.kernels.contract import MicroKernel
 from tilewright.machine.machine import Machine
 from tilewright.plan.decisions.micro_kernel import tiles
 from tilewright.plan.element_types import is_held_short
-from tilewright.plan.model.cost import floor
+from tilewright.plan.model.cost import floor, function_seconds
 from tilewright.plan.model.cost_context import context_of
 from tilewright.plan.model.threads import ENOUGH_BLOCKS, LEAST_PARALLEL_S
-from tilewright.plan.model.vector_work import function_seconds
 from tilewright.plan.reasons import Barrier, CannotFuse
 from tilewright.plan.regions.loop_views import block_count, parallel_axes
 from tilewright.plan.schedule import Compute, Node, Schedule, nest, planned_sizes
