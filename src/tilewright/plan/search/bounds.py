@@ -274,11 +274,15 @@ class Bounds:
         """
         axes = self.axes[member.operator.name]
         has_inner = len(self.space.inner_orders(member.operator, (*choices, *member.regions))) > 1
-        inner = [axis for axis in axes if axis not in choices and (has_inner or axis in member.regions)]
-        places = Places(axes, choices, inner, self.space)
+        every = set(axes) - set(self.space.batch)  # a batch has one tile
+        places = {axis: [-1] for axis in axes if not (has_inner or axis in member.regions)}
+        places |= {axis: places_in(self.space.tiles[axis], some) for axis, some in choices.items() if axis in every}
         for part in self.parts[member.operator.name]:
-            some = places.taken(part)
-            yield np.min(some, axis=tuple(range(len(choices), np.ndim(some))))
+            for position, axis in enumerate(axes):
+                if part.shape[position] > 1:
+                    part = part.take(places[axis], position) if axis in places else part.min(axis=position, keepdims=True)
+            sizes = dict(zip(axes, part.shape, strict=True))
+            yield part.reshape(tuple(sizes.get(axis, 1) for axis in choices))
 
     def _parts(self, operator: Operator) -> tuple[np.ndarray, ...]:
         """Arithmetic, functions, packing, overhead, bytes into each level, bytes of tiles: for all tiles of all axes."""
