@@ -100,7 +100,7 @@ def _operands(
     around = chain_figures(context, view)
     for member in view.operators:
         name, loops = member.operator.name, member.running()
-        block = footprints(context.with_sizes(member.computed_sizes(context.sizes)), member.operator, member.tiles)
+        block = footprints(context.for_view(member), member.operator, member.tiles)
         moved = bytes_into(context, around, member, block, conflict=conflicts.get(name, 1.0))
         cuts = {context.fusion_level.name: loops} | {level: outside(loops, held) for level, held in around.held.items()}
         for number, operand in enumerate(context.operands[name]):
