@@ -70,13 +70,14 @@ def twice(nodes: tuple[Statement, ...]) -> tuple[Statement, ...]:
 
 def with_copies_twice(region: Region) -> Region:
     """A region with every copy made twice."""
-    return replace(region, body=twice(region.body), structure=None)
+    return replace(region, body=twice(region.body))
 
 
 def artifacts_of(model_plan: ModelPlan) -> tuple[Artifact, Artifact]:
     """The library of a plan, and that in which it copies twice."""
     program = lower_program(model_plan)
-    doubled = replace(program, regions=tuple(map(with_copies_twice, program.regions)))
+    regions = tuple(map(with_copies_twice, program.regions))
+    doubled = replace(program, regions=regions, structures=(None,) * len(regions))
     recipe = compiler.generate(model_plan).recipe
     return replace(emit_program(program), recipe=recipe), replace(emit_program(doubled), recipe=recipe)
 

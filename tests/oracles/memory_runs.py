@@ -82,9 +82,8 @@ class Runs(Walk):
         given = {name: self.at(value) for name, value in values_of(call).items() if not isinstance(value, View)}
         sizes = [element_bytes(view.dtype) for view in (call.left, call.right, call.write)]
         depth, around = given["k"], range(1, kernel.reduction_loops)
-        slices = -(-depth * given["b_row"] * sizes[1] // call.panels.slice_bytes) if call.panels is not None else 1
         numbers = [given["m"], given["n"], depth, kernel.columns, kernel.lanes, kernel.interleave]
-        numbers += [kernel.right_by_columns, given["accumulate"] != 0, not self.every_step, -(-depth // max(slices, 1)) or 1]
+        numbers += [kernel.right_by_columns, given["accumulate"] != 0, not self.every_step, call.panel_slice_steps or depth or 1]
         numbers += [self._start(call.left), given["a_row"] * sizes[0], given["a_column"] * sizes[0]]
         numbers += [self._start(call.right), given["b_panel"] * sizes[1], given["b_row"] * sizes[1]]
         numbers += [self._start(call.write), given["c_row"] * sizes[2], *sizes, len(around), len(call.operands)]

@@ -17,14 +17,6 @@ LEAST_TURNED_ROWS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class PanelPrefetch:
-    """How packed panels are read while tiles prefetch what comes next: in slices of so many bytes, whose tiles share the lines of
-    the next one."""
-
-    slice_bytes: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class KernelCalls:
     """How calls of the micro kernel cover a block of a contraction. A step is one position along the depth."""
 
@@ -33,8 +25,9 @@ class KernelCalls:
     slice_steps: int = 0
     """Steps of which all columns of a block are read before the next; 0: panel by panel. Few rows read a right operand in place
     so: long runs of a few of its rows, where panels are short pieces of many."""
-    panels: PanelPrefetch | None = None
-    """Where the right operand lies in packed panels, and tiles prefetch them."""
+    panel_slice_bytes: int = 0
+    """Packed panels are read in slices of so many bytes, whose tiles share the lines of the next one to prefetch; 0: no tile
+    prefetches panels."""
     nested: str = ""
     """The micro kernel whose tiles stay in registers while all reduction loops pass, those around the depth included; "" for
     calls of the plan's kernel for every point of these."""

@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TypeAlias
 
 from tilewright.block.memory import Buffer, Lifetime
 from tilewright.block.statements import THREADS, For, If, Statement
-
-Structure: TypeAlias = tuple[int, int]
-"""The number of a kind of chains, and that of the region in its chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +23,8 @@ class Region:
     """All that statements use beside tensors of the graph and `constants`."""
     constants: tuple[Region, ...] = ()
     """Regions that run once, when the kernel is loaded, and whose buffers this one reads."""
-    header: tuple[str, ...] = ()
-    """Lines for people: the plan and its price."""
     block_ns: int = 0
     """What one block is expected to take."""
-    lookups_before: int = 0
-    """How many the chains before this one have."""
-    structure: Structure | None = None
-    """Equal for regions of a program whose functions are the same but for names; None: shared by nobody."""
 
     @property
     def scratch(self) -> tuple[Buffer, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
-from tilewright.block.execution import PanelPrefetch, Vectors
+from tilewright.block.execution import Vectors
 from tilewright.block.integers import IntegerExpression, Variable, ceil_divide
 from tilewright.block.leaf_binding import LeafBinding, MatrixTile
 from tilewright.block.memory import POINT, Gather, Range, View
@@ -265,8 +265,8 @@ class MatrixTiles(Leaf):
 
     software_prefetches: int = 0
     """How many of the region's fetches every micro tile advances."""
-    panels: PanelPrefetch | None = None
-    """How B is read where it lies in panels that every tile prefetches a share of; None where none does."""
+    panel_slice_steps: int = 0
+    """Steps of the depth in a slice of a packed panel, whose tiles share the prefetch of the next slice; 0: none does."""
     inlined: bool = False
     """Whether the text of the micro kernel stands where it is called; else its functions are linked."""
     known: Matrix | None = None
@@ -306,7 +306,7 @@ class MatrixTiles(Leaf):
     @property
     def prefetching(self) -> bool:
         """Whether tiles prefetch."""
-        return self.panels is not None
+        return self.panel_slice_steps > 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,6 +69,10 @@ def verify(
                 memory.written = None
             _Thread(region, known | scratch, variables).blocks(region, (number,))
         _check_capacities(region, used.values(), variables)
+        touched = {place.buffer for node in region.nodes() for place in _places(node)}
+        for buffer in region.scratch:
+            if buffer.name not in touched:
+                raise _error(region, f"{buffer.name} is declared", "nothing touches it")
     for one in results:
         if known[one.name].written is None and evaluated(one.elements, variables):
             raise InternalError(f"nothing writes {one.name}")
@@ -212,6 +216,19 @@ class _Thread(Walk):
         outer = [(span.size, view.stride(axis)) for axis, span in box.items() if axis not in (panels.rows, panels.columns)]
         within = [(groups, 1), (-(-columns // width), panels.stride), (min(width, columns), groups)]
         return [*outer, (-(-rows // groups), panels.row), *within]
+
+
+def _places(node: Statement) -> Iterator[View | Gather]:
+    """Where a statement reads and writes."""
+    match node:
+        case Let(value=Rounded(element)):
+            yield element
+        case Fill(target):
+            yield target
+        case Transfer(source, target):
+            yield from (source, target)
+        case Leaf():
+            yield from (operand.place for operand in node.accesses())
 
 
 def _is_reduced(axis: str, reduced: Iterable[Axis], write: View) -> bool:

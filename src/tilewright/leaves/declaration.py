@@ -177,11 +177,11 @@ class Leaf:
     """The declaration of a leaf.
 
     Of two leaves that take an operator, the one of lower `order` computes it, of equal order the faster one. `match` gives a
-    binding for each of its tiles, of which the planner chooses one. `seconds` is the time of all blocks of an operator, by
-    operations of `tilewright.arrays` only; `work` has the number of its calls, too, where that matters. `lower` takes the
-    statement of a program. What statements call beside helpers are `functions` of their file, whose text costs a compiler so many
-    `characters`, by name. `contract` is the test module with the contract suite; "" for the one of all leaves,
-    `tests/leaves/test_contract.py`.
+    binding for each of its tiles, of which the planner chooses one; `kernel_refusals` say why other micro kernels of the right
+    types give none. `seconds` is the time of all blocks of an operator, by operations of `tilewright.arrays` only; `work` has the
+    number of its calls, too, where that matters. `lower` takes a `Leaf` of a program. What its text calls beside helpers are
+    `functions` of the file; their text costs a compiler so many `characters`, by name. `contract` is the test module with the
+    contract suite; "" for the one of all leaves, `tests/leaves/test_contract.py`.
     """
 
     name: str
@@ -191,6 +191,7 @@ class Leaf:
     lower: Callable[[Any, LeafBinding], Lowered]
     constraints: Callable[[LeafBinding], Constraints] = lambda _: Constraints()
     work: Callable[[LeafBinding, CostProblem], KernelWork] | None = None
+    kernel_refusals: Callable[[Problem], list[Refusal]] | None = None
     functions: Callable[[CFile, Sequence[Any]], Functions] | None = None
     characters: Callable[[CFile, Sequence[Any]], Mapping[str, int]] | None = None
     contract: str = ""

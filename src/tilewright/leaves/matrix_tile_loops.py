@@ -25,7 +25,6 @@ from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.software_prefetch import CURSORS
 from tilewright.c_text.statements import function, indent
 from tilewright.graph.contraction_roles import outer_reductions
-from tilewright.graph.types import element_bytes
 from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
@@ -330,7 +329,7 @@ def _panel(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: i
         yield from _rows(kernel, call, pieces, columns)
         return
     depth, count = _known_depth(call), _slices(call)
-    steps = -(-depth // count)
+    steps = call.panel_slice_steps
     yield "long p = 0;"
     if count > 1:
         yield f"for (; p < {(count - 1) * steps}; p += {steps}) {{"
@@ -343,10 +342,7 @@ def _panel(kernel: MicroKernel, call: MatrixTiles, pieces: list[int], columns: i
 
 def _slices(call: MatrixTiles) -> int:
     """How many slices a panel is read in."""
-    _, row = right_steps(call)
-    assert isinstance(row, int)
-    assert call.panels is not None
-    return -(-_known_depth(call) * row * element_bytes(call.right.dtype) // call.panels.slice_bytes)
+    return -(-_known_depth(call) // call.panel_slice_steps)
 
 
 def _known_depth(call: MatrixTiles) -> int:

@@ -23,12 +23,22 @@ def match(problem: Problem) -> tuple[LeafBinding, ...] | Refusal:
     if not problem.operator.is_contraction():
         return Refusal(MATRIX_TILES, Mismatch.OPERATION)
     roles = contraction_roles(problem.operator)
+    reasons = [(kernel, _mismatch(problem, roles, kernel)) for kernel in _of_types(problem, roles)]
+    found = tuple(kernel.binding(roles) for kernel, reason in reasons if reason is None)
+    return found or Refusal(MATRIX_TILES, next((reason for _, reason in reasons if reason), Mismatch.MICRO_KERNEL))
+
+
+def kernel_refusals(problem: Problem) -> list[Refusal]:
+    """Why micro kernels of the right types do not compute a contraction, but for those of another layout."""
+    roles = contraction_roles(problem.operator)
+    reasons = ((kernel.name, _mismatch(problem, roles, kernel)) for kernel in _of_types(problem, roles))
+    return [Refusal(name, reason) for name, reason in reasons if reason is not None and reason is not Mismatch.LANES]
+
+
+def _of_types(problem: Problem, roles: ContractionRoles) -> list[MicroKernel]:
     types = problem.reads[roles.left], problem.reads[roles.right], problem.write
     accumulator = computed_type(problem.operator)
-    of_types = [kernel for kernel in problem.kernels if kernel.element_types == types and kernel.accumulator == accumulator]
-    reasons = [_mismatch(problem, roles, kernel) for kernel in of_types]
-    found = tuple(kernel.binding(roles) for kernel, reason in zip(of_types, reasons, strict=True) if reason is None)
-    return found or Refusal(MATRIX_TILES, next(filter(None, reasons), Mismatch.MICRO_KERNEL))
+    return [kernel for kernel in problem.kernels if kernel.element_types == types and kernel.accumulator == accumulator]
 
 
 def _mismatch(problem: Problem, roles: ContractionRoles, kernel: MicroKernel) -> Mismatch | None:
@@ -94,6 +104,7 @@ LEAF = Leaf(
     lower=lambda tiles, _: TileCall(tiles),
     constraints=constraints,
     work=kernel_work,
+    kernel_refusals=kernel_refusals,
     functions=tile_functions,
     characters=tiles_weights,
     contract="tests/contract/test_matmul_kernels.py",

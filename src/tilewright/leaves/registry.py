@@ -72,8 +72,10 @@ def _seconds(binding: LeafBinding, problem: Problem, machine: Machine) -> float:
 
 
 def refusals(problem: Problem, binding: LeafBinding) -> list[Refusal]:
-    """Why leaves of lower order do not compute an operator, and which of the same order would be slower."""
-    chosen, found = leaf_of(binding), list[Refusal]()
+    """Why leaves of lower order do not compute an operator, which of the same order would be slower, and why micro kernels of the
+    chosen leaf do not."""
+    chosen = leaf_of(binding)
+    found = chosen.kernel_refusals(problem) if chosen.kernel_refusals is not None else []
     for leaf in (leaf for leaf in leaves() if leaf.order <= chosen.order and leaf is not chosen):
         answer = leaf.match(problem)
         if not isinstance(answer, Refusal):

@@ -45,9 +45,7 @@ from tilewright.plan.regions.window_taps import window_taps
 from tilewright.plan.types import Plan
 
 
-def lower(
-    plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored], header: tuple[str, ...] = ()
-) -> tuple[Region, ...]:
+def lower(plan: Plan, kernels: Mapping[str, MicroKernel], lanes: int, arguments: Mapping[str, Stored]) -> tuple[Region, ...]:
     """The regions of a plan: those that pack for all threads, the chain's, and the combination of a split reduction.
 
     `arguments` says where the chain's inputs and its output lie, but for constants that are only packed ahead; `lanes` is the
@@ -69,7 +67,6 @@ def lower(
         (*setup_nodes, *nested(parallel, body)),
         (*state.buffers.values(), *partial_buffers(plan), *state.shared.values()),
         tuple(state.constants.values()),
-        header,
         round(plan.price.seconds / plan.price.blocks * 1e9),
     )
     regions = (*together, region)

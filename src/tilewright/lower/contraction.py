@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 
-from tilewright.block.execution import KernelCalls, PanelPrefetch
+from tilewright.block.execution import KernelCalls
 from tilewright.block.integers import IntegerExpression, any_of, equal, round_up, unequal
 from tilewright.block.memory import POINT, Buffer, BufferName, Content, Lifetime, Range, View
 from tilewright.block.program import Region, nested
@@ -15,7 +15,7 @@ from tilewright.errors import InternalError, PlanningError
 from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
 from tilewright.graph.expressions.index import axis
 from tilewright.graph.expressions.scalar import Load, Scalar, apply
-from tilewright.graph.types import Access, AxisKind, Operator
+from tilewright.graph.types import Access, AxisKind, Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.context import Lowering, Packed, Scope
 from tilewright.lower.epilogue import known_left, with_epilogue, written
@@ -68,8 +68,7 @@ def lower_shared_pack(state: Lowering, pack: tree.Pack, scope: Scope) -> Region:
             inside = inside.enter(loop, piece)
     copy = _copy(state, pack, packed, inside, state.stored(access.tensor, scope))
     name = f"{state.chain.name}_pack_{pack.operator}"
-    title = f"packs {access.tensor} for {pack.operator}"
-    return Region(name, nested(parallel, (copy,)), (buffer,), header=(title,))
+    return Region(name, nested(parallel, (copy,)), (buffer,))
 
 
 def _copy(state: Lowering, pack: tree.Pack, packed: Packed, scope: Scope, stored: Stored) -> Transfer:
@@ -236,7 +235,7 @@ def _steps_of_call(state: Lowering, operator: Operator, roles: ContractionRoles,
     if roles.depth is None:
         return 0
     calls, depth = _calls(state, operator), scope.ranges[roles.depth]
-    if not calls.most_steps or _panels(state, operator, roles, depth):
+    if not calls.most_steps or _prefetches_panels(state, operator, roles, depth):
         return calls.slice_steps
     if not isinstance(depth.capacity, int):
         return calls.most_steps
@@ -279,19 +278,29 @@ def _matrix_tiles(state: Lowering, operator: Operator, roles: ContractionRoles, 
         inlined=_calls(state, operator).inlined,
         known=known_left(state, operator, roles, scope, kernel),
     )
-    if tiles.shapes is not None:
-        tiles = replace(tiles, panels=_panels(state, operator, roles, scope.ranges[roles.depth] if roles.depth else POINT))
+    tiles = replace(tiles, panel_slice_steps=_panel_slice_steps(state, tiles))
     if roles.column is None or write.stride(roles.column) == 1:
         return (*packing, *with_epilogue(state, operator, scope, tiles))
     return (*packing, *_staged(state, operator, roles, scope, tiles))
 
 
-def _panels(state: Lowering, operator: Operator, roles: ContractionRoles, depth: Range) -> PanelPrefetch | None:
-    """How tiles prefetch packed panels, where these have a known depth."""
+def _prefetches_panels(state: Lowering, operator: Operator, roles: ContractionRoles, depth: Range) -> bool:
+    """Whether tiles prefetch packed panels: these have a known depth."""
     packed = state.packed.get((operator.name, roles.right))
     is_in_panels = packed is not None and packed.row == packed.width and roles.depth in packed.starts
     is_known = isinstance(depth.size, int) and depth.size > 0
-    return _calls(state, operator).panels if is_in_panels and is_known else None
+    return _calls(state, operator).panel_slice_bytes > 0 and is_in_panels and is_known
+
+
+def _panel_slice_steps(state: Lowering, tiles: MatrixTiles) -> int:
+    """The depth of the slices in which tiles prefetch panels; 0 where they do not."""
+    (_, _, depth), roles = tiles.sides, tiles.tile.roles
+    if tiles.shapes is None or not _prefetches_panels(state, tiles.operator, roles, depth):
+        return 0
+    assert isinstance(depth.size, int)
+    size_bytes = depth.size * tiles.tile.columns * element_bytes(tiles.right.dtype)
+    slices = -(-size_bytes // _calls(state, tiles.operator).panel_slice_bytes)
+    return -(-depth.size // slices)
 
 
 def _left(state: Lowering, operator: Operator, roles: ContractionRoles, scope: Scope) -> View:

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from tilewright.block.program import Region
+from tilewright.block.statements import Combine, Transfer
 from tilewright.graph.types import Operator
+from tilewright.lower.storage import split_rows, sums_weights
 from tilewright.plan.reasons import CutRows
 from tilewright.plan.regions.online_reductions import cut_rows
 from tilewright.plan.schedule import Compute, Loop, Node, Pack
 from tilewright.plan.types import Plan
 
 
-def header(plan: Plan) -> tuple[str, ...]:
-    """Lines for people; they are deterministic, so that generated text may be compared."""
+def header(region: Region, plan: Plan) -> tuple[str, ...]:
+    """What a region of a plan does, for people; deterministic, so that generated text may be compared."""
+    if all(node.moves for node in region.body):
+        copy = next(node for node in region.nodes() if isinstance(node, Transfer))
+        return (f"packs {copy.source.buffer.tensor} for {copy.target.buffer.of}",)
+    if not any(isinstance(node, Combine) for node in region.nodes()):
+        return _plan_text(plan)
+    if not sums_weights(plan):
+        return (f"adds up the parts of {plan.chain.output}",)
+    rows, _ = split_rows(plan)
+    return (f"combines the partial results of {plan.chain.name}: states of {rows.name}, then {plan.chain.output}",)
+
+
+def _plan_text(plan: Plan) -> tuple[str, ...]:
     predicted, floor = (f"{seconds * 1e6:.1f} us" for seconds in (plan.predicted_seconds, plan.floor.seconds))
     unfused = f", operator by operator {plan.unfused_price.seconds * 1e6:.1f} us" if plan.unfused_price else ""
     return (

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import accumulate, groupby, islice
+from itertools import groupby
 from math import prod
+from typing import TypeAlias
 
 from tilewright.artifact import Signature
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
@@ -20,14 +21,15 @@ from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.arguments import extents_in, hints, signature_of, stored_arguments
 from tilewright.lower.chain import lower
-from tilewright.lower.plan_comment import header
 from tilewright.lower.storage import Stored, extent_value, strides_of
 from tilewright.lower.workspace import Workspace, allocations, arranged, between_chains
 from tilewright.plan.binding import numbered_plan
 from tilewright.plan.chains import names_of
 from tilewright.plan.layout import Layout
-from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
+
+Structure: TypeAlias = tuple[int, int]
+"""The number of a kind of chains, and that of the region in its chain."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,8 @@ class BlockProgram:
     regions: tuple[Region, ...]
     plans: tuple[Plan, ...]
     """Of every region: a plan that splits a reduction has two."""
+    structures: tuple[Structure | None, ...]
+    """Of every region: equal for those whose functions are the same but for names; None: shared by nobody."""
     workspace: Workspace
     """Tensors between chains, what parts leave to their combination, and shared operands."""
 
@@ -61,13 +65,13 @@ def block_program(model_plan: ModelPlan, kernels: Mapping[str, MicroKernel], lan
     stored |= {tensor: _between(tensors[tensor], layout) for tensor, layout in model_plan.layouts}
     kinds = _kinds(model_plan, signature, stored)
     lowered = [
-        (replace(region, lookups_before=before, structure=(kind, number)), plan)
-        for plan, kind, before in zip(model_plan.plans, kinds, _lookups_before(model_plan), strict=True)
-        for number, region in enumerate(lower(plan, kernels, lanes, _of_chain(plan, stored), header(plan)))
+        (region, plan, (kind, number))
+        for plan, kind in zip(model_plan.plans, kinds, strict=True)
+        for number, region in enumerate(lower(plan, kernels, lanes, _of_chain(plan, stored)))
     ]
-    workspace = arranged(tuple(allocations(model_plan, lowered)), hints(graph))
-    regions, plans = tuple(region for region, _ in lowered), tuple(plan for _, plan in lowered)
-    return BlockProgram(model_plan, signature, regions, plans, workspace)
+    workspace = arranged(tuple(allocations(model_plan, [(region, plan) for region, plan, _ in lowered])), hints(graph))
+    regions, plans, structures = zip(*lowered, strict=True) if lowered else ((), (), ())
+    return BlockProgram(model_plan, signature, regions, plans, structures, workspace)
 
 
 def verify_program(program: BlockProgram) -> None:
@@ -113,12 +117,6 @@ def _kinds(model_plan: ModelPlan, signature: Signature, stored: Mapping[str, Sto
     order = [slot.name for slot in (*signature.inputs, *signature.outputs)]
     found: dict[Hashable, int] = {}
     return [found.setdefault(code_structure(plan, _of_chain(plan, stored), order), len(found)) for plan in model_plan.plans]
-
-
-def _lookups_before(model_plan: ModelPlan) -> Iterator[int]:
-    """For every chain, how many lookups the chains before it have."""
-    counts = (len(lookups_of(plan.chain)) for plan in model_plan.plans)
-    return islice(accumulate(counts, initial=0), len(model_plan.plans))
 
 
 def _between(tensor: Tensor, layout: Layout) -> Stored:

@@ -118,9 +118,11 @@ def divides_in_tiles(state: Lowering, operator: Operator, scope: Scope) -> bool:
     kernel = state.kernels.get(plan.micro_kernel or "")
     if rows is None or plan.roles is None or kernel is None or kernel.emit_with is None or is_cut(state, rows):
         return False
+    if not divided_by_readers(state.chain, rows.name):
+        return False
     target, factors = state.view(operator.write, scope), _row_view(state, rows, INVERSE, scope)
     unit = plan.roles.column is None or (isinstance(target, View) and target.stride(plan.roles.column) == 1)
-    return unit and factors.stride(plan.roles.column) in (0, 1) and divided_by_readers(state.chain, rows.name)
+    return unit and factors.stride(plan.roles.column) in (0, 1)
 
 
 def tile_division(state: Lowering, operator: Operator, scope: Scope) -> TileEpilogue:
@@ -209,7 +211,7 @@ def lower_addition(state: Lowering) -> Region:
         whole, points = scope.ranges[first], state.plan.execution.combined_points
         block = whole.blocks(points, *scope.variables(first))
         parallel, scope = [For(first, whole, block, points)], scope.at(first, block)
-    return _merge(state, f"adds up the parts of {state.chain.output}", parallel, (_sum_of_parts(state, scope),))
+    return _merge(state, parallel, (_sum_of_parts(state, scope),))
 
 
 def lower_combination(state: Lowering) -> Region:
@@ -222,13 +224,12 @@ def lower_combination(state: Lowering) -> Region:
         parallel.append(For(axis, whole, scope.ranges[axis], tile))
     combination = _Combination(state, rows, softmax, scope)
     body = (*combination.states(), combination.weights(), combination.output())
-    title = f"combines the partial results of {state.chain.name}: states of {rows.name}, then {state.chain.output}"
-    return _merge(state, title, parallel, body)
+    return _merge(state, parallel, body)
 
 
-def _merge(state: Lowering, title: str, parallel: Sequence[For], body: tuple[Statement, ...]) -> Region:
+def _merge(state: Lowering, parallel: Sequence[For], body: tuple[Statement, ...]) -> Region:
     buffers = (*state.buffers.values(), *partial_buffers(state.plan))
-    return Region(f"{state.chain.name}_merge", nested(parallel, body), buffers, header=(title,))
+    return Region(f"{state.chain.name}_merge", nested(parallel, body), buffers)
 
 
 def _scope_of_parts(state: Lowering) -> Scope:

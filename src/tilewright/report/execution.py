@@ -103,8 +103,8 @@ def _calls(calls: KernelCalls) -> Iterator[str]:
         yield f"a call sums at most {calls.most_steps} steps, since sums are long"
     if calls.slice_steps:
         yield f"all columns are read {calls.slice_steps} steps at a time: few rows would read short pieces of many"
-    if calls.panels is not None:
-        yield f"panels are read in slices of {units.size(calls.panels.slice_bytes)} while tiles prefetch the next"
+    if calls.panel_slice_bytes:
+        yield f"panels are read in slices of {units.size(calls.panel_slice_bytes)} while tiles prefetch the next"
     if calls.nested:
         yield "tiles stay in registers over all that is summed"
     if calls.inlined:

@@ -8,9 +8,11 @@ from collections.abc import Iterator, Sequence
 
 from tilewright.graph.contraction_roles import ContractionRoles
 from tilewright.graph.types import Extent, planned_extent
+from tilewright.kernels.registry import for_machine
 from tilewright.leaves.declaration import Problem
 from tilewright.leaves.registry import leaf_of, refusals
 from tilewright.machine.machine import Machine
+from tilewright.plan.decisions.micro_kernel import contraction_problem
 from tilewright.plan.schedule import Pack, Storage
 from tilewright.plan.types import KeyBlocks, LevelPlan, ModelPlan, OperatorPlan, Plan, Price, PriceTerm, Rejected
 from tilewright.report import units
@@ -162,16 +164,24 @@ def _kernel_row(plan: Plan, operator: OperatorPlan, packs: list[tuple[Pack, str]
 
 
 def _leaves(plan: Plan) -> Iterator[str]:
-    """The leaf of every operator without a micro kernel, and why leaves before it do not compute it."""
-    tensors = {tensor.name: tensor for tensor in plan.chain.tensors}
+    """The leaf of every operator, and why leaves before it do not compute it; of matrix tiles, why micro kernels do not."""
     for part in plan.operators:
-        if part.leaf is None or part.micro_kernel is not None or part.epilogue_of:
+        if part.leaf is None or part.epilogue_of:
             continue
         by_reason: dict[str, list[str]] = {}
-        for refusal in refusals(Problem.of(plan.chain.operator(part.operator), tensors), part.leaf):
+        for refusal in refusals(_problem(plan, part), part.leaf):
             by_reason.setdefault(refusal.reason, []).append(refusal.leaf)
-        refused = (f"not {', '.join(names)}: {reason}" for reason, names in by_reason.items())
-        yield "; ".join([f"{part.operator}: {leaf_of(part.leaf).name}", *refused])
+        refused = [f"not {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
+        if refused or part.micro_kernel is None:
+            yield "; ".join([f"{part.operator}: {leaf_of(part.leaf).name}", *refused])
+
+
+def _problem(plan: Plan, part: OperatorPlan) -> Problem:
+    """What leaves were asked."""
+    operator, tensors = plan.chain.operator(part.operator), {tensor.name: tensor for tensor in plan.chain.tensors}
+    if part.micro_kernel is None:
+        return Problem.of(operator, tensors)
+    return contraction_problem(plan.chain, operator, for_machine(plan.machine, element_types=None))
 
 
 def _roles(roles: ContractionRoles) -> str:

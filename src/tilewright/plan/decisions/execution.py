@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
-from tilewright.block.execution import Execution, KernelCalls, PanelPrefetch
+from tilewright.block.execution import Execution, KernelCalls
 from tilewright.graph.contraction_roles import outer_reductions
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.strides import is_contiguous
@@ -28,7 +28,7 @@ from tilewright.plan.types import OperatorPlan, Plan
 
 SLICED_ROWS, SLICE_STEPS = 2, 8
 """Kernels of so few rows read a right operand in place so many of its rows at a time (docs/kernels.md, few rows)."""
-SHARED_PANELS = PanelPrefetch(slice_bytes=32 << 10)
+PANEL_SLICE_BYTES = 32 << 10
 """Rows of the left operand pass over a slice while L1 holds it, and the next one comes in. Of 48 KiB L1, 6x64 (BERT's
 feed-forward network, Zen 5): 24 and 32 KiB alike, 48 KiB 8% more time."""
 SHORT_CALL = 24
@@ -91,7 +91,7 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> Kernel
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
         slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(chain, schedule, part, kernel) else 0,
-        panels=SHARED_PANELS if shares and in_panels else None,
+        panel_slice_bytes=PANEL_SLICE_BYTES if shares and in_panels else 0,
         nested=kernel.nested if packed is None and _passes_in_registers(plan, part, kernel) else "",
     )
 

@@ -149,11 +149,11 @@ def _is_behind_reductions(chain: Chain, tensor: str) -> bool:
 def tiles(chain: Chain, contraction: Operator, kernels: Iterable[MicroKernel]) -> dict[MicroKernel, LeafBinding]:
     """The micro tiles that compute a contraction in a chain, of some kernels; none where other leaves do, or nobody."""
     known = {kernel.name: kernel for kernel in kernels}
-    found = tiles_of(_problem(chain, contraction, tuple(known.values())))
+    found = tiles_of(contraction_problem(chain, contraction, tuple(known.values())))
     return {known[binding.tile.micro_kernel]: binding for binding in found if binding.tile is not None}
 
 
-def _problem(chain: Chain, contraction: Operator, kernels: tuple[MicroKernel, ...]) -> Problem:
+def contraction_problem(chain: Chain, contraction: Operator, kernels: tuple[MicroKernel, ...]) -> Problem:
     """What a leaf is asked, with types and bounds of operands as the chain holds them."""
     reads = tuple(held_type(chain, access.tensor) for access in contraction.reads)
     is_bounded = INTEGERS.issuperset(reads) and any(kernel.saturation is not None for kernel in kernels)

@@ -15,7 +15,7 @@ from functools import lru_cache
 from tilewright.artifact import CONTEXT_DECLARATION
 from tilewright.block.integers import IntegerExpression, Variable
 from tilewright.block.memory import BufferName
-from tilewright.block.program import Region, Structure
+from tilewright.block.program import Region
 from tilewright.block.statements import Leaf, Statement, Transfer, VectorLoops
 from tilewright.c_text.names import buffer_name, variable_name
 from tilewright.c_text.statements import function
@@ -26,6 +26,7 @@ from tilewright.kernels.element_access import C_TYPES
 from tilewright.kernels.helpers import Helper, texts
 from tilewright.kernels.translation_units import WEAK, unit_text, used_prelude
 from tilewright.leaves.registry import lowered
+from tilewright.lower.program import Structure
 from tilewright.render.c.packing import copy_helper, copy_lines
 
 RUN_ARGUMENTS = "const struct tw_context *context, void *const *tensors, const long *sizes"
@@ -133,6 +134,19 @@ class Prepared:
 
 
 @dataclass(frozen=True, slots=True)
+class RoutineSource:
+    """A region with all else that its functions are made of."""
+
+    region: Region
+    arguments: tuple[Argument, ...]
+    header: tuple[str, ...]
+    """Lines for people: the plan and its price."""
+    lookups_before: int
+    """How many the chains before this one have."""
+    structure: Structure | None
+
+
+@dataclass(frozen=True, slots=True)
 class File:
     """All that one C file is made of."""
 
@@ -142,7 +156,7 @@ class File:
     kernels: Mapping[str, MicroKernel]
     definitions: tuple[tuple[str, str], ...]
     """Run-time extents and strides: (variable, C expression over `sizes`)."""
-    nests: tuple[tuple[Region, tuple[Argument, ...]], ...]
+    nests: tuple[RoutineSource, ...]
     workspace_words: IntegerExpression
     ends: tuple[int | None, ...] = ()
     """For every nest the number of the chain that it finishes, None if others follow."""

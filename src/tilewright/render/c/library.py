@@ -149,7 +149,7 @@ def chains_and_entry(file: File) -> list[str]:
 
 def helpers(file: File) -> frozenset[Helper]:
     """The helpers that all these functions call."""
-    return preparation_helpers(file).union(*(nest_helpers(nest) for nest, _ in file.nests))
+    return preparation_helpers(file).union(*(nest_helpers(nest.region) for nest in file.nests))
 
 
 def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -> Emitted:
@@ -161,7 +161,7 @@ def _whole(file: File, routines: Sequence[Routine], chosen: Sequence[Routine]) -
 
 def _routines(file: File) -> tuple[list[Routine], list[Routine]]:
     """Those of all nests, and for each the one that is called in its place."""
-    routines = [routine_of(file, nest, arguments) for nest, arguments in file.nests]
+    routines = [routine_of(file, nest) for nest in file.nests]
     return routines, shared(routines)
 
 

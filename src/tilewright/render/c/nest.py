@@ -22,10 +22,10 @@ from tilewright.kernels.helpers import Helper
 from tilewright.leaves.registry import lowered
 from tilewright.render.c.c_file import (
     RUN_ARGUMENTS,
-    Argument,
     File,
     NestCall,
     Routine,
+    RoutineSource,
     loop_helpers,
     nest_name,
 )
@@ -55,14 +55,15 @@ CALLER = ("const struct tw_context *const caller", "(void *)context")
 """What lookups report positions to, and its expression in the entry point."""
 
 
-def routine_of(file: File, region: Region, arguments: tuple[Argument, ...]) -> Routine:
+def routine_of(file: File, source: RoutineSource) -> Routine:
     """The functions of a chain, `NAME_task` for a thread's blocks and `NAME_run` for all of them, and what a call passes on.
 
     Both know nothing of the whole program: pointers and run-time sizes are numbered in the order of their own arguments.
     """
+    region, arguments = source.region, source.arguments
     task, run = _task_lines(region), _run_lines(region)
     mentioned = words([*task, *run])
-    definitions = (*file.definitions, ("lookups_before", str(region.lookups_before)))
+    definitions = (*file.definitions, ("lookups_before", str(source.lookups_before)))
     sizes = [(name, value) for name, value in definitions if name in mentioned]
     used = [
         (f"{argument.c_type} *const {argument.name}", argument.pointer) for argument in arguments if argument.name in mentioned
@@ -76,7 +77,7 @@ def routine_of(file: File, region: Region, arguments: tuple[Argument, ...]) -> R
     ]
     signature = f"static void {region.name}_task(void *argument, struct tw_blocks *blocks, char *scratch)"
     text = [
-        comment(region.header),
+        comment(source.header),
         function(signature, [*opening, *defined(size_arguments, file.bounds, [*pointers, *task])]),
         function(f"void {region.name}_run({RUN_ARGUMENTS})", defined(size_arguments, file.bounds, run)),
     ]
@@ -84,7 +85,7 @@ def routine_of(file: File, region: Region, arguments: tuple[Argument, ...]) -> R
     shared = tuple(dict.fromkeys(node.nest for node in region.nodes() if isinstance(node, NestCall)))
     nests = {nest_name(called): called for called in shared}
     helpers = nest_helpers(region)
-    return Routine(region.name, "\n".join(text), *passed, leaves_of(region), helpers, region.structure, nests)
+    return Routine(region.name, "\n".join(text), *passed, leaves_of(region), helpers, source.structure, nests)
 
 
 def nest_helpers(region: Region) -> frozenset[Helper]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from tilewright.artifact import Artifact, PackedSlot
 from tilewright.block.execution import Nests
@@ -29,10 +30,11 @@ from tilewright.lower.arguments import (
     value_of_formula,
 )
 from tilewright.lower.chain import lower
+from tilewright.lower.plan_comment import header
 from tilewright.lower.program import BlockProgram, block_program
 from tilewright.plan.regions.gathered_reads import lookups_of
 from tilewright.plan.types import ModelPlan, Plan
-from tilewright.render.c.c_file import Argument, File, Prepared
+from tilewright.render.c.c_file import Argument, File, Prepared, RoutineSource
 from tilewright.render.c.library import emit_files, packed_bytes, packed_from, way_of_packing
 from tilewright.render.c.nest import leaves_of
 from tilewright.render.c.operator_nests import shared, with_shared_nests
@@ -57,7 +59,7 @@ def lower_program(model_plan: ModelPlan) -> Program:
     lowered = block_program(model_plan, kernels, dialect.lanes)
     signature = replace(lowered.signature, packed=tuple(_packed_slots(lowered)))
     regions = _with_unique_names(lowered.regions)
-    return Program(model_plan, signature, regions, lowered.plans, lowered.workspace, dialect, kernels)
+    return Program(model_plan, signature, regions, lowered.plans, lowered.structures, lowered.workspace, dialect, kernels)
 
 
 def emit_program(program: Program, *, links_kernels: bool = True) -> Artifact:
@@ -90,13 +92,17 @@ def c_file(program: Program) -> File:
     for buffer, offset in program.workspace.places:
         pointers[buffer] = f"workspace + {to_c(offset * WORD_BYTES)}"
     constants = {constant: f"(void *)context->constants[{number}]" for number, constant in enumerate(program.constants)}
-    chains = zip(program.regions, program.plans, strict=True)
+    lookups_before = accumulate((len(lookups_of(plan.chain)) for plan in program.model_plan.plans), initial=0)
+    before = dict(zip(map(id, program.model_plan.plans), lookups_before, strict=False))
     nests = tuple(
-        (
-            with_shared_nests(nest, plan.execution.nests),
-            tuple(_arguments(nest, plan, pointers, constants)),
+        RoutineSource(
+            with_shared_nests(region, plan.execution.nests),
+            tuple(_arguments(region, plan, pointers, constants)),
+            header(region, plan),
+            before[id(plan)],
+            structure,
         )
-        for nest, plan in chains
+        for region, plan, structure in zip(program.regions, program.plans, program.structures, strict=True)
     )
     return File(
         entry_point=ENTRY_POINT,
