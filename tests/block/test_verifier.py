@@ -58,6 +58,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "a buffer is too long": (of_packed(elements=2 * 16 * 64), f"{PACKED} has 2048 elements"),
     "a buffer of another type": (of_packed(dtype="int32"), f"{PACKED} is touched as float32"),
     "a buffer that nobody declares": (buffers(lambda one: ()), "nobody declares"),
+    "a buffer that nothing touches": (buffers(lambda one: (one, replace(one, name=BufferName("other")))), "other is declared"),
     "a place before the buffer": (statements(lambda node: elsewhere(node, -1)), "elements -1"),
     "a variable that nobody defines": (statements(lambda node: elsewhere(node, NOWHERE)), "nowhere.*not defined"),
     "buffers in one place": (buffers(lambda one: (replace(one, reuse_group=0),)), "are read.*written are None"),

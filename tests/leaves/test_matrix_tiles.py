@@ -14,7 +14,7 @@ from tilewright.kernels import registered
 from tilewright.kernels.contract import MicroKernel
 from tilewright.kernels.saturation import OperandBounds
 from tilewright.leaves.declaration import Mismatch, Problem, Refusal
-from tilewright.leaves.registry import candidates, constraints_of, tiles_of
+from tilewright.leaves.registry import candidates, constraints_of, refusals, tiles_of
 from tilewright.plan.chains import with_axes
 
 EXTENTS = {"m": 9, "k": 5, "n": 7}
@@ -78,6 +78,14 @@ SATURATING = tuple(one for one in INT8 if one.saturation is not None)
 )
 def test_refusals_say_why(asked: Problem, reason: Mismatch) -> None:
     assert refusal(asked) is reason
+
+
+def test_other_micro_kernels_say_why() -> None:
+    """But for those of another layout."""
+    asked = problem("mk,kn->mn", INT8, INTEGERS)
+    found = refusals(asked, tiles_of(asked)[0])
+    assert {(one.leaf, one.reason) for one in found} == {(one.name, Mismatch.SATURATION) for one in SATURATING}
+    assert not refusals(problem("mk,kn->mn", ALL), tiles_of(problem("mk,kn->mn", ALL))[0])
 
 
 def test_bounds_that_exclude_saturation_are_no_reason() -> None:
