@@ -13,7 +13,6 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import count
-from pathlib import Path
 from pprint import pformat
 
 from tilewright import settings
@@ -320,16 +319,14 @@ def _recipe(model_plan: ModelPlan, artifact: Artifact) -> Recipe:
 
 
 def _dump(stage: str, name: str, text: Callable[[], str], suffix: str = "txt") -> None:
-    directory = settings.current().dump_dir
-    if directory is not None:
-        _write(directory, f"{next(_dump_numbers):03}-{file_name(name)}.{stage}.{suffix}", text())
-
-
-def _write(directory: Path, name: str, content: str) -> None:
     """Dumps are numbered in the order in which they are made, so that functions of one name do not overwrite each other's."""
+    directory = settings.current().dump_dir
+    if directory is None:
+        return
+    path = directory / f"{next(_dump_numbers):03}-{file_name(name)}.{stage}.{suffix}"
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        (directory / name).write_text(content + "\n")
+        path.write_text(text() + "\n")
     except OSError as problem:
         hint = "set TILEWRIGHT_DUMP_DIR to a directory that can be written"
-        raise TilewrightError(f"{directory / name} cannot be written", why=str(problem), hint=hint) from problem
+        raise TilewrightError(f"{path} cannot be written", why=str(problem), hint=hint) from problem

@@ -30,9 +30,9 @@ class NamedLookup:
         """The error for a position outside of the dimension, of that extent."""
         if self.is_by_length:
             length = position + extent if position < 0 else position
-            return _length_error(length, extent, self.operator, f"dimension {self.dimension} of {self.tensor}")
+            return _error("length", length, (0, extent), extent, self.operator, f"dimension {self.dimension} of {self.tensor}")
         dimension = f"dimension {self.dimension} of {self.tensor}, looked up by {self.positions},"
-        return _error(position, -extent, extent, self.operator, dimension)
+        return _error("position", position, (-extent, extent - 1), extent, self.operator, dimension)
 
 
 def named_lookup(operator: Operator, access: Access, dimension: int) -> NamedLookup:
@@ -58,7 +58,7 @@ def check_positions(positions: Any, extent: int, where: str, *, least: int | Non
     least = -extent if least is None else least
     if positions.size and not (least <= positions.min() and positions.max() < extent):
         outside = positions[(positions < least) | (positions >= extent)]
-        raise _error(int(outside.reshape(-1)[0]), least, extent, where, "the dimension")
+        raise _error("position", int(outside.reshape(-1)[0]), (least, extent - 1), extent, where, "the dimension")
 
 
 def check_lengths(lengths: Any, extent: int, where: str) -> None:
@@ -74,22 +74,10 @@ def check_lengths(lengths: Any, extent: int, where: str) -> None:
     """
     outside = lengths[(lengths < 0) | (lengths > extent)]
     if outside.size:
-        raise _length_error(int(outside[0]), extent, where, "the dimension")
+        raise _error("length", int(outside[0]), (0, extent), extent, where, "the dimension")
 
 
-def _length_error(length: int, extent: int, where: str, dimension: str) -> PositionError:
-    return PositionError(
-        f"length {length} is out of range",
-        where=where,
-        why=f"{dimension} has {extent} elements",
-        hint=f"lengths lie between 0 and {extent}",
-    )
-
-
-def _error(position: int, least: int, extent: int, where: str, dimension: str) -> PositionError:
-    return PositionError(
-        f"position {position} is out of range",
-        where=where,
-        why=f"{dimension} has {extent} elements",
-        hint=f"positions lie between {least} and {extent - 1}" + ("; negative ones count from the end" if least < 0 else ""),
-    )
+def _error(what: str, number: int, ends: tuple[int, int], extent: int, where: str, dimension: str) -> PositionError:
+    """The error of a position or a length that does not lie between these ends."""
+    hint = f"{what}s lie between {ends[0]} and {ends[1]}" + ("; negative ones count from the end" if ends[0] < 0 else "")
+    return PositionError(f"{what} {number} is out of range", where=where, why=f"{dimension} has {extent} elements", hint=hint)

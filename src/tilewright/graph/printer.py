@@ -130,9 +130,5 @@ def _access(access: Access) -> str:
 
 
 def _role(name: str, graph: Graph) -> str:
-    roles = [
-        role
-        for role, names in (("input", graph.inputs), ("constant", dict(graph.constants)), ("output", graph.outputs))
-        if name in names
-    ]
-    return " ".join(roles) or "tensor"
+    places = {"input": graph.inputs, "constant": dict(graph.constants), "output": graph.outputs}
+    return " ".join(role for role, names in places.items() if name in names) or "tensor"

@@ -67,7 +67,7 @@ def _free_extents(graph: Graph) -> dict[Place, int]:
     classes = _Classes()
     fixed: set[Place] = {place for place, extent in extents.items() if not isinstance(extent, int)}
     for operator in graph.operators:
-        for access in (*operator.reads, operator.write):
+        for access in operator.accesses():
             for dimension, axes, is_plain in _uses(access):
                 place: Place = ("tensor", access.tensor, dimension)
                 used: list[Place] = [("operator", operator.name, axis) for axis in axes]

@@ -18,7 +18,7 @@ from tilewright.graph.expressions.extents import SymbolicExtent as SymbolicExten
 from tilewright.graph.expressions.extents import largest_extent as largest_extent
 from tilewright.graph.expressions.extents import planned_extent as planned_extent
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.expressions.scalar import Apply, Load, Point, Scalar, State, apply, subexpressions
+from tilewright.graph.expressions.scalar import Apply, AxisValue, Load, Point, Scalar, State, apply, subexpressions
 
 
 class AxisKind(Enum):
@@ -160,17 +160,28 @@ class Operator:
     _is_contraction: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        accesses = (*self.reads, self.write)
         object.__setattr__(self, "axis_names", frozenset(axis.name for axis in self.axes))
-        object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(access.is_affine() for access in accesses))
+        object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(a.is_affine() for a in self.accesses()))
+
+    def accesses(self) -> tuple[Access, ...]:
+        """All reads, then the write."""
+        return *self.reads, self.write
 
     def with_accesses(self, change: Callable[[Access], Access]) -> Operator:
         """The same operator, with other reads, and another write."""
         return replace(self, reads=tuple(map(change, self.reads)), write=change(self.write))
 
+    def with_indices(self, change: Callable[[Index], Index]) -> Operator:
+        """The same operator, with every index of its accesses and their guards changed."""
+        return self.with_accesses(lambda access: access.mapped(change))
+
     def axis(self, name: str) -> Axis:
         """The axis of that name."""
         return next(axis for axis in self.axes if axis.name == name)
+
+    def computed_axes(self) -> frozenset[str]:
+        """The axes along which positions are numbers that it computes with."""
+        return frozenset(node.axis for node in self.scalars() if isinstance(node, AxisValue))
 
     def reduction_axes(self) -> tuple[Axis, ...]:
         """The axes that are combined."""

@@ -50,7 +50,7 @@ def _new_operators(graph: Graph, before: Graph) -> Iterator[Operator]:
     """The operators that are not those of another graph, or have other tensors there."""
     same = {id(operator) for operator in before.operators}
     for operator in graph.operators:
-        names = (access.tensor for access in (*operator.reads, operator.write))
+        names = (access.tensor for access in operator.accesses())
         if id(operator) not in same or any(graph.tensor(name) != before.by_name.get(name) for name in names):
             yield operator
 
@@ -100,7 +100,7 @@ def _is_dtype(name: str) -> bool:
 def _operator_problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str]:
     yield from _repeated("axis", [axis.name for axis in operator.axes])
     names = {axis.name for axis in operator.axes}
-    for access in (*operator.reads, operator.write):
+    for access in operator.accesses():
         yield from _access_problems(access, tensors[access.tensor], operator, names)
         yield from _lookup_problems(access, operator, tensors)
     yield from _write_problems(operator, tensors[operator.write.tensor])

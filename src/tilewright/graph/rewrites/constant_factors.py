@@ -88,7 +88,9 @@ class _Folding:
             scaled = self._scaled(operator, product, weight, factor, positions)
             if scaled is not None:
                 reads = tuple(Access(scaled.write.tensor, a.indices) if n == weight else a for n, a in enumerate(product.reads))
-                self._insert_before(product, scaled, replace(product, reads=reads))
+                del self.operators[product.write.tensor]  # both go to the end, since only the next operator reads the product
+                self.operators |= {scaled.write.tensor: scaled, product.write.tensor: replace(product, reads=reads)}
+                self.is_changed = True
                 return self._with_rest(operator, number, part, rest)
         return None
 
@@ -97,7 +99,7 @@ class _Folding:
         fixed = {monomial: value for monomial, value in rest.items() if self._is_constant(operator, monomial)}
         varying = {monomial: value for monomial, value in rest.items() if monomial not in fixed}
         reads = operator.reads
-        if _is_more_than_a_read(fixed):
+        if not isinstance(_sum_of(fixed), Load | Literal):
             shift = self._shift(operator, fixed)
             reads, fixed = (*reads, shift.write), {frozenset({(Load(len(reads)), 1)}): 1.0}
         parts = [Load(number), *(_sum_of(terms) for terms in (fixed, varying) if terms)]
@@ -131,19 +133,11 @@ class _Folding:
 
     def _factor(self, operator: Operator, number: int, terms: Polynomial) -> Scalar | None:
         """What a read is multiplied by in a polynomial, if that is made of constants; None for numbers, which may stay."""
-        with_read = {
-            monomial: value
-            for monomial, value in terms.items()
-            if any(Load(number) in subexpressions(atom) for atom, _ in monomial)
-        }
-        if not with_read or not all((Load(number), 1) in monomial for monomial in with_read):
-            return None
-        factors = {monomial - {(Load(number), 1)}: value for monomial, value in with_read.items()}
-        return (
-            _sum_of(factors)
-            if set(factors) != {ONE} and all(self._is_constant(operator, monomial) for monomial in factors)
-            else None
-        )
+        read = (Load(number), 1)
+        concerned = [monomial for monomial in terms if any(read[0] in subexpressions(atom) for atom, _ in monomial)]
+        factors = {monomial - {read}: terms[monomial] for monomial in concerned if read in monomial}
+        is_factor = 0 < len(factors) == len(concerned) and set(factors) != {ONE}
+        return _sum_of(factors) if is_factor and all(self._is_constant(operator, monomial) for monomial in factors) else None
 
     def _is_constant(self, operator: Operator, monomial: Monomial) -> bool:
         """Whether a product in the body of a map is made of constants alone."""
@@ -170,27 +164,17 @@ class _Folding:
         numbers: dict[Scalar, Scalar] = {}
         for load in dict.fromkeys(node for node in subexpressions(factor) if isinstance(node, Load)):
             read = operator.reads[load.read]
-            indices = tuple(index.substitute(positions) for index in read.indices)
-            if not read.axes() <= positions.keys() or not axis_positions.keys() >= frozenset().union(
-                *(index.axes() for index in indices)
-            ):
+            moved = read.mapped(lambda index: index.substitute(positions))
+            if not read.axes() <= positions.keys() or not moved.axes() <= axis_positions.keys():
                 return None
             numbers[load] = Load(len(reads))
-            reads.append(Access(operator.reads[load.read].tensor, tuple(index.substitute(axis_positions) for index in indices)))
+            reads.append(moved.mapped(lambda index: index.substitute(axis_positions)))
         result = replace(tensor, name=unused(f"{tensor.name}_scaled", self.tensors), magnitudes=None, entries=None)
         self.tensors[result.name] = result
         self.constants.add(result.name)
         axes = tuple(Axis(f"d{n}", extent) for n, extent in enumerate(tensor.shape))
         body = apply("multiply", Load(0), rewrite(factor, numbers.get))
         return Operator(result.name, "scale", axes, tuple(reads), Access(result.name, reads[0].indices), body)
-
-    def _insert_before(self, product: Operator, scaled: Operator, changed: Operator) -> None:
-        """Put a product with scaled weights, and what scales them, in the place of a product: at the end, since only the next
-        operator reads it."""
-        self.is_changed = True
-        del self.operators[product.write.tensor]
-        self.operators[scaled.write.tensor] = scaled
-        self.operators[product.write.tensor] = changed
 
 
 def _is_whole(operator: Operator, index: Index, extent: Extent) -> bool:
@@ -218,16 +202,6 @@ def _sums_beside(scalar: Scalar, load: Load) -> frozenset[Scalar]:
         return frozenset() if len(polynomial(scalar) or ()) == 1 else frozenset((scalar,))
     operands = scalar.operands if isinstance(scalar, Apply) else ()
     return frozenset().union(*(_sums_beside(operand, load) for operand in operands))
-
-
-def _is_more_than_a_read(terms: Polynomial) -> bool:
-    """Whether it is neither a number nor one factor alone."""
-    alone = len(terms) == 1 and all(value == 1 and len(monomial) == 1 and _is_load(monomial) for monomial, value in terms.items())
-    return bool(terms) and set(terms) != {ONE} and not alone
-
-
-def _is_load(monomial: Monomial) -> bool:
-    return all(isinstance(atom, Load) and power == 1 for atom, power in monomial)
 
 
 def _sum_of(terms: Polynomial) -> Scalar:

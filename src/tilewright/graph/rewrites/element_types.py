@@ -151,7 +151,7 @@ class _Rounding(Expansion):
 
     def parts(self, operator: Operator) -> Iterator[Operator]:
         """An operator with what rounds its operands before it."""
-        types = {self.tensors[access.tensor].dtype for access in (*operator.reads, operator.write)}
+        types = {self.tensors[access.tensor].dtype for access in operator.accesses()}
         constant = [access.tensor in self.weights for access in operator.reads]
         is_float = operator.accumulator == "float32" and types == {"float32"}
         is_free = ShortProducts.licence.permits_operators((operator,), self.tensors)

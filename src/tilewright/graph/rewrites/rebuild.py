@@ -26,7 +26,7 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
     kept = tuple(original if original == operator else operator for operator, original in pairs)
     used = {*graph.inputs, *graph.outputs}
     for operator in kept:
-        used.update(access.tensor for access in (*operator.reads, operator.write))
+        used.update(access.tensor for access in operator.accesses())
     return replace(
         graph,
         operators=kept,

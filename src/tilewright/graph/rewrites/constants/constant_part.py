@@ -26,7 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.graph.constant_values import FEW, decide, is_moderate
-from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Scalar, rewrite
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Parameter, Scalar, rewrite
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
@@ -146,7 +146,7 @@ class StoredParts:
         is_end = producer.write.tensor in self._constants and reader.write.tensor not in self._constants
         if not is_end or not COSTLY.isdisjoint(producer.functions()):
             return is_end
-        return not (any(isinstance(node, AxisValue) for node in producer.scalars()) or self._lengthens(producer))
+        return not producer.computed_axes() and not self._lengthens(producer)
 
     def _lengthens(self, operator: Operator) -> bool:
         """Whether an operator writes more bytes than it reads."""
@@ -254,8 +254,8 @@ def _is_at_zero(access: Access, shape: tuple[int, ...]) -> bool:
 
 
 def _reading(operator: Operator, shorter: Mapping[str, tuple[int, ...]]) -> Operator:
-    reads = tuple(
-        replace(access, indices=access.indices[: len(shorter[access.tensor])]) if access.tensor in shorter else access
-        for access in operator.reads
-    )
-    return operator if reads == operator.reads else replace(operator, reads=reads)
+    def cut(access: Access) -> Access:
+        shape = shorter.get(access.tensor)
+        return access if shape is None else replace(access, indices=access.indices[: len(shape)])
+
+    return operator.with_accesses(cut)

@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.graph.exactness import BYTES, scalar_element_type
 from tilewright.graph.expressions.index import Index
-from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Scalar, subexpressions, with_loads
+from tilewright.graph.expressions.scalar import Apply, Literal, Load, Scalar, subexpressions, with_loads
 from tilewright.graph.interpreter import Box, Environment, value_of_scalar
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.constants.constant_part import StoredParts
@@ -199,8 +199,7 @@ class FinishWeightedSums(Rewrite):
 def _finished(sums: Operator, reader: Operator, access: Access) -> Operator | None:
     """The sums with the map that reads them in their finish; None where it is none of their points, or writes other columns."""
     positions = _positions(sums, reader, access)
-    has_positions = any(isinstance(node, AxisValue) for node in subexpressions(reader.body))
-    if positions is None or has_positions or any(read.guard or read.lookups for read in reader.reads):
+    if positions is None or reader.computed_axes() or any(read.guard or read.lookups for read in reader.reads):
         return None
     number = reader.reads.index(access)
     others = [read.mapped(lambda index: index.substitute(positions)) for read in reader.reads]

@@ -261,7 +261,7 @@ class _Region:
     def _body(self, operator: Operator, names: Mapping[str, str | None]) -> Scalar:
         """A body in which known values stand for what is read of them."""
         leaves: dict[Scalar, Scalar] = {
-            AxisValue(axis): Literal(0.0) if name is None else AxisValue(name) for axis, name in names.items()
+            AxisValue(axis): AxisValue(name) if name else Literal(0.0) for axis, name in names.items()
         }
         for number, access in enumerate(operator.reads):
             value = self.values.get(access.tensor)
@@ -314,7 +314,7 @@ class FoldScales(Rewrite):
         return with_operators(graph, operators.values())
 
 
-Found = tuple[float, Access, Mapping[str, Operator]]
+Found = tuple[float, Access, dict[str, Operator]]
 """A factor, the access of what is left without it, and the operators that then make it, by the tensors they write."""
 
 
@@ -328,7 +328,7 @@ def _without_factor(reader: Operator, access: Access, operators: Mapping[str, Op
     reads = list(producer.reads)
     for read in _proportional_reads(replace(producer, body=body)):
         read_factor, reads[read], deeper = _without_factor(producer, reads[read], operators, free)
-        factor, changed = factor * read_factor, {**changed, **deeper}
+        factor, changed = factor * read_factor, changed | deeper
     if factor == 1 or not (producer.is_map() or producer.is_product_sum()):
         return 1.0, access, {}
     if body == Load(0) and producer.is_map():
@@ -346,24 +346,16 @@ def _through(reader: Operator, producer: Operator, read: Access, access: Access)
     return source if source.is_affine() else None
 
 
-def _proportional_reads(operator: Operator) -> Iterator[int]:
+def _proportional_reads(operator: Operator) -> tuple[int, ...]:
     """The reads, one by one, to which what an operator makes is proportional."""
     if operator.is_product_sum():
-        yield from (0, 1)
-    elif operator.is_map():
-        yield from _proportional_loads(operator.body)
-
-
-def _proportional_loads(body: Scalar) -> Iterator[int]:
-    """The load that an expression is, where it is not the same for every factor."""
-    match body:
+        return 0, 1
+    match operator.body if operator.is_map() else None:
         case Load(read):
-            yield read
-        case Apply("where", (condition, Load(read), Literal(value))):
-            if _stays(value) and Load(read) not in subexpressions(condition):
-                yield read
-        case _:
-            return
+            return (read,)
+        case Apply("where", (condition, Load(read) as kept, Literal(value))) if _stays(value):
+            return () if kept in subexpressions(condition) else (read,)
+    return ()
 
 
 def _factored(body: Scalar) -> tuple[float, Scalar]:

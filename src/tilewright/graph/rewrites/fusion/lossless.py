@@ -119,9 +119,7 @@ class WholeNumbers:
 def _numbers(scalar: Scalar) -> list[Scalar]:
     """All numbers on the way; a quotient that is rounded down is one with its rounding."""
     match scalar:
-        case Apply("floor", (Apply("divide", operands),)):
-            return [scalar, *(node for operand in operands for node in _numbers(operand))]
-        case Apply(_, operands):
+        case Apply("floor", (Apply("divide", operands),)) | Apply(_, operands):
             return [scalar, *(node for operand in operands for node in _numbers(operand))]
     return [scalar]
 

@@ -22,7 +22,6 @@ from dataclasses import dataclass, replace
 
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod, constant, floordiv, mod
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import AxisValue, subexpressions
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Tensor
@@ -58,7 +57,7 @@ def _divisions(operator: Operator) -> int:
 
 def _candidates(operator: Operator) -> Iterator[tuple[str, int]]:
     """The axes of which a read has the quotient or the remainder by a divisor of their extents."""
-    used = {node.axis for node in subexpressions(operator.body) if isinstance(node, AxisValue)}
+    used = operator.computed_axes()
     for access in operator.reads if not any(access.guard is not None for access in operator.reads) else ():
         for index in access.indices:
             for atom, _ in index.terms:
@@ -80,11 +79,7 @@ def with_digits(operator: Operator, name: str, divisor: int) -> Operator:
         axes += [Axis(name, extent // divisor), Axis(inner, divisor)] if axis.name == name else [axis]
     extents = {axis.name: axis.extent for axis in axes if isinstance(axis.extent, int)}
     values = {name: axis_index(name) * divisor + axis_index(inner)}
-
-    def changed(access: Access) -> Access:
-        return access.mapped(lambda index: index.substitute(values, extents))
-
-    return replace(operator, axes=tuple(axes)).with_accesses(changed)
+    return replace(operator, axes=tuple(axes)).with_indices(lambda index: index.substitute(values, extents))
 
 
 class SingleColumns(Rewrite):
@@ -106,17 +101,11 @@ def _without_single_columns(operator: Operator) -> Operator:
     last = operator.write.innermost()
     if last is None or operator.axis(last).extent != 1 or len(operator.write.axes()) == 1:
         return operator
-    if any(access.lookups for access in operator.reads) or _computes_with(operator, last):
+    if any(access.lookups for access in operator.reads) or last in operator.computed_axes():
         return operator
     axes = tuple(axis for axis in operator.axes if axis.name != last)
-    at_zero = {last: constant(0)}
-    moved = operator.with_accesses(lambda access: access.mapped(lambda index: index.substitute(at_zero)))
+    moved = operator.with_indices(lambda index: index.substitute({last: constant(0)}))
     return _without_single_columns(replace(moved, axes=axes))
-
-
-def _computes_with(operator: Operator, axis: str) -> bool:
-    """Whether the body has the position along an axis as a number."""
-    return any(isinstance(node, AxisValue) and node.axis == axis for node in subexpressions(operator.body))
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +187,8 @@ def _in_blocks(operator: Operator, blocks: _Blocks) -> tuple[Operator, str] | No
     if access.guard is not None or not index.is_affine() or index.constant or index.extents() or not index.terms:
         return None
     outer, step = max(index.terms, key=lambda term: term[1])
-    axis, computed = operator.axis(str(outer)), {node.axis for node in operator.scalars() if isinstance(node, AxisValue)}
-    if axis.kind is not AxisKind.PARALLEL or not isinstance(axis.extent, int) or axis.name in computed:
+    axis = operator.axis(str(outer))
+    if axis.kind is not AxisKind.PARALLEL or not isinstance(axis.extent, int) or axis.name in operator.computed_axes():
         return None
     if step < blocks.elements:
         count = blocks.elements // step

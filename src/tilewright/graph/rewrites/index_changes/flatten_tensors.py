@@ -24,7 +24,6 @@ from heapq import heappop, heappush
 from math import prod
 
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod, floordiv
-from tilewright.graph.expressions.scalar import AxisValue
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.rebuild import rename_tensors, unused
 from tilewright.graph.types import Access, Axis, Constant, Extent, Graph, Operator, Tensor, planned_extent
@@ -68,7 +67,7 @@ class Work:
         self.users: dict[str, list[int]] = {}
         """The positions of the operators that access a tensor."""
         for position, operator in enumerate(graph.operators):
-            for name in {access.tensor for access in (*operator.reads, operator.write)}:
+            for name in {access.tensor for access in operator.accesses()}:
                 self.users.setdefault(name, []).append(position)
 
     def merge(self, position: int, pair: Pair) -> set[int]:
@@ -87,8 +86,7 @@ class Work:
 
         users = {position for name in old for position in self.users.get(name, ())}
         for position in users:
-            operator = self.operators[position]
-            self.operators[position] = operator.with_accesses(changed)
+            self.operators[position] = self.operators[position].with_accesses(changed)
         for name, tensor in old.items():
             magnitudes = tensor.magnitudes and tensor.magnitudes.joined(_runs(tensor, joints))
             self.tensors[name] = replace(tensor, shape=_joined_shape(tensor, joints), magnitudes=magnitudes)
@@ -99,17 +97,13 @@ class Work:
         name, dimension = joint
         both = {dimension, dimension + 1}
         is_known = all(isinstance(extent, int) and extent > 1 for extent in self.tensors[name].shape[dimension : dimension + 2])
-        return (
-            is_known
-            and name not in self.kept
-            and not any(both & dict(access.lookups).keys() for access in self.accesses_to(name))
-        )
+        is_looked_up = any(both & dict(access.lookups).keys() for access in self.accesses_to(name))
+        return is_known and name not in self.kept and not is_looked_up
 
     def accesses_to(self, name: str) -> Iterator[Access]:
         """All reads and writes of a tensor."""
         for position in self.users.get(name, ()):
-            operator = self.operators[position]
-            yield from (access for access in (*operator.reads, operator.write) if access.tensor == name)
+            yield from (access for access in self.operators[position].accesses() if access.tensor == name)
 
     def result(self) -> Graph:
         """The graph. Constants of other shapes have other names."""
@@ -126,7 +120,7 @@ class Work:
 def _divided(work: Work) -> Iterator[Joint]:
     """The joints at which some access divides, and would not if the dimensions were one."""
     for operator in work.operators:
-        for access in (*operator.reads, operator.write):
+        for access in operator.accesses():
             joints = frozenset((access.tensor, d) for d in range(len(access.indices) - 1) if _is_divided(access, d))
             if not joints or not all(map(work.may_merge, joints)):
                 continue
@@ -197,7 +191,7 @@ def without_digits(index: Index) -> Index:
 def _pair(work: Work, operator: Operator) -> Pair | None:
     """Two axes that an operator may walk as one, and does so in some access already."""
     extents = {axis.name: axis for axis in operator.axes}
-    for access in (*operator.reads, operator.write):
+    for access in operator.accesses():
         for index in access.indices:
             terms = [(atom, factor) for atom, factor in index.terms if isinstance(atom, str)]
             for outer, outer_factor in terms:
@@ -223,10 +217,10 @@ def needed(work: Work, operator: Operator, pair: Pair) -> tuple[Joint, ...] | No
         return None
     if not isinstance(outer.extent, int) or not isinstance(inner.extent, int) or min(outer.extent, inner.extent) < 2:
         return None
-    if any(isinstance(node, AxisValue) and node.axis in pair for node in operator.scalars()):
+    if not operator.computed_axes().isdisjoint(pair):
         return None
     joints: list[Joint] = []
-    for access in (*operator.reads, operator.write):
+    for access in operator.accesses():
         access_joints = _joints_of(work, access, pair, inner.extent)
         if access_joints is None:
             return None
@@ -270,7 +264,7 @@ def with_one_axis(operator: Operator, pair: Pair) -> Operator:
         return Index(kept, index.constant) + Index(((outer.name, factor),) if factor else ())
 
     axes = tuple(fused if axis is outer else axis for axis in operator.axes if axis is not inner)
-    return replace(operator, axes=axes).with_accesses(lambda access: access.mapped(changed))
+    return replace(operator, axes=axes).with_indices(changed)
 
 
 def with_merged_arguments(graph: Graph) -> tuple[Graph, dict[str, tuple[int, ...]]]:
@@ -339,7 +333,7 @@ def _columns(operator: Operator) -> Pair | None:
 def _pair_at(operator: Operator, joint: Joint) -> Pair | None:
     """The two axes by which all accesses of an operator walk two dimensions; None if there are others, or none."""
     name, dimension = joint
-    accesses = [access for access in (*operator.reads, operator.write) if access.tensor == name]
+    accesses = [access for access in operator.accesses() if access.tensor == name]
     found = {_plain_pair(access, dimension) for access in accesses}
     return found.pop() if len(found) == 1 else None
 
@@ -348,9 +342,5 @@ def _plain_pair(access: Access, place: int) -> Pair | None:
     """The axes along a dimension and the next, if these are all that stands there."""
     if place < 0:
         return None
-    first, second = (_axis(index) for index in access.indices[place : place + 2])
-    return (first, second) if first and second and first != second else None
-
-
-def _axis(index: Index) -> str:
-    return next(iter(index.axes())) if index.is_axis() else ""
+    first, second = access.indices[place : place + 2]
+    return (str(first), str(second)) if first.is_axis() and second.is_axis() and first != second else None
