@@ -132,12 +132,12 @@ def _place(output: Array, target: Array | None) -> Array:
     return target if flags.c_contiguous and flags.aligned and flags.writeable else output
 
 
-def checked_fusion(fuse: object, where: str) -> bool | None:
-    """None lets the prices decide, True fuses whatever can be executed, False nothing. Raises `TilewrightError` for all else.
+def checked_choice(name: str, choice: object, where: str, decides: str) -> bool | None:
+    """An option of True, False, or None, with which something else decides. Raises `TilewrightError` for all else.
 
-    >>> checked_fusion(False, "tw.jit")
+    >>> checked_choice("fuse", False, "tw.jit", "price")
     False
     """
-    if fuse is not None and not isinstance(fuse, bool):
-        raise TilewrightError(f"fuse={fuse!r} is no choice", where=where, hint="use True, False or None (by price)")
-    return fuse
+    if choice is not None and not isinstance(choice, bool):
+        raise TilewrightError(f"{name}={choice!r} is no choice", where=where, hint=f"use True, False or None (by {decides})")
+    return choice

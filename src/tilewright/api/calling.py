@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -50,14 +50,11 @@ class FlatCall(NamedTuple):
 
     def specs(self) -> tuple[TensorSpec, ...]:
         """What each leaf is to the tracer; leaves may be specs themselves."""
-        specs = []
-        for number, (leaf, name) in enumerate(zip(self.leaves, self.names, strict=True)):
-            if isinstance(leaf, TensorSpec):
-                specs.append(TensorSpec(leaf.shape, leaf.dtype, name))
-            else:
-                array = self._array(number, leaf)
-                specs.append(TensorSpec(array.shape, array.dtype.name, name))
-        return tuple(specs)
+        pairs = enumerate(zip(self.leaves, self.names, strict=True))
+        return tuple(
+            replace(leaf, name=name) if isinstance(leaf, TensorSpec) else spec_of(self._array(number, leaf), name)
+            for number, (leaf, name) in pairs
+        )
 
     def check_statics(self) -> None:
         """Raise `DTypeError` for what is neither an array nor static, `TilewrightError` for what is not hashable."""
@@ -177,6 +174,11 @@ def _as_float32(name: str, leaf: Any) -> str:
     if is_torch_tensor(leaf):
         return f"{name}.float()"
     return f"{name}.astype(numpy.float32)" if hasattr(leaf, "astype") else f"numpy.asarray({name}, numpy.float32)"
+
+
+def spec_of(array: Array, name: str) -> TensorSpec:
+    """What an array is to the tracer."""
+    return TensorSpec(array.shape, array.dtype.name, name)
 
 
 def is_array(value: Any) -> bool:

@@ -14,8 +14,8 @@ import numpy as np
 
 from tilewright.api import by_name, dynamo, logs, pytree
 from tilewright.api.ahead import prepare_all, stand_in
-from tilewright.api.building import Options, checked_fusion
-from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, trace_call
+from tilewright.api.building import Options, checked_choice
+from tilewright.api.calling import Array, Binder, FlatCall, TracedCall, check_dtypes, spec_of, trace_call
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.lengths import Extents
@@ -24,7 +24,6 @@ from tilewright.api.signatures import Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
-from tilewright.frontend.tracing.trace import TensorSpec
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.interpreter_settings import collector_waits
@@ -127,13 +126,10 @@ class _Told:
     def __post_init__(self) -> None:
         threads: object = self.threads
         target: object = self.target
-        dynamic: object = self.dynamic
         if threads is not None and (not isinstance(threads, int) or threads < 1):
             raise TilewrightError(f"threads={threads!r} is no number of threads", where="tw.jit", hint="use 1, 2, ... or None")
-        checked_fusion(self.fuse, "tw.jit")
-        if dynamic is not None and not isinstance(dynamic, bool):
-            hint = "use True, False or None (by what calls show)"
-            raise TilewrightError(f"dynamic={dynamic!r} is no choice", where="tw.jit", hint=hint)
+        checked_choice("fuse", self.fuse, "tw.jit", "price")
+        checked_choice("dynamic", self.dynamic, "tw.jit", "what calls show")
         if isinstance(target, str):
             from tilewright.machine import targets
 
@@ -147,9 +143,8 @@ class _Told:
 
     def options(self) -> Options:
         """For the machine that was named, else for this one."""
-        return Options(
-            self.named_machine() or calibration.ensure(), self.fuse, self.precision, self.threads, self.target is not None
-        )
+        machine = self.named_machine() or calibration.ensure()
+        return Options(machine, self.fuse, self.precision, self.threads, self.target is not None)
 
 
 class Jitted:
@@ -347,7 +342,7 @@ class Jitted:
         from tilewright.graph.interpreter import evaluate
 
         call.check_statics()
-        specs = [TensorSpec(array.shape, array.dtype.name, name) for array, name in zip(arrays, call.names, strict=True)]
+        specs = [spec_of(array, name) for array, name in zip(arrays, call.names, strict=True)]
         traced = trace_call(self._function, call, specs)
         results = evaluate(traced.graph, dict(zip(traced.graph.inputs, arrays, strict=True)))
         outputs = [results[name] for name in traced.graph.outputs]

@@ -110,7 +110,7 @@ class Kernel:
         """`constants` are those that calls read as they are, in the order of the executable's inputs."""
         self._binder = lowered.binder
         self._name = lowered.graph.name
-        self._described = _Described.of(lowered)
+        self._graph, self._options = _encoded(lowered.graph), lowered.options
         self._executable = executable
         self._structure = lowered.traced.call
         self._result = lowered.traced.result
@@ -182,37 +182,27 @@ class Kernel:
 
     def explain(self, *, full: bool = False) -> str:
         """The plan and its reasons, for a person; `full` leaves out nothing, however long it is."""
-        return self._described.explain(full=full)
+        from tilewright.report.explain import explain
+
+        graph = decode(self._graph, Graph) if isinstance(self._graph, bytes) else self._graph
+        return explain(self._options.planned(graph), full=full)
 
     def memory_stats(self) -> MemoryStats:
         """Scratch and workspace that calls have needed so far, and the constants that were packed, in bytes."""
         return self._executable.memory_stats()
 
 
-@dataclass(frozen=True, slots=True)
-class _Described:
-    """What a kernel computes, for whoever asks for its plan: as text, since Python's collector visits every object of a graph."""
+def _encoded(graph: Graph) -> bytes | Graph:
+    """What a kernel computes, for whoever asks for its plan: as text, since Python's collector visits every object of a graph.
 
-    graph: bytes | Graph
-    """Encoded; a graph that `data_format` has no place for stays as it is."""
-    options: Options
-
-    @classmethod
-    def of(cls, lowered: Lowered) -> _Described:
-        """Without the values of constants: a kernel keeps no array that it has packed."""
-        constants = tuple((name, constant.without_values()) for name, constant in lowered.graph.constants)
-        graph = replace(lowered.graph, constants=constants)
-        try:
-            return cls(encode(graph, Graph), lowered.options)
-        except Unreadable:
-            return cls(graph, lowered.options)
-
-    def explain(self, *, full: bool) -> str:
-        """The plan and its reasons, made again."""
-        from tilewright.report.explain import explain
-
-        graph = decode(self.graph, Graph) if isinstance(self.graph, bytes) else self.graph
-        return explain(self.options.planned(graph), full=full)
+    Without the values of constants: a kernel keeps no array that it has packed. A graph that `data_format` has no place for stays
+    as it is.
+    """
+    graph = replace(graph, constants=tuple((name, constant.without_values()) for name, constant in graph.constants))
+    try:
+        return encode(graph, Graph)
+    except Unreadable:
+        return graph
 
 
 def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:
@@ -224,9 +214,8 @@ def output_arrays(result: pytree.Structure, out: Any) -> list[Array]:
     arrays = [as_array(leaf) for leaf in _aligned(result, out, "out")]
     for number, array in enumerate(arrays):
         if _overlaps_itself(array) or any(np.shares_memory(array, earlier) for earlier in arrays[:number]):
-            raise TilewrightError(
-                "elements of out= share memory", where=f"array {number} of out=", hint="pass arrays that do not overlap"
-            )
+            hint = "pass arrays that do not overlap"
+            raise TilewrightError("elements of out= share memory", where=f"array {number} of out=", hint=hint)
     return arrays
 
 
@@ -257,11 +246,8 @@ def _parts(kind: type, keys: tuple[Any, ...], out: Any, place: str) -> list[Any]
 
 
 def _misfit(place: str, wanted: str, out: Any) -> ShapeError:
-    return ShapeError(
-        f"{place} is a {type(out).__name__}, where the function returns {wanted}",
-        where=place,
-        hint="pass one array, or containers nested like the result",
-    )
+    hint = "pass one array, or containers nested like the result"
+    return ShapeError(f"{place} is a {type(out).__name__}, where the function returns {wanted}", where=place, hint=hint)
 
 
 def _overlaps_itself(array: Array) -> bool:

@@ -23,7 +23,7 @@ def scaled_reduction(reduction: Reduction, factor: float) -> Reduction | None:
     >>> point_factor(half), scaled_reduction(half, 2.0) == scaled_reduction(ROW_SOFTMAX, 1.0)
     (0.5, True)
     """
-    extremes = [state.name for state in reduction.states if _is_extreme(reduction, state.name)]
+    extremes = [s.name for s in reduction.states if s.contribution == Point() and s.combine in ("maximum", "minimum")]
     leaves: set[Scalar] = {Point(), *(State(name) for name in extremes), *(Previous(name) for name in extremes)}
 
     def by_factor(node: Scalar) -> Scalar | None:
@@ -38,11 +38,8 @@ def scaled_reduction(reduction: Reduction, factor: float) -> Reduction | None:
     )
     rescales = tuple(replace(rescale, factor=rewrite(rescale.factor, by_factor)) for rescale in reduction.rescales)
     found = Reduction(states, rewrite(reduction.finish, by_factor), rescales)
-    rest = (
-        [state.contribution for state in states if state.name not in extremes]
-        + [found.finish]
-        + [rescale.factor for rescale in rescales]
-    )
+    others = (state.contribution for state in states if state.name not in extremes)
+    rest = [*others, found.finish, *(rescale.factor for rescale in rescales)]
     return None if any(_sees_more(scalar, leaves) for scalar in rest) else found
 
 
@@ -67,11 +64,6 @@ def factor_and_rest(scalar: Scalar) -> tuple[float, Scalar]:
         if scalar.function == "multiply" and isinstance(left, Literal) and 0 < left.value < float("inf"):
             return left.value, right
     return 1.0, scalar
-
-
-def _is_extreme(reduction: Reduction, name: str) -> bool:
-    state = next(state for state in reduction.states if state.name == name)
-    return state.contribution == Point() and state.combine in ("maximum", "minimum")
 
 
 def _is_difference(scalar: Scalar) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 
 from tilewright.api import dynamo, logs
 from tilewright.api.ahead import prepare_all
-from tilewright.api.building import checked_fusion
+from tilewright.api.building import checked_choice
 from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
@@ -33,6 +33,9 @@ from tilewright.precision import checked
 if TYPE_CHECKING:
     from tilewright.api.onnx.reports import Profile
     from tilewright.plan.types import ModelPlan
+
+
+WHERE = "InferenceSession"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class InferenceSession:
         with Shortened(of_loading):
             check_keywords(options)
             check_providers(providers)
-            freedom, fusion = checked(precision, "InferenceSession"), checked_fusion(fuse, "InferenceSession")
+            freedom, fusion = checked(precision, WHERE), checked_choice("fuse", fuse, WHERE, "price")
             logs.configure()
             self._options = checked_options(sess_options)
             self._model = load(path_or_bytes)
@@ -161,9 +164,8 @@ class InferenceSession:
         if run_options is not None and is_to_end(run_options):
             raise Fail("the run is terminated", where="run", why="terminate is set in its options")
         if isinstance(output_names, str):
-            raise ArgumentTypeError(
-                f"output_names cannot be a text, {output_names!r}", where="run", hint=f"use [{output_names!r}]"
-            )
+            hint = f"use [{output_names!r}]"
+            raise ArgumentTypeError(f"output_names cannot be a text, {output_names!r}", where="run", hint=hint)
         wanted = [self._declared_output(name).unique for name in output_names] if output_names else self._all_outputs
         values = self._feeds(input_feed)
         taken = list(values.values())
@@ -266,10 +268,8 @@ class InferenceSession:
 
     def get_modelmeta(self) -> ModelMetadata:
         """What the model says of itself."""
-        model = self._model
-        return ModelMetadata(
-            model.producer, model.body.name, model.domain, model.description, "", model.version, dict(model.metadata)
-        )
+        model, metadata = self._model, dict(self._model.metadata)
+        return ModelMetadata(model.producer, model.body.name, model.domain, model.description, "", model.version, metadata)
 
     def prepare(self, **shapes: Any) -> None:
         """Compile ahead what calls of these shapes will run, so that none of them waits.
@@ -346,11 +346,10 @@ class InferenceSession:
             if given not in self._subgraphs:
                 body = self._model.body
                 known = {name: array for name, array in body.constants.items() if name not in given}
-                wanted = [output.unique for output in body.outputs]
                 declared = {value.unique: value.shape for value in (*self._inputs, *self._optional) if value.shape is not None}
-                name = body.name or "model"
-                check = self._model.check_files
-                self._subgraphs[given] = RemainingSubgraph(name, body.nodes, known, wanted, self._context, declared, check)
+                self._subgraphs[given] = RemainingSubgraph(
+                    body.name or "model", body.nodes, known, self._all_outputs, self._context, declared, self._model.check_files
+                )
             return self._subgraphs[given]
 
     def _prepare(self) -> bool:
@@ -381,10 +380,8 @@ def _stand_in(declared: Declared) -> Any:
     """An array of a declared shape that takes no memory; None where an extent is not known."""
     if declared.kind != "tensor" or declared.dtype is None or declared.dtype.hasobject or declared.shape is None:
         return None
-    extents = [extent for extent in declared.shape if isinstance(extent, int)]
-    if len(extents) != len(declared.shape):
-        return None
-    return np.broadcast_to(np.zeros((), declared.dtype), extents)
+    extents = tuple(extent for extent in declared.shape if isinstance(extent, int))
+    return _zeros(declared, extents, WHERE) if len(extents) == len(declared.shape) else None
 
 
 def _zeros(declared: Declared, shape: tuple[int, ...], where: str) -> Any:

@@ -15,7 +15,7 @@ from tilewright.graph.builders.elementwise import map_of, points
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply
+from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, fold
 from tilewright.graph.shapes import shape_text
 from tilewright.graph.types import SUM, Access, Axis, AxisKind, Operator, Tensor
 
@@ -98,15 +98,14 @@ def nbits_matmul(rows: Tensor | RoundedRows, weights: PackedWeights, *, name: st
 def body_of_floats(per_byte: int, zero: Scalar) -> Scalar:
     """The weighted elements of a row at one byte. The reads: bytes, `per_byte` of the row, scales, and zero points if any."""
     pairs = zip(_rows(per_byte), _every_number(Load(0), per_byte), strict=True)
-    return apply(
-        "multiply", Load(1 + per_byte), _sum([apply("multiply", row, apply("subtract", part, zero)) for row, part in pairs])
-    )
+    products = fold("add", [apply("multiply", row, apply("subtract", part, zero)) for row, part in pairs])
+    return apply("multiply", Load(1 + per_byte), products)
 
 
 def body_of_integers(per_byte: int, zero: Scalar) -> Scalar:
     """The same of integers. Behind the read of scales are those of the row's scales and shares."""
     pairs = zip(_rows(per_byte), _every_number(Load(0), per_byte), strict=True)
-    products = _sum([apply("multiply", row, part) for row, part in pairs])
+    products = fold("add", [apply("multiply", row, part) for row, part in pairs])
     scale = apply("multiply", Load(2 + per_byte), Load(1 + per_byte))
     return apply("multiply", scale, apply("subtract", products, apply("multiply", Load(3 + per_byte), zero)))
 
@@ -142,10 +141,6 @@ def _every_number(byte: Scalar, per_byte: int) -> list[Scalar]:
     above = [byte, *(apply("floor", apply("multiply", byte, Literal(size**-n))) for n in range(1, per_byte))]
     lower = [apply("subtract", own, apply("multiply", up, Literal(size))) for own, up in pairwise(above)]
     return [*lower, above[-1]]
-
-
-def _sum(terms: list[Scalar]) -> Scalar:
-    return terms[0] if len(terms) == 1 else apply("add", *terms)
 
 
 def _block_size(rows: Tensor, weights: PackedWeights) -> int:

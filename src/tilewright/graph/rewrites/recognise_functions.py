@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tilewright.graph.expressions.polynomials import ONE, Monomial, Polynomial, polynomial, quotient, unknowns
+from tilewright.graph.expressions.polynomials import ONE, Monomial, polynomial, quotient, unknowns
 from tilewright.graph.expressions.scalar import Apply, Literal, Scalar, apply, subexpressions
 from tilewright.graph.expressions.scalar_functions import CUBIC, SQRT_2_OVER_PI
 from tilewright.graph.licences import Licence
@@ -97,7 +97,7 @@ def _named(scalar: Apply) -> Scalar | None:
 def _times(factor: float | None, function: Scalar) -> Scalar | None:
     if factor is None:
         return None
-    return function if _is_near(factor, 1) else apply("multiply", function, Literal(float(np.float32(factor))))
+    return function if _is_one(factor) else apply("multiply", function, Literal(float(np.float32(factor))))
 
 
 def _is_named(scalar: Scalar) -> bool:
@@ -138,7 +138,8 @@ def _composed(scalar: Apply, atom: Apply, composition: Composition) -> Scalar | 
     """The expression by this composition with this inner function; z is any part of its argument."""
     (argument,) = atom.operands
     for z in dict.fromkeys(subexpressions(argument)):
-        if isinstance(z, Literal) or not _is_one(polynomial(argument, (z,)), _in(z, composition.argument)):
+        powers = {_monomial(z, power): coefficient for power, coefficient in composition.argument.items()}
+        if isinstance(z, Literal) or not _is_one(quotient(polynomial(argument, (z,)) or {}, powers)):
             continue
         value = {_monomial(z, p) | _monomial(atom, q): coefficient for (p, q), coefficient in composition.value.items()}
         terms = polynomial(scalar, (z,))
@@ -148,17 +149,8 @@ def _composed(scalar: Apply, atom: Apply, composition: Composition) -> Scalar | 
     return None
 
 
-def _is_one(this: Polynomial | None, that: Polynomial) -> bool:
-    factor = None if this is None else quotient(this, that)
-    return factor is not None and _is_near(factor, 1)
-
-
-def _is_near(factor: float, value: float) -> bool:
-    return math.isclose(factor, value, rel_tol=2e-6)
-
-
-def _in(z: Scalar, powers: Mapping[int, float]) -> Polynomial:
-    return {_monomial(z, power): coefficient for power, coefficient in powers.items()}
+def _is_one(factor: float | None) -> bool:
+    return factor is not None and math.isclose(factor, 1, rel_tol=2e-6)
 
 
 def _monomial(atom: Scalar, power: int) -> Monomial:

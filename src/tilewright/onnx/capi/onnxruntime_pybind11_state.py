@@ -27,9 +27,7 @@ def get_available_providers() -> list[str]:
     return [_PROVIDER]
 
 
-def get_all_providers() -> list[str]:
-    """The one provider."""
-    return [_PROVIDER]
+get_all_providers = get_available_providers
 
 
 def get_device() -> str:

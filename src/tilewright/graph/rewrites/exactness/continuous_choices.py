@@ -58,8 +58,7 @@ def _operands(scalar: Scalar, is_exact: bool, continuous: frozenset[Scalar]) -> 
         return
     jumps = scalar.function in ROUNDINGS or scalar.function in COMPARISONS
     for number, operand in enumerate(scalar.operands):
-        is_choice = number == 0 and has_comparison(scalar)
-        if is_choice and isinstance(operand, Apply) and (scalar in continuous or is_continuous(scalar)):
+        if number == 0 and isinstance(operand, Apply) and (scalar in continuous or is_continuous(scalar)):
             yield from ((compared, is_exact) for compared in operand.operands)
         else:
             yield operand, is_exact or jumps
@@ -73,7 +72,7 @@ def has_comparison(scalar: Scalar) -> bool:
     return isinstance(condition, Apply) and condition.function in COMPARISONS
 
 
-def is_continuous(choice: Apply) -> bool:
+def is_continuous(choice: Scalar) -> bool:
     """Whether a `where` by one comparison chooses between values that are equal where the comparison changes: LeakyRelu, Elu.
 
     Proved, not sampled: with one side of the comparison in the place of the other, both are the same expression or number.
@@ -84,6 +83,8 @@ def is_continuous(choice: Apply) -> bool:
     >>> [is_continuous(apply("where", is_negative, below, Load(0))) for below in (leaky, thresholded)]
     [True, False]
     """
+    if not isinstance(choice, Apply) or not has_comparison(choice):
+        return False
     condition, yes, no = choice.operands
     assert isinstance(condition, Apply)
     sides = condition.operands if not isinstance(condition.operands[0], Literal) else condition.operands[::-1]
@@ -139,7 +140,7 @@ class ContinuousChoices:
         if not any(map(has_comparison, subexpressions(operator.body))):
             return frozenset()
         body = self._with_reads(operator, MOST_STEPS).body
-        return frozenset(choice for choice, seen in _pairs(operator.body, body) if has_comparison(seen) and _is_continuous(seen))
+        return frozenset(choice for choice, seen in _pairs(operator.body, body) if is_continuous(seen))
 
     def _with_reads(self, operator: Operator, steps: int) -> Operator:
         able = {read.tensor for read in operator.reads if steps and _is_plain(self.operators.get(read.tensor))}
@@ -150,10 +151,6 @@ class ContinuousChoices:
         if (tensor, steps) not in self.whole:
             self.whole[tensor, steps] = self._with_reads(self.operators[tensor], steps)
         return self.whole[tensor, steps]
-
-
-def _is_continuous(choice: Scalar) -> bool:
-    return isinstance(choice, Apply) and is_continuous(choice)
 
 
 def _is_plain(producer: Operator | None) -> bool:
