@@ -241,10 +241,7 @@ def parse(name: str, text: str) -> Fit:
 
 def to_text(fit: Fit) -> str:
     """The content of a fit's file; `parse` is its inverse."""
-    lines = [
-        "# Written by tilewright tune --fit; coefficients.py has the meaning of every figure.",
-        "",
-    ]
+    lines = ["# Written by tilewright tune --fit; coefficients.py has the meaning of every figure.", ""]
     for field in fields(fit):
         if field.name != "values":
             value = getattr(fit, field.name)

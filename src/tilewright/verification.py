@@ -19,12 +19,12 @@ from tilewright.artifact import Artifact
 from tilewright.backends import loading
 from tilewright.backends.registry import for_machine
 from tilewright.errors import InternalError, TilewrightError
-from tilewright.graph.expressions.extents import dimensions_of, value_of
+from tilewright.graph.expressions.extents import dimensions_of, least_extent, value_of
 from tilewright.graph.interpreter import SumError, accumulating_type, evaluate
 from tilewright.graph.numpy_types import is_short_float
 from tilewright.graph.printer import to_text
 from tilewright.graph.shrinking import points, shrunken
-from tilewright.graph.types import Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Graph, Operator, Tensor
 from tilewright.lower.program import BlockProgram, verify_program
 from tilewright.machine import Machine
 from tilewright.plan.decisions.long_sums import additions
@@ -228,9 +228,9 @@ def _values(tensor: Tensor, symbols: Mapping[str, int], random: np.random.Genera
 
 def _most(graph: Graph) -> int:
     """Integers below this are positions in every dimension that is looked up."""
-    reads = [(op, access) for op in graph.operators for access in op.reads]
-    extents = [graph.tensor(access.tensor).shape[dimension] for _, access in reads for dimension, _ in access.lookups]
-    return max(1, min([8, *(extent.low if isinstance(extent, SymbolicExtent) else extent for extent in extents)]))
+    reads = [access for operator in graph.operators for access in operator.reads]
+    extents = [graph.tensor(access.tensor).shape[dimension] for access in reads for dimension, _ in access.lookups]
+    return max(1, min([8, *map(least_extent, extents)]))
 
 
 def _symbols(graph: Graph) -> dict[str, int]:

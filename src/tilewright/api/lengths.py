@@ -218,6 +218,11 @@ def symbols(key: Extents) -> dict[int, list[int]]:
     return found
 
 
+def named_symbols(key: Extents) -> dict[str, list[int]]:
+    """The same by the names that `DynamicDimensions.described` gives them."""
+    return {f"s{number}": positions for number, positions in enumerate(symbols(key).values())}
+
+
 def _batches(ranks: Sequence[int], names: Sequence[str | None]) -> frozenset[int]:
     """The positions of first dimensions of arrays with at least three, or with two that are both declared to vary.
 

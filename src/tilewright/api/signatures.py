@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any, Generic, Protocol, TypeVar
 
 from tilewright.api.calling import Array
-from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, least_factor, symbols
+from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, least_factor, named_symbols, symbols
 from tilewright.api.recent import Recent
 from tilewright.errors import CacheError, InternalError, ShapeError, ToolchainError, Undecided, bug, is_bug
 from tilewright.frontend.tracing.trace import TensorSpec
@@ -140,12 +140,8 @@ class Signatures(Generic[TracedT, MadeT]):
         except Exception as problem:
             if not lengths or isinstance(problem, self._passing):
                 raise
-            if (
-                self._made_numbers(key, extents, problem)
-                or self._multiplied(key, extents, problem)
-                or self._narrowed(key, problem)
-                or self._restricted(key, extents, maker, problem)
-            ):
+            is_restricted = self._made_numbers(key, extents, problem) or self._multiplied(key, extents, problem)
+            if is_restricted or self._narrowed(key, problem) or self._restricted(key, extents, maker, problem):
                 return None
             if self._must_be_symbolic:
                 raise
@@ -159,10 +155,9 @@ class Signatures(Generic[TracedT, MadeT]):
 
     def _narrowed(self, key: Extents, problem: Exception) -> bool:
         """Whether ranges were split where an undecided question has another answer, or equal extents made one dimension."""
-        firsts = {f"s{number}": positions for number, positions in enumerate(symbols(key).values())}
+        named, cuts = named_symbols(key), problem.cuts if isinstance(problem, Undecided) else ()
         with self._lock:
-            cuts = problem.cuts if isinstance(problem, Undecided) else ()
-            split = [self._lengths.split(firsts[name], begin) for name, begin in cuts if name in firsts]
+            split = [self._lengths.split(named[name], begin) for name, begin in cuts if name in named]
             is_split = any(split)
             is_narrowed = is_split or self._lengths.forget_names()
         if is_split:
@@ -172,27 +167,26 @@ class Signatures(Generic[TracedT, MadeT]):
     def _made_numbers(self, key: Extents, extents: Extents, problem: Exception) -> bool:
         """Whether dimensions that a problem says must be numbers, as heads that share others are, were specialised alone."""
         wanted = problem.numbers if isinstance(problem, Undecided) else ()
-        found = [positions for number, positions in enumerate(symbols(key).values()) if f"s{number}" in wanted]
+        found = [position for name, positions in named_symbols(key).items() if name in wanted for position in positions]
         if found:
             with self._lock:
-                self._lengths.specialise([position for positions in found for position in positions], extents)
+                self._lengths.specialise(found, extents)
             self._tell("specialised: each of their values is compiled on its own", problem)
         return bool(found)
 
     def _multiplied(self, key: Extents, extents: Extents, problem: Exception) -> bool:
         """Whether dimensions were restricted to multiples of a number that make the extents equal that a problem names."""
-        lengths = symbols(key)
-        firsts = {f"s{number}": first for number, first in enumerate(lengths)}
+        named = named_symbols(key)
         found: dict[int, int] = {}
         for pair in problem.equal if isinstance(problem, Undecided) else ():
-            concerned = [firsts[name] for name in dimensions_of(pair)]
+            concerned = [named[name][0] for name in dimensions_of(pair)]
             least = max(self._lengths.factor(first, extents[first]) for first in concerned)
             factor = least_factor(*pair, [extents[first] for first in concerned], above=least)
             if factor is None:
                 return False
             found |= {first: max(factor, found.get(first, 1)) for first in concerned}
         if found:
-            self._multiply(found, lengths, extents, problem)
+            self._multiply(found, symbols(key), extents, problem)
         return bool(found)
 
     def _restricted(self, key: Extents, extents: Extents, maker: Maker[TracedT, MadeT], problem: Exception) -> bool:

@@ -51,7 +51,8 @@ def contraction_roles(operator: Operator) -> ContractionRoles:
         raise PlanningError(f"{operator.name} is not a matrix product of two operands", where=operator.name)
     reads = tuple(access.axes() for access in operator.reads)
     written = operator.write.axes()
-    column = _column(operator, reads)
+    of_one, last = (reads[0] ^ reads[1]) & written, operator.write.innermost()
+    column = last if last in of_one else _largest(operator, of_one)
     right = 0 if column is not None and column in reads[0] else 1
     left = 1 - right
     row = _largest(operator, (reads[left] - reads[right]) & written)
@@ -65,12 +66,6 @@ def outer_reductions(operator: Operator, roles: ContractionRoles) -> tuple[str, 
     """The reduction axes around the depth, innermost first."""
     reductions = {axis.name for axis in operator.reduction_axes()}
     return tuple(name for name in reversed(roles.outer) if name in reductions)
-
-
-def _column(operator: Operator, reads: tuple[frozenset[str], frozenset[str]] | tuple[frozenset[str], ...]) -> str | None:
-    one_read = (reads[0] ^ reads[1]) & operator.write.axes()
-    last = operator.write.innermost()
-    return last if last in one_read else _largest(operator, one_read)
 
 
 def _largest(operator: Operator, names: Iterable[str]) -> str | None:

@@ -69,8 +69,6 @@ def number_of(value: float, dtype: Any) -> float:
 INFINITY, NAN, NEGATIVE_ZERO = "infinity", "NaN", "-0"
 POWER = "float8_e8m0fnu"
 """Powers of two and NaN: no zero, and nothing negative."""
-WITHOUT_INFINITY = frozenset(("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2fnuz", "float4_e2m1fn", POWER))
-WITHOUT_NEGATIVE_ZERO = frozenset(("float8_e4m3fnuz", "float8_e5m2fnuz", POWER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +95,12 @@ def numbers_of(dtype: str) -> Numbers:
         limits = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
         return Numbers(int(limits.max).bit_length(), 0, int(limits.min), int(limits.max), frozenset())
     floats = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
-    others = {INFINITY, NAN, NEGATIVE_ZERO}
-    others -= {INFINITY} if dtype in WITHOUT_INFINITY else set()
-    others -= {NEGATIVE_ZERO} if dtype in WITHOUT_NEGATIVE_ZERO else set()
-    others -= {NAN} if dtype == "float4_e2m1fn" else set()
+    infinity, nan, zero = np.array([np.inf, np.nan, -0.0]).astype(dtype).astype(np.float64)
+    held = {INFINITY: np.isinf(infinity), NAN: np.isnan(nan), NEGATIVE_ZERO: zero == 0 and np.signbit(zero)}
     digits = 1 if dtype == POWER else floats.nmant + 1
     finest = round(log2(float(floats.smallest_subnormal)))
     lowest = float(floats.smallest_normal if dtype == POWER else -floats.max)
-    return Numbers(digits, finest, lowest, float(floats.max), frozenset(others))
+    return Numbers(digits, finest, lowest, float(floats.max), frozenset(other for other, is_held in held.items() if is_held))
 
 
 def is_lossless(source: str, target: str) -> bool:

@@ -20,7 +20,7 @@ def test_of_matrices(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(("of_image", "of_filters"), [((8,), ()), ((), (3,)), ((), (8,))])
 def test_of_convolutions(of_image: tuple[int, ...], of_filters: tuple[int, ...]) -> None:
-    window = Window((5,), (3,), strides=(1,), dilations=(1,), begins=(0,), ends=(0,), outputs=(3,))
+    window = Window((3,), extents=(5,), strides=(1,), dilations=(1,), begins=(0,), ends=(0,), outputs=(3,))
     x, w = Tensor("x", (8, 8, 5), "uint8"), Tensor("w", (4, 8, 3), "int8")
     zeros = Tensor("x_zero", of_image, "uint8"), Tensor("w_zero", of_filters, "int8")
     with pytest.raises(ShapeError, match="a zero point of shape"):

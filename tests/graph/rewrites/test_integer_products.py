@@ -137,7 +137,7 @@ def test_padded_images(groups: int, zero: int | None, is_constant: bool, is_inte
     """Legal where the zero point is known; left alone where each filter sees one channel."""
     builder = Builder("f")
     x, w = builder.input("x", (1, 4, 5, 5), "uint8"), builder.input("w", (4, 4 // groups, 3, 3), "int8")
-    window = Window((5, 5), (3, 3), strides=(1, 1), dilations=(1, 1), begins=(1, 1), ends=(1, 1), outputs=(5, 5))
+    window = Window((3, 3), extents=(5, 5), strides=(1, 1), dilations=(1, 1), begins=(1, 1), ends=(1, 1), outputs=(5, 5))
     image = dequantised(builder, x, 0.5, zero)
     if not is_constant:
         parameters = builder.constant(np.float32(0.5)), builder.input("zero", (), "uint8")
@@ -156,7 +156,7 @@ def test_filters_of_one_channel_are_whole_numbers_in_float32(taps: int, is_whole
     """As long as float32 holds every sum: 256 taps of 255 times 128 each, and not 576."""
     builder = Builder("f")
     x, w = builder.input("x", (1, 3, taps, taps + 1), "uint8"), builder.constant(np.full((3, 1, taps, taps), -128, np.int8))
-    window = Window((taps, taps + 1), (taps, taps), (1, 1), (1, 1), (0, 0), (0, 0), outputs=(1, 2))
+    window = Window((taps, taps), (1, 1), (1, 1), (taps, taps + 1), (0, 0), (0, 0), outputs=(1, 2))
     image, filters = dequantised(builder, x, 0.3), dequantised(builder, w, 0.7)
     graph = builder.graph((builder.record(convolution, image, filters, window, 3, kind="conv").name,))
     after = rewritten(graph)

@@ -27,7 +27,7 @@ def depthwise(builder: Builder, taps: int, types: tuple[str, str] = ("uint8", "i
     x, w = builder.input("x", (1, 2, 6), types[0]), builder.input("w", (2, 1, taps), types[1])
     zeros = builder.input("x_zero", (), types[0]), builder.input("w_zero", (), types[1])
     numbers = [builder.body(body, one, zero, dtype="float32") for one, zero in zip((x, w), zeros, strict=True)]
-    window = Window((6,), (taps,), strides=(1,), dilations=(1,), begins=(taps - 1,), ends=(0,), outputs=(6,))
+    window = Window((taps,), extents=(6,), strides=(1,), dilations=(1,), begins=(taps - 1,), ends=(0,), outputs=(6,))
     return builder.record(convolution, *numbers, window, 2, kind="conv")
 
 

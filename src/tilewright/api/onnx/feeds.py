@@ -118,12 +118,8 @@ def _check(declared: Declared, array: Any) -> None:
         raise raised_as(problem, InvalidArgument)
     if declared.shape is None:
         return
-    fits = len(declared.shape) == array.ndim and all(
-        not isinstance(extent, int) or extent == actual for extent, actual in zip(declared.shape, array.shape, strict=True)
-    )
-    if not fits:
-        wanted = f"({', '.join(str(extent) if extent is not None else '?' for extent in declared.shape)})"
-        misfit = ShapeError(
-            f"the input {declared.name!r} has shape {array.shape}", where="run", why=f"the model declares {wanted}"
-        )
-        raise raised_as(misfit, InvalidArgument)
+    pairs = zip(declared.shape, array.shape, strict=False)
+    if len(declared.shape) != array.ndim or any(isinstance(extent, int) and extent != actual for extent, actual in pairs):
+        wanted = ", ".join(str(extent) if extent is not None else "?" for extent in declared.shape)
+        text, why = f"the input {declared.name!r} has shape {array.shape}", f"the model declares ({wanted})"
+        raise raised_as(ShapeError(text, where="run", why=why), InvalidArgument)

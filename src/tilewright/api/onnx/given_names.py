@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain, combinations, count
 from math import prod
 
-from tilewright.graph.types import Graph, Tensor, planned_extent
+from tilewright.graph.types import Chain, Graph, Tensor, planned_extent
 from tilewright.plan.binding import bound_model
 from tilewright.plan.chains import Names
 from tilewright.plan.types import ModelPlan
@@ -19,19 +19,12 @@ def with_given_names(
     model_plan: ModelPlan, imported: Graph, operators: Mapping[str, str], tensors: Mapping[str, str]
 ) -> ModelPlan:
     """The plan in given names, by those of the imported graph; what has none, such as what rewrites made, keeps its name."""
-    graph, plans = model_plan.graph, model_plan.plans
+    parts: list[Graph | Chain] = [model_plan.graph, *(plan.chain for plan in model_plan.plans)]
     reused = _reused(model_plan, imported)
     tensors = {name: given for name, given in tensors.items() if name not in reused}
-    known_tensors = [*graph.tensors, *(tensor for plan in plans for tensor in plan.chain.tensors)]
-    known_operators = [*graph.operators, *(operator for plan in plans for operator in plan.chain.operators)]
-    return bound_model(
-        model_plan,
-        Names(
-            _OrSame(),
-            _unique((tensor.name for tensor in known_tensors), tensors),
-            _unique((operator.name for operator in known_operators), operators),
-        ),
-    )
+    known_tensors = [tensor.name for part in parts for tensor in part.tensors]
+    known_operators = [operator.name for part in parts for operator in part.operators]
+    return bound_model(model_plan, Names(_OrSame(), _unique(known_tensors, tensors), _unique(known_operators, operators)))
 
 
 def _reused(model_plan: ModelPlan, imported: Graph) -> frozenset[str]:
@@ -39,10 +32,9 @@ def _reused(model_plan: ModelPlan, imported: Graph) -> frozenset[str]:
     another shape. Of the same tensor dimensions may have another order, and may be joined or split."""
     shapes = {tensor.name: _extents(tensor) for tensor in imported.tensors}
     written = {operator.write.tensor for operator in imported.operators}
-    found = {
-        tensor.name: _extents(tensor) for plan in model_plan.plans for tensor in plan.chain.tensors if tensor.name in written
-    }
-    return frozenset(name for name, now in found.items() if not (_joins(shapes[name], now) or _joins(now, shapes[name])))
+    held = {tensor.name: _extents(tensor) for plan in model_plan.plans for tensor in plan.chain.tensors}
+    pairs = ((name, shapes[name], held[name]) for name in held.keys() & written)
+    return frozenset(name for name, before, now in pairs if not (_joins(before, now) or _joins(now, before)))
 
 
 def _extents(tensor: Tensor) -> tuple[int, ...]:

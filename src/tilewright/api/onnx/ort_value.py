@@ -237,9 +237,8 @@ def _stored(target: OrtValue | None, result: Any) -> OrtValue:
     if result is target.content():
         return target
     if np.shape(target.content()) != np.shape(result):
-        raise ShapeError(
-            f"a bound output has shape {target.shape()}", where="IOBinding", why=f"the result has {np.shape(result)}"
-        )
+        why = f"the result has {np.shape(result)}"
+        raise ShapeError(f"a bound output has shape {target.shape()}", where="IOBinding", why=why)
     target.update_inplace(result)
     return target
 

@@ -141,9 +141,8 @@ def checked_shapes(declared: Sequence[Declared], shapes: dict[str, Any], where: 
     unknown = set(shapes) - {value.name for value in declared} - {e for value in declared for e in value.shape or ()}
     if unknown:
         named = sorted({e for value in declared for e in value.shape or () if isinstance(e, str)})
-        why = (
-            f"its inputs are {', '.join(value.name for value in declared)}; its dimensions {', '.join(named) or 'have no names'}"
-        )
+        inputs = ", ".join(value.name for value in declared)
+        why = f"its inputs are {inputs}; its dimensions {', '.join(named) or 'have no names'}"
         raise ShapeError(f"the model has no input and no dimension {sorted(unknown)[0]!r}", where=where, why=why)
     return {value.unique: tuple(_extents(value, shapes, where)) for value in declared}
 
@@ -156,10 +155,8 @@ def _extents(declared: Declared, shapes: dict[str, Any], where: str) -> Iterator
         known = shapes.get(extent) if isinstance(extent, str) else extent
         if known is None:
             first = "; or run the session first" if where == "explain" else ""
-            hint = f"give the shape of the input: {_call_with_shape(declared, where)}{first}"
-            raise ShapeError(
-                f"the shape of {declared.name!r} is not known", where=where, why=f"it is {declared.shape}", hint=hint
-            )
+            why, hint = f"it is {declared.shape}", f"give the shape of the input: {_call_with_shape(declared, where)}{first}"
+            raise ShapeError(f"the shape of {declared.name!r} is not known", where=where, why=why, hint=hint)
         yield int(known)
 
 

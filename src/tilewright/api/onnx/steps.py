@@ -36,7 +36,7 @@ from tilewright.frontend.onnx.reference import run_reference
 from tilewright.frontend.onnx.stage import import_stage, live_nodes
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Stage
 from tilewright.graph.short_names import short_name
-from tilewright.graph.types import Extent, Graph, Operator, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, Graph, SymbolicExtent
 from tilewright.interpreter_settings import collector_waits
 from tilewright.machine.machine import Machine
 from tilewright.plan.supported import obstacle
@@ -163,8 +163,11 @@ class RemainingSubgraph:
     def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], ConstantValues]:
         """The signatures that may hold the step of a call, and the constant values that they are for."""
         with self._lock:
-            self._forget_values(self._key(values, self._constants))
-            key = self._key(values, self._constants)
+            key, known = self._key(values, self._constants), self._constants
+            if known.deciding and key not in self._variants and len(self._variants) > MOST_VARIANTS:
+                # values that differ from call to call are no part of a signature
+                self._constants = ConstantValues((), known.unknowable | set(known.deciding))
+                key = self._key(values, self._constants)
             if key not in self._variants:
                 ranks, names = self._layout(values)
                 steps = self.context.steps
@@ -186,12 +189,6 @@ class RemainingSubgraph:
                 self._constants = replace(known, unknowable=known.unknowable | {name})
             elif name not in known.deciding:
                 self._constants = replace(known, deciding=(*known.deciding, name))
-
-    def _forget_values(self, key: Any) -> None:
-        """Values that differ from call to call are no part of a signature."""
-        known = self._constants
-        if known.deciding and key not in self._variants and len(self._variants) > MOST_VARIANTS:
-            self._constants = ConstantValues((), known.unknowable | set(known.deciding))
 
     def _key(self, values: Values, constants: ConstantValues) -> Any:
         kinds = tuple([kind(values[name]) for name in self.needs])
@@ -250,18 +247,18 @@ class _Maker:
     def trace(self, extents: Sequence[Extent]) -> Stage:
         """The stage for these extents. Raises `UnsupportedOperation` where lengths would cost compiled operators.
 
-        A join of lengths is done by NumPy, and what follows is a stage of its own: else every step of decoding were compiled.
+        A join of lengths (a cache and its new rows) is done by NumPy, and what follows is a stage of its own: else every step of
+        decoding were compiled.
         """
         stage = import_stage(self.remaining.import_request(self.values, extents, self.constants), obstacle)
         if _apart(stage) and any(isinstance(extent, SymbolicExtent) for extent in extents):
             fixed = import_stage(self._import_request(), obstacle)
-            if _apart(stage) > _apart(fixed) and not _only_joins(stage):
+            if _apart(stage) > _apart(fixed) and any(node.operator != "Concat" for node in stage.as_numpy):
                 refused = stage.refused.values()
                 cuts = tuple(cut for problem in refused if isinstance(problem, Undecided) for cut in problem.cuts)
                 why = "; ".join(dict.fromkeys(problem.message for problem in refused))
-                raise Undecided(f"{self.remaining.name} is not compiled as a whole with dynamic dimensions", why=why).with_cuts(
-                    cuts
-                )
+                text = f"{self.remaining.name} is not compiled as a whole with dynamic dimensions"
+                raise Undecided(text, why=why).with_cuts(cuts)
         return stage
 
     def compile(self, stage: Stage) -> Step:
@@ -283,7 +280,8 @@ class _Maker:
             if stage.graph is None or any(isinstance(e, SymbolicExtent) for t in stage.graph.tensors for e in t.shape):
                 raise
             _log.warning("%s is not compiled: %s", self.remaining.name, problem)
-            return Step(self.remaining, import_stage(self._import_request(), _refuse), self.constants)
+            unplanned = import_stage(self._import_request(), lambda operator, tensors: "its graph has no plan")
+            return Step(self.remaining, unplanned, self.constants)
 
 
 class Clock(Protocol):
@@ -421,7 +419,9 @@ class _BodyRunner:
 
 def _following(remaining: RemainingSubgraph, stage: Stage, known: Mapping[str, Any]) -> RemainingSubgraph:
     """What comes behind a stage: compiled when a call has shown its shapes, with constants that nobody may change until then."""
-    context, nodes, wanted = remaining.context, stage.rest, _left(remaining.wanted, stage)
+    context, nodes = remaining.context, stage.rest
+    made = {name for node in nodes for name in node.outputs}
+    wanted = [name for name in remaining.wanted if name in made]
     if not context.mapped:
         read = {name for node in nodes for name in node.reads()} | set(wanted)
         nodes, known = held_nodes(nodes), held_constants({name: value for name, value in known.items() if name in read})
@@ -433,11 +433,6 @@ def _check_of(context: SessionContext) -> Callable[[], None]:
     return context.check_files if context.mapped else lambda: None
 
 
-def _only_joins(stage: Stage) -> bool:
-    """Whether nothing is left to NumPy but joins of arrays of run-time lengths: a cache and its new rows."""
-    return all(node.operator == "Concat" for node in stage.as_numpy)
-
-
 def _is_random(node: Node) -> bool:
     """Whether every run of a node, or of a graph inside it, may give other results."""
     is_drawn = node.definition is not None and node.definition.is_random
@@ -446,13 +441,3 @@ def _is_random(node: Node) -> bool:
 
 def _apart(stage: Stage) -> int:
     return len(stage.as_numpy) + len(stage.rest)
-
-
-def _left(wanted: Sequence[str], stage: Stage) -> tuple[str, ...]:
-    """The wanted values that the rest makes."""
-    made = {name for node in stage.rest for name in node.outputs}
-    return tuple(name for name in wanted if name in made)
-
-
-def _refuse(operator: Operator, tensors: Mapping[str, Tensor]) -> str:
-    return "its graph has no plan"

@@ -260,7 +260,7 @@ def gather(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result: str) -> 
     indices = tuple(
         constant(0) if d == chosen else axis_index(f"d{d if d < chosen else d + rank - 1}") for d in range(len(x.shape))
     )
-    return _looked_up("gather", x, shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
+    return _looked_up(x, shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
 
 
 def gather_elements(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -277,7 +277,7 @@ def gather_elements(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result:
         raise ShapeError("indices and data do not lie over each other", where=where)
     id_indices = points(len(ids.shape))
     indices = tuple(constant(0) if d == chosen else index for d, index in enumerate(id_indices))
-    return _looked_up("gather", x, ids.shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
+    return _looked_up(x, ids.shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
 
 
 def gather_nd(x: Tensor, ids: Tensor, batch_dims: int = 0, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -296,7 +296,7 @@ def gather_nd(x: Tensor, ids: Tensor, batch_dims: int = 0, *, name: str, result:
     id_indices, rest = points(len(ids.shape) - 1), points(len(shape))[len(ids.shape) - 1 :]
     indices = (*id_indices[:batch_dims], *(constant(0) for _ in range(depth)), *rest)
     lookups = {batch_dims + k: Access(ids.name, (*id_indices, constant(k))) for k in range(depth)}
-    return _looked_up("gather", x, shape, indices, lookups, name, result)
+    return _looked_up(x, shape, indices, lookups, name, result)
 
 
 def _fits(length: object, extent: object) -> bool:
@@ -311,10 +311,10 @@ def _checked(x: Tensor, ids: Tensor, kind: str) -> str:
 
 
 def _looked_up(
-    kind: str, x: Tensor, shape: Shape, indices: tuple[Index, ...], lookups: dict[int, Access], name: str, result: str
+    x: Tensor, shape: Shape, indices: tuple[Index, ...], lookups: dict[int, Access], name: str, result: str
 ) -> tuple[Operator, Tensor]:
     """A map that reads `x` where `lookups` say by dimension; those of no extent have no position to be held to."""
     if any(x.shape[dimension] == 0 for dimension in lookups) and 0 not in shape:
-        raise ShapeError("there is nothing to choose from", where=f"{kind} of {shape_text(x.shape)}")
+        raise ShapeError("there is nothing to choose from", where=f"gather of {shape_text(x.shape)}")
     reads = (*lookups.values(), Access(x.name, indices, lookups=tuple((d, n) for n, d in enumerate(lookups))))
-    return map_of(kind, shape, reads, Load(len(lookups)), x.dtype, name, result)
+    return map_of("gather", shape, reads, Load(len(lookups)), x.dtype, name, result)

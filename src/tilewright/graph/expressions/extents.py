@@ -375,14 +375,13 @@ def _parts(formula: Formula) -> Iterator[Extent]:
 def _sum_text(terms: Iterable[tuple[int, Factors]]) -> str:
     text = ""
     for coefficient, factors in terms:
-        words = [*([str(abs(coefficient))] if abs(coefficient) != 1 or not factors else []), *map(_factor_text, factors)]
+        words = [
+            *([str(abs(coefficient))] if abs(coefficient) != 1 or not factors else []),
+            *(f"({factor})" if _is_quotient(factor) else str(factor) for factor in factors),
+        ]
         sign = ("-" if coefficient < 0 else "") if not text else (" - " if coefficient < 0 else " + ")
         text += sign + "*".join(words)
     return text
-
-
-def _factor_text(factor: SymbolicExtent) -> str:
-    return f"({factor})" if _is_quotient(factor) else str(factor)
 
 
 def _is_quotient(extent: SymbolicExtent) -> bool:

@@ -54,6 +54,18 @@ def with_joined(graph: Graph, join: Callable[[Operator, Access, Operator], Opera
     return with_operators(graph, operators.values())
 
 
+def with_tensors(graph: Graph, changed: Mapping[str, Tensor], access: Callable[[Access, Operator], Access]) -> Graph:
+    """The graph with other tensors of the same names, such as of other dimensions; accesses to them follow."""
+
+    def followed(operator: Operator) -> Operator:
+        if changed.keys().isdisjoint(each.tensor for each in operator.accesses()):
+            return operator
+        return operator.with_accesses(lambda each: access(each, operator) if each.tensor in changed else each)
+
+    tensors = tuple(changed.get(tensor.name, tensor) for tensor in graph.tensors)
+    return replace(graph, tensors=tensors, operators=tuple(map(followed, graph.operators)))
+
+
 class Expansion(ABC):
     """A graph in which several operators may stand for one, and the new tensors between them."""
 

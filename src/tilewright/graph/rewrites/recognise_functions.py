@@ -85,10 +85,8 @@ def _named(scalar: Apply) -> Scalar | None:
     for atom in unknowns(terms or {}):
         if isinstance(atom, Apply) and terms is not None:
             factor = quotient(terms, {_monomial(atom, 1): 1.0}) if atom.function in NAMED else None
-            candidates = [
-                _composed(scalar, atom, composition) for composition in COMPOSITIONS if atom.function == composition.inner
-            ]
-            found = next((candidate for candidate in candidates if candidate is not None), None) or _times(factor, atom)
+            composed = (_composed(scalar, atom, known) for known in COMPOSITIONS if known.inner == atom.function)
+            found = next((known for known in composed if known is not None), None) or _times(factor, atom)
             if found is not None and not _is_named(scalar):
                 return found
     return _logistic(scalar)

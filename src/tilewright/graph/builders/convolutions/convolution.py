@@ -28,7 +28,7 @@ from tilewright.graph.builders.zero_points import with_zero_points, zero_read
 from tilewright.graph.expressions.index import Index, constant, of_extent
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Literal, Load, apply
-from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor
+from tilewright.graph.types import PRODUCT, SUM, Access, Axis, AxisKind, Extent, Guard, Operator, Tensor, planned_extent
 
 T = TypeVar("T")
 
@@ -48,14 +48,14 @@ def convolution(
 
     Without `layouts` the tensors are NC..., OI... and NC....
 
-    >>> window = Window((5,), (3,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
+    >>> window = Window((3,), extents=(5,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
     >>> x, w = Tensor("x", (1, 8, 5)), Tensor("w", (4, 8, 3))
     >>> operator, y = convolution(x, w, window, 1, name="conv", result="y")
     >>> y.shape, str(operator.reads[0].indices[2]), [str(limit) for limit in operator.reads[0].guard.constraints]
     ((1, 4, 3), 'k0 + 2*o0 + -1', ['k0 + 2*o0 + -1', '-1*k0 + -2*o0 + 5'])
     """
     layouts = layouts or Layouts(*(tuple(range(window.rank + 2)),) * 3)
-    filters, channels = (_known(w.shape[place]) for place in layouts.filters[:2])
+    filters, channels = (planned_extent(w.shape[place]) for place in layouts.filters[:2])
     batch = x.shape[layouts.image[0]]
     parallel: dict[str, Extent] = {"n": batch, "g": group, "m": filters // group}
     parallel |= {f"o{d}": extent for d, extent in enumerate(window.outputs)}
@@ -78,29 +78,20 @@ def _put(parts: Sequence[T], places: Sequence[int]) -> tuple[T, ...]:
     return tuple(parts[places.index(place)] for place in range(len(parts)))
 
 
-def _known(extent: Extent) -> int:
-    assert isinstance(extent, int)
-    return extent
-
-
 def _positions(window: Window | RunTimeWindow, place: dict[str, Index]) -> list[Index]:
     return [position(window, d, place[f"o{d}"], place[f"k{d}"]) for d in range(window.rank)]
 
 
 def _guard(window: Window | RunTimeWindow, place: dict[str, Index]) -> Guard | None:
     """Where the windows stand on the image; None where they always do."""
+    positions = _positions(window, place)
     if isinstance(window, RunTimeWindow):
-        return _run_time_guard(window, _positions(window, place))
-    extents = {f"o{d}": window.outputs[d] for d in range(window.rank)} | {f"k{d}": window.kernel[d] for d in range(window.rank)}
-    constraints: list[Index] = []
-    for index, extent in zip(_positions(window, place), window.extents, strict=True):
-        constraints += inside(index, extent, extents)
-    return Guard(tuple(constraints), 0.0) if constraints else None
-
-
-def _run_time_guard(window: RunTimeWindow, positions: Sequence[Index]) -> Guard | None:
-    limits = [index for index, begin in zip(positions, window.begins, strict=True) if begin]
-    limits += [of_extent(end) - 1 - index for index, end in zip(positions, window.ends, strict=True) if end is not None]
+        limits = [index for index, begin in zip(positions, window.begins, strict=True) if begin]
+        limits += [of_extent(end) - 1 - index for index, end in zip(positions, window.ends, strict=True) if end is not None]
+    else:
+        sizes = {f"o{d}": o for d, o in enumerate(window.outputs)} | {f"k{d}": k for d, k in enumerate(window.kernel)}
+        pairs = zip(positions, window.extents, strict=True)
+        limits = [limit for index, extent in pairs for limit in inside(index, extent, sizes)]
     return Guard(tuple(limits), 0.0) if limits else None
 
 
@@ -125,24 +116,18 @@ def convolved(
     True
     """
     layouts = layouts or Layouts(*(tuple(range(len(x.shape))),) * 3)
-    if isinstance(window, Window):
-        y = builder.record(convolution, x, w, window, group, layouts, kind="conv")
-    else:
-        y = _over_run_time_extents(builder, x, w, window, group, layouts)
+    seen: Window | RunTimeWindow | PaddedWindow = window
+    if isinstance(window, PaddedWindow):
+        guarded = window.guarded() if group > 1 and w.shape[layouts.filters[1]] == 1 else None
+        x = x if guarded else window.padded(builder, x, layouts.image[2:], 0.0)
+        seen = guarded or window.window
+    y = builder.record(convolution, x, w, seen, group, layouts, kind="conv")
     return y if bias is None else biased(builder, y, bias, layouts.result[1])
 
 
 def biased(builder: Builder, y: Tensor, bias: Tensor, place: int) -> Tensor:
     """The sums and a number for every index of a dimension."""
     return builder.map("add", y, builder.reshape(bias, (bias.shape[0], *(1,) * (len(y.shape) - 1 - place))))
-
-
-def _over_run_time_extents(builder: Builder, x: Tensor, w: Tensor, padded: PaddedWindow, group: int, layouts: Layouts) -> Tensor:
-    guarded = padded.guarded() if group > 1 and w.shape[layouts.filters[1]] == 1 else None
-    if guarded is not None:
-        return builder.record(convolution, x, w, guarded, group, layouts, kind="conv")
-    image = padded.padded(builder, x, layouts.image[2:], 0.0)
-    return builder.record(convolution, image, w, padded.window, group, layouts, kind="conv")
 
 
 OUTSIDE = -1000.0
@@ -167,7 +152,7 @@ def integer_convolution(
     `x_zero` is one number, `w_zero` one or one for every filter; `outside` is that of `x_zero`.
     Raises `ShapeError` for zero points of other shapes.
 
-    >>> window = Window((5,), (3,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
+    >>> window = Window((3,), extents=(5,), strides=(2,), dilations=(1,), begins=(1,), ends=(1,), outputs=(3,))
     >>> x, w, zero = Tensor("x", (1, 8, 5), "uint8"), Tensor("w", (4, 8, 3), "int8"), Tensor("z", (), "uint8")
     >>> operator, y = integer_convolution(x, w, window, 1, zero, outside=128.0, name="conv", result="y")
     >>> y, len(operator.reads), operator.reads[0].guard.otherwise
@@ -196,7 +181,7 @@ def padded_integer_convolution(
 
     >>> builder = Builder("f")
     >>> x, w, z = builder.input("x", (1, 8, 5), "uint8"), builder.input("w", (4, 8, 3), "int8"), builder.input("z", (), "uint8")
-    >>> window = Window((5,), (3,), strides=(1,), dilations=(1,), begins=(1,), ends=(1,), outputs=(5,))
+    >>> window = Window((3,), extents=(5,), strides=(1,), dilations=(1,), begins=(1,), ends=(1,), outputs=(5,))
     >>> padded_integer_convolution(builder, x, w, window, 1, z).shape, [operator.kind for operator in builder.operators]
     ((1, 4, 5), ['cast', 'pad', 'map', 'conv'])
     """

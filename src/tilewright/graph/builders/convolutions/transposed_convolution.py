@@ -148,7 +148,7 @@ def _stuffed(builder: Builder, x: Tensor, w: Tensor, found: Spread, group: int) 
     window: Window | RunTimeWindow = taps.window(found.outputs)
     if are_known((*found.extents, *found.outputs)):
         extents, outputs, pads = (tuple(map(planned_extent, each)) for each in (stuffed.shape[2:], found.outputs, begins))
-        window = Window(extents, taps.kernel, taps.strides, taps.dilations, pads, pads, outputs)
+        window = Window(taps.kernel, taps.strides, taps.dilations, extents, pads, pads, outputs)
     else:
         seen = (plus(o, span - 1) for o, span in zip(found.outputs, taps.spans(), strict=True))
         ends = tuple(minus(s, plus(e, b)) for s, e, b in zip(seen, stuffed.shape[2:], begins, strict=True))

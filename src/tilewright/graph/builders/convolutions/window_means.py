@@ -51,7 +51,7 @@ def windowed_mean(builder: Builder, x: Tensor, window: Window, *, with_padding: 
     """A sum for every dimension, and a division by the numbers of elements; windows move along dimensions from `first` on.
 
     >>> builder = Builder("f")
-    >>> pairs = Window((4,), (2,), strides=(2,), dilations=(1,), begins=(0,), ends=(0,), outputs=(2,))
+    >>> pairs = Window((2,), extents=(4,), strides=(2,), dilations=(1,), begins=(0,), ends=(0,), outputs=(2,))
     >>> windowed_mean(builder, builder.input("x", (3, 4), "float32"), pairs, with_padding=False, first=1).shape
     (3, 2)
     """

@@ -44,47 +44,6 @@ from tilewright.graph.types import Access, Axis, AxisKind, Guard, Operator, Redu
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """The windows along every spatial dimension."""
-
-    extents: tuple[int, ...]
-    """Of the input."""
-    kernel: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilations: tuple[int, ...]
-    begins: tuple[int, ...]
-    """Padding before the first element; less than 0 cuts elements off."""
-    ends: tuple[int, ...]
-    """Padding behind the last element, as it was asked for."""
-    outputs: tuple[int, ...]
-
-    @property
-    def rank(self) -> int:
-        """How many spatial dimensions there are."""
-        return len(self.extents)
-
-    def span(self, dimension: int) -> int:
-        """Elements from the first to the last of a window."""
-        return (self.kernel[dimension] - 1) * self.dilations[dimension] + 1
-
-    def seen(self, dimension: int) -> int:
-        """Elements from the first of the first window to the last of the last one, padding included."""
-        return (self.outputs[dimension] - 1) * self.strides[dimension] + self.span(dimension)
-
-    def is_pointwise(self) -> bool:
-        """Whether every window is the element of the same position."""
-        is_whole = not any(self.begins) and self.outputs == self.extents
-        return prod(self.kernel) == 1 and set(self.strides) <= {1} and is_whole
-
-    def padded_image(self) -> PaddedWindow:
-        """The same over a copy of the image with the padding that they see."""
-        sides = zip(map(self.seen, range(self.rank)), self.begins, self.extents, strict=True)
-        behind = tuple(max(seen - begin - extent, 0) for seen, begin, extent in sides)
-        taps = Taps(self.kernel, self.strides, self.dilations)
-        return PaddedWindow(self.extents, self.begins, behind, self.ends, taps.window(self.outputs))
-
-
-@dataclass(frozen=True, slots=True)
 class Taps:
     """What every window is made of, along each spatial dimension."""
 
@@ -105,6 +64,34 @@ class Taps:
         """So many of them, from the first element on."""
         begins, ends = (0,) * self.rank, (None,) * self.rank
         return RunTimeWindow(self.kernel, self.strides, self.dilations, tuple(outputs), begins, ends)
+
+
+@dataclass(frozen=True, slots=True)
+class Window(Taps):
+    """The windows along every spatial dimension."""
+
+    extents: tuple[int, ...]
+    """Of the input."""
+    begins: tuple[int, ...]
+    """Padding before the first element; less than 0 cuts elements off."""
+    ends: tuple[int, ...]
+    """Padding behind the last element, as it was asked for."""
+    outputs: tuple[int, ...]
+
+    def seen(self, dimension: int) -> int:
+        """Elements from the first of the first window to the last of the last one, padding included."""
+        return (self.outputs[dimension] - 1) * self.strides[dimension] + self.spans()[dimension]
+
+    def is_pointwise(self) -> bool:
+        """Whether every window is the element of the same position."""
+        is_whole = not any(self.begins) and self.outputs == self.extents
+        return prod(self.kernel) == 1 and set(self.strides) <= {1} and is_whole
+
+    def padded_image(self) -> PaddedWindow:
+        """The same over a copy of the image with the padding that they see."""
+        sides = zip(map(self.seen, range(self.rank)), self.begins, self.extents, strict=True)
+        behind = tuple(max(seen - begin - extent, 0) for seen, begin, extent in sides)
+        return PaddedWindow(self.extents, self.begins, behind, self.ends, self.window(self.outputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +211,7 @@ def windows_over(extents: Sequence[Extent], taps: Taps, padding: Padding, *, cei
         return found
     given = (found.extents, found.begins, found.asked, found.window.outputs)
     sizes, begins, ends, outputs = (tuple(map(planned_extent, each)) for each in given)
-    return Window(sizes, taps.kernel, taps.strides, taps.dilations, begins, ends, outputs)
+    return Window(taps.kernel, taps.strides, taps.dilations, sizes, begins, ends, outputs)
 
 
 def _explicitly_padded(

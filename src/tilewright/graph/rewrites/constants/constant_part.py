@@ -30,7 +30,7 @@ from tilewright.graph.expressions.scalar import Apply, Literal, Load, Parameter,
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.interpreter import evaluate
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.rebuild import with_operators, with_used_reads
+from tilewright.graph.rewrites.rebuild import with_operators, with_tensors, with_used_reads
 from tilewright.graph.rewrites.redundancy import DeadCode
 from tilewright.graph.types import Access, Constant, Graph, Operator, Tensor, largest_extent
 
@@ -170,15 +170,14 @@ class FoldConstants(Rewrite):
         """The graph with results in the place of operators on small constants."""
         small = {tensor.name for tensor in graph.tensors if _elements(tensor) <= FEW}
         known = {name for name, _ in graph.constants} & small
-        folded: list[Operator] = []
+        results: list[str] = []
         for operator in constant_operators(graph):
-            read = {access.tensor for access in operator.reads}
-            if operator.write.tensor in small and read and read <= known:
-                known.add(operator.write.tensor)
-                folded.append(operator)
-        if not folded:
+            result, read = operator.write.tensor, {access.tensor for access in operator.reads}
+            if result in small and read and read <= known:
+                known.add(result)
+                results.append(result)
+        if not results:
             return graph
-        results = [operator.write.tensor for operator in folded]
         values = tuple((name, Constant(array)) for name, array in evaluated(graph, results).items())
         kept = [operator for operator in graph.operators if operator.write.tensor not in results]
         return with_operators(replace(graph, constants=(*graph.constants, *values)), kept)
@@ -202,11 +201,10 @@ class Literals(Rewrite):
 
 
 def _with_literals(operator: Operator, numbers: Mapping[str, Literal]) -> Operator:
-    known = {Load(number): numbers[access.tensor] for number, access in enumerate(operator.reads) if access.tensor in numbers}
-    if not known or not operator.is_map() or not np.issubdtype(np.dtype(operator.accumulator), np.floating):
+    plain = ((Load(number), access.tensor) for number, access in enumerate(operator.reads) if access.guard is None)
+    values: Mapping[Scalar, Literal] = {load: numbers[tensor] for load, tensor in plain if tensor in numbers}
+    if not values or not operator.is_map() or not np.issubdtype(np.dtype(operator.accumulator), np.floating):
         return operator
-    guarded = {Load(number) for number, access in enumerate(operator.reads) if access.guard is not None}
-    values: Mapping[Scalar, Literal] = {load: value for load, value in known.items() if load not in guarded}
     return with_used_reads(replace(operator, body=rewrite(operator.body, values.get)))
 
 
@@ -222,9 +220,12 @@ class ConstantVectors(Rewrite):
         if not shorter:
             return graph
         constants = tuple((name, value.reshaped(shorter.get(name, value.array.shape))) for name, value in graph.constants)
-        tensors = tuple(replace(tensor, shape=shorter.get(tensor.name, tensor.shape)) for tensor in graph.tensors)
-        operators = [_reading(operator, shorter) for operator in graph.operators]
-        return with_operators(replace(graph, tensors=tensors, constants=constants), operators)
+        tensors = {name: replace(graph.tensor(name), shape=shape) for name, shape in shorter.items()}
+
+        def cut(access: Access, _: Operator) -> Access:
+            return replace(access, indices=access.indices[: len(shorter[access.tensor])])
+
+        return with_tensors(replace(graph, constants=constants), tensors, cut)
 
 
 def _shorter(graph: Graph) -> Mapping[str, tuple[int, ...]]:
@@ -251,11 +252,3 @@ def _is_at_zero(access: Access, shape: tuple[int, ...]) -> bool:
     """Whether an access has nothing but 0 in the last dimensions of one element."""
     lost = access.indices[_dimensions(shape) :]
     return access.guard is None and not access.lookups and all(not index.terms and not index.constant for index in lost)
-
-
-def _reading(operator: Operator, shorter: Mapping[str, tuple[int, ...]]) -> Operator:
-    def cut(access: Access) -> Access:
-        shape = shorter.get(access.tensor)
-        return access if shape is None else replace(access, indices=access.indices[: len(shape)])
-
-    return operator.with_accesses(cut)

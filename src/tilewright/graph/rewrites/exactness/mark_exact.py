@@ -19,7 +19,7 @@ the end (Milakov and Gimelshein 2018, algorithm 3): other terms are then rounded
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import is_
 
@@ -196,16 +196,9 @@ class WholeRows(Rewrite):
     def run(self, graph: Graph) -> Graph:
         """The graph whose other reductions keep their rules."""
         exact = {tensor.name for tensor in graph.tensors if tensor.needs_exact}
-        fixed = set(_with_readers(graph, exact)) if exact else set()
+        summed = (access.tensor for operator in graph.operators if operator.write.tensor in exact for access in operator.reads)
+        fixed = exact.union(summed)
         return with_operators(graph, [_ruled(operator, fixed) for operator in graph.operators])
-
-
-def _with_readers(graph: Graph, exact: set[str]) -> Iterator[str]:
-    """The exact tensors, and what operators read whose result is one."""
-    yield from exact
-    for operator in graph.operators:
-        if operator.write.tensor in exact:
-            yield from (access.tensor for access in operator.reads)
 
 
 def _ruled(operator: Operator, fixed: set[str]) -> Operator:

@@ -239,13 +239,10 @@ class _Region:
     def _names(self, operator: Operator) -> dict[str, str | None] | None:
         """The base's axis of every axis of an operator, None for those of one point; None if it walks in another way."""
         found: dict[str, str | None] = {axis.name: None for axis in operator.axes if axis.extent == 1}
-        if operator.looked_up():
+        known = [access for access in operator.reads if access.tensor in self.values]
+        if operator.looked_up() or any(access.guard is not None for access in known):
             return None
-        for access in operator.reads:
-            if access.tensor not in self.values:
-                continue
-            if access.guard is not None:
-                return None
+        for access in known:
             for index, name in zip(access.indices, self.values[access.tensor].dimensions, strict=True):
                 if name is not None and self.extents[name] != 1 and not self._walks(operator, index, name, found):
                     return None

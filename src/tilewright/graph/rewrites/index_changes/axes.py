@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod, constant, floordiv, mod
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.rewrites import Rewrite
-from tilewright.graph.rewrites.rebuild import with_operators
+from tilewright.graph.rewrites.rebuild import with_operators, with_tensors
 from tilewright.graph.types import Access, Axis, AxisKind, Graph, Operator, Tensor
 
 
@@ -214,24 +214,17 @@ def _blocks_of(operator: Operator, axis: str) -> _Blocks | None:
 def _with_blocks(graph: Graph, changed: Mapping[str, Operator], found: Mapping[str, _Blocks]) -> Graph:
     """The graph with these operators, by their results, and dimensions of blocks in these tensors."""
 
-    def moved(operator: Operator) -> Operator:
-        return operator.with_accesses(lambda access: _in_two_dimensions(access, found.get(access.tensor), operator))
-
-    operators = [moved(changed.get(operator.write.tensor, operator)) for operator in graph.operators]
-    tensors = tuple(_tensor(tensor, found.get(tensor.name)) for tensor in graph.tensors)
-    return with_operators(replace(graph, tensors=tensors), operators)
+    walking = replace(graph, operators=tuple(changed.get(operator.write.tensor, operator) for operator in graph.operators))
+    tensors = {name: _tensor(graph.tensor(name), blocks) for name, blocks in found.items()}
+    return with_tensors(walking, tensors, lambda access, operator: _in_two_dimensions(access, found[access.tensor], operator))
 
 
-def _in_two_dimensions(access: Access, blocks: _Blocks | None, operator: Operator) -> Access:
-    if blocks is None:
-        return access
+def _in_two_dimensions(access: Access, blocks: _Blocks, operator: Operator) -> Access:
     before, index, behind = access.indices[: blocks.dimension], access.indices[blocks.dimension], blocks.dimension + 1
     return replace(access, indices=(*before, *_digits(index, blocks.elements, operator), *access.indices[behind:]))
 
 
-def _tensor(tensor: Tensor, blocks: _Blocks | None) -> Tensor:
-    if blocks is None:
-        return tensor
+def _tensor(tensor: Tensor, blocks: _Blocks) -> Tensor:
     extent = tensor.shape[blocks.dimension]
     assert isinstance(extent, int), "blocks are of extents that are known"
     split = (extent // blocks.elements, blocks.elements)

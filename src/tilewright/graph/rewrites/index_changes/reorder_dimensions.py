@@ -16,6 +16,7 @@ from math import inf
 from typing import TypeAlias
 
 from tilewright.graph.rewrites import Rewrite
+from tilewright.graph.rewrites.rebuild import with_tensors
 from tilewright.graph.strides import memory_stride
 from tilewright.graph.types import Access, Graph, Operator, Tensor
 
@@ -38,23 +39,17 @@ def with_orders(graph: Graph, orders: Mapping[str, Order]) -> Graph:
     """
     if not orders:
         return graph
-    operators = tuple(operator.with_accesses(lambda access: _reordered(access, orders)) for operator in graph.operators)
-    return replace(graph, tensors=tuple(_tensor(tensor, orders) for tensor in graph.tensors), operators=operators)
+    changed = {tensor.name: _tensor(tensor, orders[tensor.name]) for tensor in graph.tensors if tensor.name in orders}
+    return with_tensors(graph, changed, lambda access, _: _reordered(access, orders[access.tensor]))
 
 
-def _tensor(tensor: Tensor, orders: Mapping[str, Order]) -> Tensor:
-    order = orders.get(tensor.name)
-    if order is None:
-        return tensor
+def _tensor(tensor: Tensor, order: Order) -> Tensor:
     magnitudes = tensor.magnitudes and tensor.magnitudes.reordered(order)
     entries = tensor.entries and tuple(tensor.known_values().transpose(order).ravel().tolist())
     return replace(tensor, shape=tuple(tensor.shape[place] for place in order), magnitudes=magnitudes, entries=entries)
 
 
-def _reordered(access: Access, orders: Mapping[str, Order]) -> Access:
-    order = orders.get(access.tensor)
-    if order is None:
-        return access
+def _reordered(access: Access, order: Order) -> Access:
     lookups = tuple((order.index(dimension), read) for dimension, read in access.lookups)
     return replace(access, indices=tuple(access.indices[place] for place in order), lookups=lookups)
 

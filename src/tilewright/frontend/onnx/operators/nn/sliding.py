@@ -169,7 +169,7 @@ def _padding(rank: int, auto_pad: str, pads: Sequence[int] | None, where: str) -
 def padded_array(x: Any, window: Window, fill: Any) -> Any:
     """An array whose last dimensions are cut and padded to what the windows see."""
     axes = range(window.rank)
-    behind = [max(window.seen(d), window.span(d)) - window.begins[d] - window.extents[d] for d in axes]
+    behind = [max(window.seen(d), window.spans()[d]) - window.begins[d] - window.extents[d] for d in axes]
     kept = tuple(slice(0, window.extents[d] + min(behind[d], 0)) for d in axes)
     widths = [(0, 0)] * (x.ndim - window.rank) + [(window.begins[d], max(behind[d], 0)) for d in axes]
     return np.pad(x[(..., *kept)], widths, constant_values=fill)
@@ -181,7 +181,7 @@ def windows(x: Any, window: Window, fill: Any) -> Any:
     >>> windows(np.arange(4), window_of((4,), (2,), where="x"), 0).tolist()
     [[0, 1], [1, 2], [2, 3]]
     """
-    spans = tuple(window.span(d) for d in range(window.rank))
+    spans = window.spans()
     spatial = tuple(range(x.ndim - window.rank, x.ndim))
     view = np.lib.stride_tricks.sliding_window_view(padded_array(x, window, fill), spans, axis=spatial)
     steps = tuple(slice(0, count * step, step) for count, step in zip(window.outputs, window.strides, strict=True))
