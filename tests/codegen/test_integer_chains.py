@@ -68,7 +68,7 @@ def expected_layers(x: Any, weights: list[Any], zero: int) -> Any:
 
 def computed(graph: Graph, fuse: bool | None, *arguments: Any) -> Any:
     """The result on this machine."""
-    (found,) = Compiled.of(graph, Options(Machine.detect(), fuse, threads=2 if fuse else 1)).run(arguments)
+    (found,) = Compiled(*Options(Machine.detect(), fuse, threads=2 if fuse else 1).loaded(graph, copies=True)).run(arguments)
     return found
 
 

@@ -101,11 +101,6 @@ class Compiled:
     executable: Runnable
     constants: tuple[Array, ...]
 
-    @classmethod
-    def of(cls, graph: Graph, options: Options, check_files: Callable[[], None] = lambda: None) -> Compiled:
-        """A graph, planned, compiled (or found in the cache) and loaded. Raises like `tw.jit`."""
-        return cls(*options.loaded(graph, copies=True, check_files=check_files))
-
     def run(self, inputs: Sequence[Array], targets: Sequence[Array | None] = ()) -> list[Array]:
         """The graph's outputs, in order, for its inputs. Raises `PositionError` for positions out of range.
 

@@ -225,25 +225,22 @@ class Jitted:
         (1, (7, 4), 1)
         """
         with Shortened():
-            self._prepare(args, options)
+            call = self._binder.flatten(args, options)
+            specs = call.specs()
+            extents = [extent for described in specs for extent in described.shape]
+            symbolic = {number: extent for number, extent in enumerate(extents) if isinstance(extent, SymbolicExtent)}
+            names = {number: extent.name for number, extent in symbolic.items()}
+            if names and self._told.dynamic is False:
+                hint = "leave out dynamic=False, or prepare every shape by a call of its own"
+                raise TilewrightError("dimensions cannot vary", where="prepare", why="dynamic=False specialises them", hint=hint)
 
-    def _prepare(self, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        call = self._binder.flatten(args, options)
-        specs = call.specs()
-        extents = [extent for described in specs for extent in described.shape]
-        dimensions = {extent.name: extent for extent in extents if isinstance(extent, SymbolicExtent)}
-        names = {number: extent.name for number, extent in enumerate(extents) if isinstance(extent, SymbolicExtent)}
-        if names and self._told.dynamic is False:
-            hint = "leave out dynamic=False, or prepare every shape by a call of its own"
-            raise TilewrightError("dimensions cannot vary", where="prepare", why="dynamic=False specialises them", hint=hint)
+            def make(values: Mapping[str, int]) -> object:
+                chosen = call._replace(leaves=tuple(stand_in(described, values) for described in specs))
+                inputs = chosen.arrays()
+                self._signatures_of(chosen, inputs).tell(names, len(extents))
+                return self._kernel(chosen, inputs)
 
-        def make(values: Mapping[str, int]) -> object:
-            chosen = call._replace(leaves=tuple(stand_in(described, values) for described in specs))
-            inputs = chosen.arrays()
-            self._signatures_of(chosen, inputs).tell(names, len(extents))
-            return self._kernel(chosen, inputs)
-
-        prepare_all({name: range(extent.low, extent.high + 1) for name, extent in dimensions.items()}, make)
+            prepare_all({extent.name: range(extent.low, extent.high + 1) for extent in symbolic.values()}, make)
 
     @opaque
     def lower(self, *args: Any, **options: Any) -> Lowered:

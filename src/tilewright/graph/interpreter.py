@@ -16,7 +16,6 @@ import numpy as np
 from tilewright.errors import InternalError, InvalidModel, ShapeError
 from tilewright.graph.exactness import HALVES, scalar_element_type
 from tilewright.graph.expressions.extents import dimensions_of, value_of
-from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.expressions.scalar_functions import COMBINATIONS, FUNCTIONS
 from tilewright.graph.numpy_types import number_of, rounded_once
@@ -192,11 +191,7 @@ def _with_known_guards(operator: Operator, symbols: Mapping[str, int]) -> Operat
     """The operator, whose guards speak of values instead of extents known at run time."""
     if not any(operator.guard_extents()):
         return operator
-
-    def known(index: Index) -> Index:
-        return index.with_extents(lambda extent: _size(extent, symbols))
-
-    return replace(operator, reads=tuple(access.mapped(known) for access in operator.reads))
+    return operator.with_indices(lambda index: index.with_extents(lambda extent: _size(extent, symbols)))
 
 
 def _formulas(graph: Graph, symbols: Mapping[str, int]) -> dict[str, int]:

@@ -152,7 +152,7 @@ def test_weights_are_checked_before_a_call_that_meets_nan_packs_them_again(monke
     graph = tw.jit(lambda x: x @ tw.asarray(WEIGHTS), target="x86-64-v2").lower(tw.spec((4, 64))).graph
     monkeypatch.setattr(loading, "load", lambda *_, strict, **__: strict())
     with pytest.raises(InvalidModel, match="the file has changed"):
-        Compiled.of(graph, Options(Machine.named("x86-64-v2"), threads=1), refuse)
+        Compiled(*Options(Machine.named("x86-64-v2"), threads=1).loaded(graph, copies=True, check_files=refuse))
 
 
 def test_another_file_in_the_place_of_a_models_is_no_change(tmp_path: Path) -> None:

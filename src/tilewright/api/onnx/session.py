@@ -326,7 +326,7 @@ class InferenceSession:
     @property
     def compilation_count(self) -> int:
         """How many graphs were compiled so far: one for a model of fixed shapes, one for all values of its dynamic dimensions."""
-        return self._context.compilations
+        return len(self._context.compiled)
 
     def _stand_ins(self, shapes: dict[str, Any], where: str = "explain") -> dict[str, Any]:
         """Arrays of zeros that take no memory, by unique name. Raises `ShapeError` for a shape that is missing."""

@@ -66,19 +66,14 @@ class SessionContext:
     """None where prices decide on fusion."""
     reported: dict[str, str] = field(default_factory=dict)
     """Operators that run as NumPy, and the first node of each."""
-    compilations: int = 0
+    compiled: list[str] = field(default_factory=list)
+    """The names of the graphs that were compiled."""
     check_files: Callable[[], None] = lambda: None
     """As that of the model: asked before constants are looked at again."""
     mapped: bool = False
     """Whether what is compiled later reads its constants from the mapped files of the model."""
     steps: Recent[tuple[object, Extents], Step] = field(default_factory=lambda: Recent(MOST_STEPS))
     """Of all parts of the model."""
-    _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def count_compilation(self) -> None:
-        """One more."""
-        with self._lock:
-            self.compilations += 1
 
     @property
     def options(self) -> Options:
@@ -308,10 +303,11 @@ class Step:
         """Dimensions of the last call with a profile, and the plans at its extents."""
         if stage.graph is not None:
             try:
-                self.compiled = Compiled.of(stage.graph, context.options, remaining.check_files)
+                check = remaining.check_files
+                self.compiled = Compiled(*context.options.loaded(stage.graph, copies=True, check_files=check))
             except PositionError as problem:  # of constants
                 raise stage.placed(problem) from None
-            context.count_compilation()
+            context.compiled.append(stage.graph.name)
         self._runners: list[tuple[Node, NodeRunner]] = []
         self._known = {name: frozen(value) for name, value in stage.known.items()}
         known = {**remaining.known, **{name: value for name, value in stage.known.items() if not isinstance(value, Symbolic)}}

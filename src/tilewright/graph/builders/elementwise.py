@@ -352,13 +352,9 @@ def extents(values: np.ndarray[Any, Any], dtype: str, *, name: str, result: str)
 def _chosen(values: Any, dimension: int) -> Scalar:
     """The element at the positions along the axes from a dimension on."""
     if not isinstance(values, list):
-        return scalar_of(_exact(values))
+        return scalar_of(values if isinstance(values, SymbolicExtent) else int(values))
     body = _chosen(values[-1], dimension + 1)
     for position in reversed(range(len(values) - 1)):
         here = apply("less", AxisValue(f"d{dimension}"), Literal(position + 1.0))
         body = apply("where", here, _chosen(values[position], dimension + 1), body)
     return body
-
-
-def _exact(value: Any) -> Extent:
-    return value if isinstance(value, SymbolicExtent) else int(value)

@@ -27,7 +27,7 @@ from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.expressions.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
 from tilewright.graph.expressions.index import Index, axis, constant, floordiv, mod
 from tilewright.graph.expressions.index import axis as axis_index
-from tilewright.graph.expressions.scalar import AxisValue, Load, Scalar, apply, scalar_of
+from tilewright.graph.expressions.scalar import AxisValue, Load, Scalar, apply, fold, scalar_of
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text, symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
 
@@ -95,12 +95,10 @@ def linear(dimensions: Sequence[tuple[int, Extent]]) -> Place:
         for (d, extent), stride in zip(dimensions, strides, strict=False):
             total = total + (axis(f"d{d}") * stride if extent != 1 and isinstance(stride, int) else constant(0))
         return total
-    value: Scalar | None = None
+    terms: list[Scalar] = []
     for (d, _), stride in zip(dimensions, strides, strict=True):
-        term: Scalar = AxisValue(f"d{d}") if stride == 1 else apply("multiply", AxisValue(f"d{d}"), scalar_of(stride))
-        value = term if value is None else apply("add", value, term)
-    assert value is not None, "a stride is no integer"
-    return Position(value, tuple(d for d, _ in dimensions))
+        terms.append(AxisValue(f"d{d}") if stride == 1 else apply("multiply", AxisValue(f"d{d}"), scalar_of(stride)))
+    return Position(fold("add", terms), tuple(d for d, _ in dimensions))
 
 
 def as_position(place: Place) -> Position:

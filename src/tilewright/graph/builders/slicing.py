@@ -69,9 +69,7 @@ def _walked(dimension: int, start: Extent, step: int) -> Place:
 
 def _complete(key: tuple[Key, ...], x: Tensor) -> tuple[Extent | slice | None, ...]:
     for part in key:
-        if isinstance(part, bool) or not (
-            part is None or part is Ellipsis or isinstance(part, slice | int | np.integer | SymbolicExtent)
-        ):
+        if isinstance(part, bool) or not isinstance(part, slice | int | np.integer | SymbolicExtent | EllipsisType | None):
             raise UnsupportedOperation(
                 f"indexing by a {type(part).__name__}",
                 why="only integers, slices, None and ... give an index map",

@@ -324,16 +324,15 @@ def _divided(dividend: Extent, divisor: Extent) -> tuple[Extent, Extent]:
 
     By a single product every divisible term is divided; by a sum it is long division, of which only a rest of 0 is of use.
     """
-    leading, factors = _terms(divisor)[0]
+    leading = _terms(divisor)[0]
     if len(_terms(divisor)) == 1:
-        parts = [(_term_quotient(term, (leading, factors)), term) for term in _terms(dividend)]
-        whole = plus(*(part for part, _ in parts))
+        whole = plus(*(_term_quotient(term, leading) for term in _terms(dividend)))
         return whole, minus(dividend, times(whole, divisor))
     whole, rest = 0, dividend
     for _ in range(len(_terms(dividend)) + 1):
         if rest == 0:
             return whole, 0
-        part = _term_quotient(_terms(rest)[0], (leading, factors))
+        part = _term_quotient(_terms(rest)[0], leading)
         if part == 0:
             break
         whole, rest = plus(whole, part), minus(rest, times(part, divisor))
@@ -342,15 +341,10 @@ def _divided(dividend: Extent, divisor: Extent) -> tuple[Extent, Extent]:
 
 def _term_quotient(term: tuple[int, Factors], divisor: tuple[int, Factors]) -> Extent:
     """The whole quotient of a product by a product; of integers rounded down; 0 where factors are missing."""
-    missing = Counter(divisor[1])
-    missing.subtract(Counter(term[1]))
-    if any(count > 0 for count in missing.values()):
+    held, wanted = Counter(term[1]), Counter(divisor[1])
+    if not wanted <= held or (term[0] % divisor[0] and term[1]):
         return 0
-    if term[0] % divisor[0] and term[1]:
-        return 0
-    left = Counter(term[1])
-    left.subtract(Counter(divisor[1]))
-    return times(term[0] // divisor[0], *left.elements())
+    return times(term[0] // divisor[0], *(held - wanted).elements())
 
 
 def _atom(text: str, low: int, high: int, formula: Formula) -> Extent:

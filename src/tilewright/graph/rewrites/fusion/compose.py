@@ -94,10 +94,7 @@ def _at(body: Scalar, positions: Mapping[str, Index], extents: Mapping[str, int]
 
 def _largest(index: Index, extents: Mapping[str, int]) -> int:
     """A bound of every number on the way to the value of an index, divisions included."""
-    total = abs(index.constant)
-    for atom, coefficient in index.terms:
-        total += abs(coefficient) * _largest_of_atom(atom, extents)
-    return total
+    return abs(index.constant) + sum(abs(factor) * _largest_of_atom(atom, extents) for atom, factor in index.terms)
 
 
 def _largest_of_atom(atom: Atom, extents: Mapping[str, int]) -> int:

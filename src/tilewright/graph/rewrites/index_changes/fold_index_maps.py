@@ -181,10 +181,7 @@ def _part(index: Index, written: Index) -> _Part | None:
 
 
 def _joined(parts: list[_Part]) -> Index:
-    total = Index()
-    for part in parts:
-        total = total + part.written * part.step
-    return total
+    return sum((part.written * part.step for part in parts), Index())
 
 
 def _covers(producer: Operator, change: Operator, indices: list[Index]) -> bool:
