@@ -44,6 +44,11 @@ class Licence(StrEnum):
 def with_exact(graph: Graph, names: Collection[str]) -> Graph:
     """A graph of whose results those of these names, in floating point, are read where every bit counts."""
     made = {operator.write.tensor for operator in graph.operators}.intersection(names)
-    marked = {tensor.name for tensor in graph.tensors if tensor.name in made and is_float(tensor.dtype)}
-    tensors = (replace(tensor, needs_exact=True) if tensor.name in marked else tensor for tensor in graph.tensors)
+    return with_marks(graph, {tensor.name for tensor in graph.tensors if tensor.name in made and is_float(tensor.dtype)})
+
+
+def with_marks(graph: Graph, names: Collection[str]) -> Graph:
+    """A graph whose tensors of these names need to be exact."""
+    unmarked = {tensor.name for tensor in graph.tensors if not tensor.needs_exact}.intersection(names)
+    tensors = (replace(tensor, needs_exact=True) if tensor.name in unmarked else tensor for tensor in graph.tensors)
     return replace(graph, tensors=tuple(tensors))

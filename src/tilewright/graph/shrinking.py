@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from tilewright.graph.types import Access, Constant, Graph, Operator, planned_extent
@@ -46,25 +46,10 @@ def points(graph: Graph) -> int:
     return sum(math.prod(planned_extent(axis.extent) for axis in operator.axes) for operator in graph.operators)
 
 
-@dataclass(slots=True)
-class _Classes:
-    """Dimensions and axes that have one extent: disjoint sets by parent."""
-
-    parents: dict[Place, Place] = field(default_factory=dict)
-
-    def root(self, place: Place) -> Place:
-        while (parent := self.parents.setdefault(place, place)) != place:
-            place = parent
-        return place
-
-    def join(self, left: Place, right: Place) -> None:
-        self.parents[self.root(left)] = self.root(right)
-
-
 def _free_extents(graph: Graph) -> dict[Place, int]:
-    """The extent of every dimension and axis that may become shorter, those of one class alike."""
+    """The extent of every dimension and axis that may become shorter: what has the extent of something fixed is fixed, too."""
     extents = dict(_extents(graph))
-    classes = _Classes()
+    equal: list[set[Place]] = []
     fixed: set[Place] = {place for place, extent in extents.items() if not isinstance(extent, int)}
     for operator in graph.operators:
         for access in operator.accesses():
@@ -72,13 +57,12 @@ def _free_extents(graph: Graph) -> dict[Place, int]:
                 place: Place = ("tensor", access.tensor, dimension)
                 used: list[Place] = [("operator", operator.name, axis) for axis in axes]
                 if is_plain and extents[place] == extents[used[0]]:
-                    classes.join(place, used[0])
+                    equal.append({place, used[0]})
                 else:
                     fixed.update((place, *used))
-    fixed_roots = {classes.root(place) for place in fixed}
-    return {
-        place: extent for place, extent in extents.items() if isinstance(extent, int) and classes.root(place) not in fixed_roots
-    }
+    while spread := {place for pair in equal if not pair.isdisjoint(fixed) for place in pair} - fixed:
+        fixed |= spread
+    return {place: extent for place, extent in extents.items() if isinstance(extent, int) and place not in fixed}
 
 
 def _extents(graph: Graph) -> Iterator[tuple[Place, object]]:

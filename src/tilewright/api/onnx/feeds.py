@@ -21,10 +21,7 @@ class Feeds:
     def __init__(self, inputs: Sequence[Declared], optional: Sequence[Declared]) -> None:
         self._inputs, self._optional = tuple(inputs), tuple(optional)
         tensors = [(one, one.shape) for one in inputs if one.kind == "tensor" and one.shape is not None]
-        self._plain = [
-            (one, len(shape), [(dimension, extent) for dimension, extent in enumerate(shape) if isinstance(extent, int)])
-            for one, shape in tensors
-        ]
+        self._plain = [(one, len(shape), [(d, e) for d, e in enumerate(shape) if isinstance(e, int)]) for one, shape in tensors]
         """Inputs that are tensors, with their rank and the dimensions that have one extent."""
 
     def __call__(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,13 +32,9 @@ class Feeds:
 
     def _no_mapping(self, feeds: object) -> FeedError:
         names = [declared.name for declared in self._inputs]
-        example = ", ".join(f"{name!r}: ..." for name in names)
-        return FeedError(
-            f"the inputs of a run are a dictionary of arrays by name, not of type {type(feeds).__name__}",
-            where="run",
-            why=f"the model's inputs are {', '.join(names) or 'none'}",
-            hint=f"session.run(None, {{{example}}})",
-        )
+        why, example = f"the model's inputs are {', '.join(names) or 'none'}", ", ".join(f"{name!r}: ..." for name in names)
+        text = f"the inputs of a run are a dictionary of arrays by name, not of type {type(feeds).__name__}"
+        return FeedError(text, where="run", why=why, hint=f"session.run(None, {{{example}}})")
 
     def _at_once(self, feeds: Mapping[str, Any]) -> dict[str, Any] | None:
         """The values where all are NumPy arrays that fit; None where anything needs more care."""

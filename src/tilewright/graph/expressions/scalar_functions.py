@@ -51,7 +51,6 @@ def power(x: Any, y: Any) -> Any:
     return np.where(y < 0, inverse, np.power(x, np.maximum(y, 0))).astype(np.result_type(x, y))[()]
 
 
-erf = _in_float64(_ERF)
 sigmoid = _in_float64(_sigmoid)
 silu = _in_float64(lambda x: x * _sigmoid(x))
 gelu = _in_float64(lambda x: x * (np.asarray(_ERFC(-x / math.sqrt(2)), np.float64) / 2))
@@ -108,7 +107,7 @@ _OTHERS: Mapping[str, Callable[..., Any]] = {
     REPORT_NOT_FINITE: lambda x: x,
     ROUNDED: lambda x: x,
     "reciprocal": lambda x: np.divide(1.0, x),
-    "erf": erf,
+    "erf": _in_float64(_ERF),
     "sigmoid": sigmoid,
     "silu": silu,
     "gelu": gelu,

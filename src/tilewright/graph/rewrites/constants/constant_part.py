@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
-from math import inf, prod
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -168,7 +168,7 @@ class FoldConstants(Rewrite):
 
     def run(self, graph: Graph) -> Graph:
         """The graph with results in the place of operators on small constants."""
-        small = {tensor.name for tensor in graph.tensors if _elements(tensor) <= FEW}
+        small = {tensor.name for tensor in graph.tensors if prod(map(largest_extent, tensor.shape)) <= FEW}
         known = {name for name, _ in graph.constants} & small
         results: list[str] = []
         for operator in constant_operators(graph):
@@ -181,10 +181,6 @@ class FoldConstants(Rewrite):
         values = tuple((name, Constant(array)) for name, array in evaluated(graph, results).items())
         kept = [operator for operator in graph.operators if operator.write.tensor not in results]
         return with_operators(replace(graph, constants=(*graph.constants, *values)), kept)
-
-
-def _elements(tensor: Tensor) -> float:
-    return prod(extent if isinstance(extent, int) else inf for extent in tensor.shape)
 
 
 class Literals(Rewrite):

@@ -38,6 +38,7 @@ from tilewright.graph.expressions.scalar import (
     subexpressions,
 )
 from tilewright.graph.expressions.scalar_functions import ROUNDED
+from tilewright.graph.licences import with_marks
 from tilewright.graph.numpy_types import is_float
 from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.continuous_choices import ContinuousChoices, exact_parts
@@ -75,8 +76,7 @@ class MarkExact(Rewrite):
             if result in marked:
                 parts |= _parts_behind(operator, continuous)
             marked.update(_reads(operator, parts, tensors))
-        marked -= {*graph.inputs, *dict(graph.constants)}
-        return replace(graph, tensors=tuple(_marked(tensor) if tensor.name in marked else tensor for tensor in graph.tensors))
+        return with_marks(graph, marked - {*graph.inputs, *dict(graph.constants)})
 
 
 def with_inherited_marks(graph: Graph, before: Graph) -> Graph:
@@ -108,10 +108,6 @@ def exact_parts_of(operator: Operator, tensors: Types) -> frozenset[Scalar]:
         return parts
     finish = exact_parts(operator.reduction.finish, True) if operator.reduction is not None else frozenset()
     return parts | _parts_behind(operator) | finish
-
-
-def _marked(tensor: Tensor) -> Tensor:
-    return tensor if tensor.needs_exact else replace(tensor, needs_exact=True)
 
 
 def _reads(operator: Operator, parts: frozenset[Scalar], tensors: Types) -> set[str]:

@@ -57,10 +57,6 @@ class WholeNumbers:
     operator: Operator
     tensors: Mapping[str, Tensor]
 
-    def type_of(self, load: Load) -> str:
-        """The element type of what is loaded."""
-        return self.tensors[self.operator.reads[load.read].tensor].dtype
-
     def are_within(self, scalar: Scalar, dtype: str) -> bool:
         """Whether all numbers on the way to the value of an expression are whole, and computed by a type as they are."""
         low, high = limits(dtype)
@@ -86,8 +82,8 @@ class WholeNumbers:
     def bounds(self, scalar: Scalar) -> Bounds:
         """Between which numbers the value of an expression lies."""
         match scalar:
-            case Load():
-                numbers = numbers_of(self.type_of(scalar))
+            case Load(read):
+                numbers = numbers_of(self.tensors[self.operator.reads[read].tensor].dtype)
                 return numbers.lowest, numbers.largest
             case Literal(value) if value == value and abs(value) != inf and value == int(value):
                 return int(value), int(value)
