@@ -36,23 +36,10 @@ OPERATIONS: Mapping[str, Callable[..., Any]] = {
 }
 """All operations of programs; `and_` and `or_` are those of conditions."""
 _OF_NUMPY: Mapping[Any, str] = {
-    np.add: "add",
-    np.subtract: "sub",
-    np.multiply: "mul",
-    np.true_divide: "truediv",
-    np.floor_divide: "floordiv",
-    np.remainder: "mod",
-    np.less: "lt",
-    np.less_equal: "le",
-    np.greater: "gt",
-    np.greater_equal: "ge",
-    np.equal: "eq",
-    np.not_equal: "ne",
-    np.bitwise_and: "and_",
-    np.bitwise_or: "or_",
-    np.minimum: "minimum",
-    np.maximum: "maximum",
-    np.where: "either",
+    **{np.add: "add", np.subtract: "sub", np.multiply: "mul", np.true_divide: "truediv"},
+    **{np.floor_divide: "floordiv", np.remainder: "mod", np.minimum: "minimum", np.maximum: "maximum"},
+    **{np.less: "lt", np.less_equal: "le", np.greater: "gt", np.greater_equal: "ge", np.equal: "eq", np.not_equal: "ne"},
+    **{np.bitwise_and: "and_", np.bitwise_or: "or_", np.where: "either"},
 }
 """What NumPy hands over to a symbol."""
 

@@ -141,11 +141,8 @@ def _both(classes: tuple[Any, Any]) -> Any:
     kind, own = classes
     shown = kind if kind in KINDS else own
     parts = (kind, *getattr(own, "parts", (own,)))
-    return type(
-        shown.__name__,
-        (kind, own),
-        {"__module__": shown.__module__, "__doc__": shown.__doc__, "__reduce__": _reduced, "parts": parts},
-    )
+    content = {"__module__": shown.__module__, "__doc__": shown.__doc__, "__reduce__": _reduced, "parts": parts}
+    return type(shown.__name__, (kind, own), content)
 
 
 def _reduced(problem: Any) -> Any:

@@ -7,18 +7,9 @@ from collections.abc import Sequence
 from tilewright.graph.expressions.scalar import Apply, AxisValue, Literal, Load, Parameter, Point, Previous, Scalar, State
 from tilewright.graph.types import Access, Axis, AxisKind, Extent, Graph, Operator, Reduction, SymbolicExtent
 
-INFIX = {
-    "add": "+",
-    "subtract": "-",
-    "multiply": "*",
-    "divide": "/",
-    "less": "<",
-    "less_equal": "<=",
-    "greater": ">",
-    "greater_equal": ">=",
-    "equal": "==",
-    "not_equal": "!=",
-}
+ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/"}
+COMPARISONS = {"less": "<", "less_equal": "<=", "greater": ">", "greater_equal": ">=", "equal": "==", "not_equal": "!="}
+INFIX = ARITHMETIC | COMPARISONS
 
 
 def to_text(graph: Graph) -> str:

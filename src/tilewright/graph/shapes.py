@@ -51,12 +51,13 @@ def broadcast_shapes(shapes: Sequence[Shape], where: str = "") -> Shape:
     rank = max((len(shape) for shape in shapes), default=0)
     result: list[Extent] = []
     for dimension in range(-rank, 0):
-        extent = broadcast_extents([shape[dimension] for shape in shapes if -dimension <= len(shape)])
+        extents = [shape[dimension] for shape in shapes if -dimension <= len(shape)]
+        extent = broadcast_extents(extents)
         if extent is None:
-            raise unequal([shape[dimension] for shape in shapes if -dimension <= len(shape)])(
+            raise unequal(extents)(
                 f"shapes {' and '.join(map(shape_text, shapes))} do not broadcast",
                 where=where,
-                why=f"dimension {dimension} has extents {', '.join(str(s[dimension]) for s in shapes if -dimension <= len(s))}",
+                why=f"dimension {dimension} has extents {', '.join(map(str, extents))}",
                 hint="extents must be equal or 1; insert or expand dimensions with reshape",
             )
         result.append(extent)

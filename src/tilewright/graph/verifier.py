@@ -278,20 +278,16 @@ def _check_tensor(tensor: Tensor) -> None:
             hint="merge dimensions with reshape",
         )
     size_bytes = prod(map(planned_extent, tensor.shape)) * tensor.element_bytes
-    if size_bytes > LARGEST_COUNT:
-        raise PlanningError(
-            f"{tensor.name} of shape {shape_text(tensor.shape)} has {size_bytes} bytes",
-            why=f"arrays of up to {LARGEST_COUNT} bytes are planned",
-            hint="compute a part of it in a call",
-        )
+    _check_count(size_bytes, f"{tensor.name} of shape {shape_text(tensor.shape)} has {size_bytes} bytes", "arrays", "bytes")
 
 
 def _check_operator(operator: Operator) -> None:
     points = prod(planned_extent(axis.extent) for axis in operator.axes)
-    if points > LARGEST_COUNT:
-        raise PlanningError(
-            f"{operator.name} has {points} points",
-            where=f"extents {', '.join(f'{axis.name} = {axis.extent}' for axis in operator.axes)}",
-            why=f"operators of up to {LARGEST_COUNT} points are planned",
-            hint="compute a part of it in a call",
-        )
+    where = f"extents {', '.join(f'{axis.name} = {axis.extent}' for axis in operator.axes)}"
+    _check_count(points, f"{operator.name} has {points} points", "operators", "points", where)
+
+
+def _check_count(count: int, text: str, what: str, unit: str, where: str = "") -> None:
+    if count > LARGEST_COUNT:
+        why = f"{what} of up to {LARGEST_COUNT} {unit} are planned"
+        raise PlanningError(text, where=where, why=why, hint="compute a part of it in a call")

@@ -136,16 +136,13 @@ def unused(name: str, taken: Container[str]) -> str:
 def rename_tensors(graph: Graph, names: Mapping[str, str]) -> Graph:
     """The graph with tensors renamed from key to value; other names stay."""
 
-    def access(old: Access) -> Access:
-        return replace(old, tensor=names.get(old.tensor, old.tensor))
-
-    def operator(old: Operator) -> Operator:
-        return old.with_accesses(access)
+    def renamed(access: Access) -> Access:
+        return replace(access, tensor=names.get(access.tensor, access.tensor))
 
     return replace(
         graph,
         tensors=tuple(replace(tensor, name=names.get(tensor.name, tensor.name)) for tensor in graph.tensors),
-        operators=tuple(map(operator, graph.operators)),
+        operators=tuple(operator.with_accesses(renamed) for operator in graph.operators),
         inputs=tuple(names.get(name, name) for name in graph.inputs),
         outputs=tuple(names.get(name, name) for name in graph.outputs),
         constants=tuple((names.get(name, name), constant) for name, constant in graph.constants),
