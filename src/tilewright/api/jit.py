@@ -20,7 +20,7 @@ from tilewright.api.dynamo import opaque, unmarked
 from tilewright.api.kernel import FixedResult, Kernel, Lowered, output_arrays
 from tilewright.api.lengths import Extents
 from tilewright.api.recent import Recent
-from tilewright.api.signatures import Signatures, extents_of, with_extents
+from tilewright.api.signatures import Maker, Signatures, extents_of, with_extents
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, TilewrightError
 from tilewright.frontend.tracing.dynamic_dimensions import NeedsValue
@@ -294,7 +294,8 @@ class Jitted:
     def _kernel(self, call: FlatCall, inputs: tuple[Array, ...]) -> Kernel | FixedResult:
         signatures, extents = self._signatures_of(call, inputs), extents_of(inputs)
         kernel = signatures.find(extents)
-        return signatures.find_or_make(extents, _Maker(self, call)) if kernel is None else kernel
+        maker = Maker(functools.partial(self._trace, call), self._compiled)
+        return signatures.find_or_make(extents, maker) if kernel is None else kernel
 
     def _signatures_of(self, call: FlatCall, inputs: tuple[Array, ...]) -> KernelSignatures:
         key = (call.structure, *[(array.ndim, array.dtype) for array in inputs])
@@ -328,6 +329,10 @@ class Jitted:
         _check_outputs(traced.graph, self._element_types)
         return Lowered(traced, self._told.options(), self._binder)
 
+    def _compiled(self, traced: TracedCall) -> Kernel | FixedResult:
+        with preparing(traced.graph.name), collector_waits():
+            return self._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
+
     @functools.cached_property
     def _element_types(self) -> tuple[str, ...]:
         """What kernels compute in and return."""
@@ -355,21 +360,6 @@ def _restored(function: Callable[..., Any], told: _Told) -> Jitted:
     """What was pickled: the object that has this function, or a new one."""
     owner = by_name.owner(function)
     return owner if isinstance(owner, Jitted) else Jitted(function, told)
-
-
-@dataclass(frozen=True, slots=True)
-class _Maker:
-    """Makes kernels of a function for a call."""
-
-    function: Jitted
-    call: FlatCall
-
-    def trace(self, extents: Sequence[Extent]) -> TracedCall:
-        return self.function._trace(self.call, extents)
-
-    def compile(self, traced: TracedCall) -> Kernel | FixedResult:
-        with preparing(traced.graph.name), collector_waits():
-            return self.function._lowered(traced).compile() if traced.graph.outputs else FixedResult(traced.result)
 
 
 def _check_parameters(binder: Binder) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 from tilewright.api.calling import Array
 from tilewright.api.lengths import FACTORS, DynamicDimensions, Extents, least_factor, named_symbols, symbols
@@ -20,21 +20,21 @@ from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.types import Extent
 
 TracedT = TypeVar("TracedT")
-MadeT = TypeVar("MadeT", covariant=True)
+MadeT = TypeVar("MadeT")
 NOT_ABOUT_LENGTHS = (ToolchainError, CacheError, InternalError, MemoryError)
 """Errors that would come again with fixed extents, and bugs."""
 
 _log = logging.getLogger("tilewright.plan")
 
 
-class Maker(Protocol[TracedT, MadeT]):
+@dataclass(frozen=True, slots=True)
+class Maker(Generic[TracedT, MadeT]):
     """How a call becomes a kernel."""
 
-    def trace(self, extents: Sequence[Extent]) -> TracedT:
-        """The call's graph, with these extents of its arrays."""
-
-    def compile(self, traced: TracedT) -> MadeT:
-        """Planned, compiled and loaded."""
+    trace: Callable[[Sequence[Extent]], TracedT]
+    """The call's graph, with these extents of its arrays."""
+    compile: Callable[[TracedT], MadeT]
+    """Planned, compiled and loaded."""
 
 
 class Making(Future[None]):

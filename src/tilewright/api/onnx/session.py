@@ -19,7 +19,7 @@ from tilewright.api.onnx.feeds import Feeds
 from tilewright.api.onnx.options import PROVIDER, SessionOptions, check_keywords, check_providers, checked_options, is_to_end
 from tilewright.api.onnx.ort_value import IOBinding, OrtValue
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
-from tilewright.api.onnx.trace import traced
+from tilewright.api.onnx.trace import Trace
 from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.onnx.weights import held_model
 from tilewright.api.tracebacks import Shortened, shorten
@@ -107,7 +107,7 @@ class InferenceSession:
             self._context = SessionContext(threads, machine, freedom, fusion, check_files=check, mapped=mapped)
             self._subgraphs: dict[Any, RemainingSubgraph] = {}
             self._lock = threading.Lock()
-            self._trace = traced(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
+            self._trace = Trace(self, self._options.profile_file_prefix) if self._options.enable_profiling else None
             if not (prepare and self._prepare()) and not mapped:
                 self._model, self._subgraphs = held_model(self._model), {}
 

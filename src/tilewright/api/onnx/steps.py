@@ -6,7 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import Any, Protocol
@@ -19,7 +19,7 @@ from tilewright.api.lengths import FIXED, Extents
 from tilewright.api.onnx.values import NO_VALUES, Values, as_value, extents_of, frozen, given_of, kind, without_elements
 from tilewright.api.onnx.weights import held_constants, held_nodes
 from tilewright.api.recent import Recent
-from tilewright.api.signatures import Signatures
+from tilewright.api.signatures import Maker, Signatures
 from tilewright.errors import (
     DTypeError,
     InternalError,
@@ -153,7 +153,8 @@ class RemainingSubgraph:
     def _made(self, values: Values) -> Step:
         self.check_files()
         signatures, constants = self._signatures(values)
-        return signatures.find_or_make(self._extents(values), _Maker(self, values, constants))
+        maker = _Maker(self, values, constants)
+        return signatures.find_or_make(self._extents(values), Maker(maker.trace, maker.compile))
 
     def _signatures(self, values: Values) -> tuple[Signatures[Stage, Step], ConstantValues]:
         """The signatures that may hold the step of a call, and the constant values that they are for."""
@@ -376,13 +377,13 @@ class NodeRunner:
                 return (inputs[0],)
             case "If":
                 taken = "then_branch" if np.asarray(inputs[0]).reshape(-1)[:1].any() else "else_branch"
-                return self._bodies[taken].call(values, ())
+                return self._bodies[taken].call(values)
             case "Shape":
                 shape = np.shape(inputs[0])[self.node.attributes.get("start", 0) : self.node.attributes.get("end")]
                 return (np.array(shape, np.int64),)
             case "Size":
                 return (np.array(np.size(inputs[0]), np.int64),)
-        bodies = {name: body.bound(values) for name, body in self._bodies.items()}
+        bodies = {name: partial(body.call, values) for name, body in self._bodies.items()}
         return run_reference(self.node, inputs, bodies)
 
 
@@ -398,12 +399,8 @@ class _BodyRunner:
         wanted = [output.unique for output in body.outputs]
         return RemainingSubgraph(self._name, body.nodes, body.constants, wanted, context, check_files=_check_of(context))
 
-    def bound(self, outer: Values) -> Any:
-        """A callable: arrays to a tuple of arrays, with the outer values that the graph captures."""
-        return lambda *inputs: self.call(outer, inputs)
-
-    def call(self, outer: Values, inputs: Sequence[Any]) -> tuple[Any, ...]:
-        """The graph's outputs."""
+    def call(self, outer: Values, *inputs: Any) -> tuple[Any, ...]:
+        """The graph's outputs for its inputs and the outer values that it captures."""
         if len(inputs) != len(self._body.inputs):
             where = f"{self._name} {self._body.name!r}"
             raise InvalidModel(f"a body of {len(self._body.inputs)} inputs is given {len(inputs)}", where=where)

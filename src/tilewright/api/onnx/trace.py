@@ -27,7 +27,9 @@ class Trace:
     their part of a run.
     """
 
-    def __init__(self, prefix: str) -> None:
+    def __init__(self, session: object, prefix: str) -> None:
+        """It is written at the latest when the session is not used any more, or the program ends."""
+        weakref.finalize(session, self.end)
         now = datetime.now()
         self.path = Path(f"{prefix}_{now:%Y-%m-%d_%H-%M-%S}_{now.microsecond // 1000}.json")
         self.begin_ns, self._begin = time_ns(), perf_counter_ns()
@@ -78,10 +80,3 @@ class Trace:
         duration = 1e9 * seconds
         begin = self.now_ns() - round(duration)
         self.add("Node", f"{node.label}_kernel_time", begin, duration, op_name=node.operator, provider="NumPy")
-
-
-def traced(session: object, prefix: str) -> Trace:
-    """A trace that is written at the latest when its session is not used any more, or the program ends."""
-    trace = Trace(prefix)
-    weakref.finalize(session, trace.end)
-    return trace

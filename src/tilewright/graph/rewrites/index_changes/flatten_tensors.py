@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
+from itertools import permutations
 from math import prod
 
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod, floordiv
@@ -191,15 +192,11 @@ def without_digits(index: Index) -> Index:
 def _pair(work: Work, operator: Operator) -> Pair | None:
     """Two axes that an operator may walk as one, and does so in some access already."""
     extents = {axis.name: axis for axis in operator.axes}
-    for access in operator.accesses():
-        for index in access.indices:
-            terms = [(atom, factor) for atom, factor in index.terms if isinstance(atom, str)]
-            for outer, outer_factor in terms:
-                for inner, factor in terms:
-                    if outer != inner and outer_factor == factor * _known(extents[inner]):
-                        pair = outer, inner
-                        if needed(work, operator, pair) is not None:
-                            return pair
+    for index in (index for access in operator.accesses() for index in access.indices):
+        terms = [(atom, factor) for atom, factor in index.terms if isinstance(atom, str)]
+        for (outer, step), (inner, factor) in permutations(terms, 2):
+            if step == factor * _known(extents[inner]) and needed(work, operator, (outer, inner)) is not None:
+                return outer, inner
     return None
 
 
