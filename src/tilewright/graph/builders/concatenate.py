@@ -24,8 +24,8 @@ from tilewright.graph.expressions.extents import cuts_between, largest_extent, l
 from tilewright.graph.expressions.index import Index, constant, of_extent
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, fold, scalar_of
-from tilewright.graph.shapes import are_known, normalize_axis, shape_text, unequal
-from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor
+from tilewright.graph.shapes import are_known, normalize_axis, shape_text, symbols_of, unequal
+from tilewright.graph.types import Access, Extent, Guard, Operator, Tensor, planned_extent
 
 Pads = tuple[tuple[int, int], ...]
 """Per dimension: elements before and behind; negative ones are cut off."""
@@ -174,12 +174,10 @@ def _checked(parts: Sequence[Tensor], axis: int) -> tuple[int, list[int]]:
     """The dimension, and the extent of every part along it."""
     chosen = check_alike(parts, axis)
     where = f"concatenation of {', '.join(shape_text(part.shape) for part in parts)}"
-    lengths: list[int] = []
-    for part in parts:
-        extent: Extent = part.shape[chosen]
-        if not isinstance(extent, int):
-            raise UnsupportedOperation(f"{extent}, which is known at run time, along the axis of a concatenation", where=where)
-        lengths.append(extent)
+    unknown = symbols_of([part.shape[chosen] for part in parts])
+    if unknown:
+        raise UnsupportedOperation(f"{unknown[0]}, which is known at run time, along the axis of a concatenation", where=where)
+    lengths = [planned_extent(part.shape[chosen]) for part in parts]
     if sum(lengths) > LARGEST_WHOLE and len(parts) > 1:
         raise UnsupportedOperation(f"a concatenation of {sum(lengths)} positions", where=where)
     return chosen, lengths
