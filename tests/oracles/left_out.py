@@ -104,13 +104,18 @@ def _operands(
         moved = bytes_into(context, around, member, block, conflict=conflicts.get(name, 1.0))
         cuts = {context.fusion_level.name: loops} | {level: outside(loops, held) for level, held in around.held.items()}
         for number, operand in enumerate(context.operands[name]):
-            real = _real_share(context, schedule, member, operand, block.swept[number])
             for level, cut in cuts.items():
+                real = _real_share(context, schedule, member, operand, block.swept[number], cut)
                 yield operand, level, int(moved[level][number]), real * _masked_share(context, schedule, member, operand, cut)
 
 
-def _real_share(context: CostContext, schedule: Schedule, view: OperatorView, operand: Operand, swept: Count) -> Fraction:
-    """The elements at points where a guard holds over those of all boxes; of windows in required regions, over their formula."""
+def _real_share(
+    context: CostContext, schedule: Schedule, view: OperatorView, operand: Operand, swept: Count, cut: Sequence[LoopView]
+) -> Fraction:
+    """The elements at points where a guard holds over those of all boxes; of windows in required regions, over their formula.
+
+    Regions that coincide count once where no loop cuts a level between them.
+    """
     access, sizes = operand.access, planned_sizes(context.chain)
     axes, guard = access.axes(), access.guard.constraints if access.guard is not None else ()
     if any(context.chain.extents[axis] == 0 for axis in axes):
@@ -122,8 +127,10 @@ def _real_share(context: CostContext, schedule: Schedule, view: OperatorView, op
     for axis in axes & view.regions.keys():
         still = [number for number, loop in enumerate(loops) if loop.axis not in view.regions[axis].loops]
         every = region_blocks(context.chain, schedule).items()
-        here = [found[view.operator.name, axis] for trips, found in every if not any(trips[number] for number in still)]
-        blocks[axis] = tuple((start, max(start, stop)) for start, stop in here)
+        moved = [(trips, found[view.operator.name, axis]) for trips, found in every if not any(trips[n] for n in still)]
+        apart = [number for number, loop in enumerate(cut[: len(loops)]) if loop.trips > 1]
+        regions = dict.fromkeys((tuple(trips[n] for n in apart), start, max(start, stop)) for trips, (start, stop) in moved)
+        blocks[axis] = tuple(region[1:] for region in regions)
     limits = tuple(constraint.with_extents(planned_extent) for constraint in guard if constraint.axes() <= axes)
     return Fraction(_distinct_positions(access.indices, limits, blocks), int(swept))
 
