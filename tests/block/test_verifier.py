@@ -10,10 +10,10 @@ import pytest
 from tests.oracles.programs import fused, program
 from tests.replay import stored
 from tests.replay.planning import SUBJECTS, graphs_of
-from tilewright.block.integers import Variable, VariableKind
-from tilewright.block.memory import Buffer, BufferName
+from tilewright.block.integers import Variable, VariableKind, equal
+from tilewright.block.memory import Buffer, BufferName, Lifetime
 from tilewright.block.program import Region
-from tilewright.block.statements import MatrixTiles, Statement, Transfer
+from tilewright.block.statements import If, MatrixTiles, Statement, Transfer
 from tilewright.errors import InternalError
 from tilewright.lower.program import verify_program
 from tilewright.render.c.program import Program, lower_program
@@ -50,12 +50,21 @@ def writes(node: Statement, tensor: str) -> bool:
     return isinstance(node, MatrixTiles) and node.write.buffer == BufferName(tensor)
 
 
+def copied_by_first(region: Region) -> Region:
+    """The first block packs for all."""
+    is_first = equal(Variable(VariableKind.BLOCK_START, "m"), 0)
+    copy = statements(lambda node: (If(is_first, (node,)),) if isinstance(node, Transfer) else (node,))
+    return of_packed(lifetime=Lifetime.TEAM)(copy(region))
+
+
 NOWHERE = Variable(VariableKind.BLOCK_START, "nowhere")
 DAMAGES: dict[str, tuple[Damage, str]] = {
     "a copy is left out": (statements(lambda node: () if isinstance(node, Transfer) else (node,)), "are read.*written are None"),
     "a result is left out": (statements(lambda node: () if writes(node, "E") else (node,)), "nothing writes E"),
     "a buffer is too short": (of_packed(elements=16 * 64 - 1), f"of {PACKED} are touched"),
     "a buffer is too long": (of_packed(elements=2 * 16 * 64), f"{PACKED} has 2048 elements"),
+    "a buffer of a team is too long": (of_packed(elements=2 * 16 * 64, lifetime=Lifetime.TEAM), f"{PACKED} has 2048 elements"),
+    "a block reads what another one writes": (copied_by_first, "are read.*written are None"),
     "a buffer of another type": (of_packed(dtype="int32"), f"{PACKED} is touched as float32"),
     "a buffer that nobody declares": (buffers(lambda one: ()), "nobody declares"),
     "a buffer that nothing touches": (buffers(lambda one: (one, replace(one, name=BufferName("other")))), "other is declared"),

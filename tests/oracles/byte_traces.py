@@ -36,6 +36,8 @@ class Kind(StrEnum):
     QUOTIENTS = "quotients bounded"
     """The model takes the range of quotients and remainders for their number."""
     MASKS = "masks within 1%"
+    GUARDED_BLOCKS = "guarded blocks counted"
+    """The model counts the blocks of an axis at which a guard reads nothing, though no index has that axis."""
     OTHER = "other"
 
 
@@ -84,12 +86,14 @@ def levels_of(plan: Plan) -> dict[str, Blocks]:
 
 
 def _kind(plan: Plan, tensor: str, traced: int, predicted: int) -> Kind:
-    accesses = [access for operator in plan.chain.operators for access in (*operator.reads, operator.write)]
+    accesses = [a for operator in plan.chain.operators for a in (*operator.reads, operator.write) if a.tensor == tensor]
     if traced == predicted:
         return Kind.EQUAL
     if plan.key_blocks is not None and abs(traced - predicted) <= 0.01 * predicted:
         return Kind.MASKS
-    if traced <= predicted and not all(_has_linear_indices(access) for access in accesses if access.tensor == tensor):
+    if traced <= predicted and any(a.guard is not None and not a.guard.axes() <= a.axes() for a in accesses):
+        return Kind.GUARDED_BLOCKS
+    if traced <= predicted and not all(map(_has_linear_indices, accesses)):
         return Kind.QUOTIENTS
     return Kind.OTHER
 

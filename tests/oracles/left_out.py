@@ -1,8 +1,9 @@
 """Movement of plans less what guards and masks leave out of it, walked block by block.
 
 `Plan.movements`, like prices, counts whole boxes and all keys: positions at which a guard says that there is no element, required
-regions as if blocks moved by equal steps, keys that masks leave out, empty axes as one point, and parts of a split by their
-length, though their results are as large as that of a whole. What is left is here, of the fusion level and those behind.
+regions as if blocks moved by equal steps, keys that masks leave out, empty axes as one point, reads that no expression uses, and
+parts of a split by their length, though their results are as large as that of a whole. What is left is here, of the fusion level
+and those behind.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from tilewright.arrays import Count
 from tilewright.coefficients import coefficients_for
 from tilewright.graph.expressions.index import Index
+from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.types import Chain, planned_extent
 from tilewright.kernels.registry import registered
 from tilewright.plan.decisions.split_reductions import part_of
@@ -118,7 +120,8 @@ def _real_share(
     """
     access, sizes = operand.access, planned_sizes(context.chain)
     axes, guard = access.axes(), access.guard.constraints if access.guard is not None else ()
-    if any(context.chain.extents[axis] == 0 for axis in axes):
+    used = {view.operator.reads[node.read] for node in view.operator.scalars() if isinstance(node, Load)}
+    if access in {*view.operator.reads} - used or any(context.chain.extents[axis] == 0 for axis in axes):
         return Fraction(0)
     if not guard and not axes & view.regions.keys():
         return Fraction(1)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache, reduce
 from math import gcd
 from typing import TypeAlias
@@ -57,7 +57,7 @@ def bytes_moved(
     The innermost level stands first; those behind it hold blocks of some of its loops, or of none: then all that is touched.
     `parts` is the axis of a split. Raises `InternalError` where that depends on the data of a call.
     """
-    trace = _Trace(dict(_packed_from(program)), {buffer.name for buffer in region.scratch}, levels, variables, parts)
+    trace = _Trace(region, program, levels, variables, parts)
     trace.body(region.body)
     return trace.moved
 
@@ -68,14 +68,6 @@ def _packed_from(program: Iterable[Region]) -> Iterator[tuple[BufferName, View]]
         for node in (*(node for constant in region.constants for node in constant.nodes()), *region.nodes()):
             if isinstance(node, Transfer) and node.target.buffer.content is Content.PACKED:
                 yield node.target.buffer, node.source
-
-
-@dataclass(slots=True)
-class _There:
-    """What a level holds of an operand: pieces of the region of its blocks, each with the keys that masks have let through."""
-
-    region: Hashable = None
-    pieces: dict[Hashable, tuple[int, int]] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -92,16 +84,12 @@ class _Trace:
     """One walk over the blocks of the innermost level."""
 
     def __init__(
-        self,
-        sources: Mapping[BufferName, View],
-        scratch: set[BufferName],
-        levels: Mapping[str, Blocks],
-        variables: Mapping[Variable, int],
-        parts: str,
+        self, region: Region, program: Iterable[Region], levels: Mapping[str, Blocks], sizes: Mapping[Variable, int], parts: str
     ) -> None:
-        self.sources, self.scratch, self.levels, self.parts = sources, scratch, levels, parts
-        self.copied = {view.buffer for view in sources.values()}
-        self.values = {level: dict(variables) for level in levels}
+        self.sources, self.scratch = dict(_packed_from(program)), {buffer.name for buffer in region.scratch}
+        self.levels, self.parts = levels, parts
+        self.copied = {view.buffer for view in self.sources.values()}
+        self.values = {level: dict(sizes) for level in levels}
         """Of variables, where the loops that cut no block of a level are walked as one."""
         self.innermost = next(iter(levels))
         self.whole: dict[str, For] = {}
@@ -110,7 +98,8 @@ class _Trace:
         """The axes of loops over what masks leave of them."""
         self.walked: set[Variable] = set()
         """The starts of all loops of several blocks that it walks as one."""
-        self.there: dict[tuple[str, Hashable], _There] = {}
+        self.there: dict[tuple[str, Hashable], tuple[Hashable, dict[Hashable, tuple[int, int]]]] = {}
+        """The region of an operand that a level holds, and its pieces, each with the keys that masks have let through."""
         self.moved: Moved = Counter()
 
     def body(self, nodes: Iterable[Statement]) -> None:
@@ -196,12 +185,12 @@ class _Trace:
             return
         size_bytes = times * element_bytes(place.dtype) * self._elements(operand, sizes)
         for level in self.levels:
-            there = self.there.setdefault((level, (reader, _form(place))), _There())
             region = piece if level == self.innermost else self._begin(operand, level)
-            if there.region != region:
-                there.region, there.pieces = region, {}
-            low, high = there.pieces.get(piece, (first, first))
-            there.pieces[piece] = begin, end = min(low, first), max(high, first + count)
+            there, pieces = self.there.get((level, (reader, _form(place))), (None, {}))
+            pieces = pieces if there == region else {}
+            self.there[level, (reader, _form(place))] = region, pieces
+            low, high = pieces.get(piece, (first, first))
+            pieces[piece] = begin, end = min(low, first), max(high, first + count)
             self.moved[place.buffer.tensor, level] += (end - begin - (high - low)) * size_bytes
 
     def _operand(self, place: View | Gather, box: dict[str, Range]) -> _Operand:

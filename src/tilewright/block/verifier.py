@@ -1,7 +1,8 @@
 """Verifier of block programs: what is read was written, regions lie inside of their buffers, and no buffer is larger than used.
 
-Every loop is walked at its first two blocks and at its last one, each block of distributed loops by a thread of its own. Of a
-buffer the hull of what was written is known, from the first element to the last one.
+Every loop is walked at its first two blocks and at its last one, each block of distributed loops by a thread of its own, which
+reads what regions before and the block itself have written. Of a buffer the hull of what was written is known, from the first
+element to the last one. Gathers may read any element of what was written.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from itertools import product
 from typing import TypeAlias
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated
-from tilewright.block.memory import POINT, Buffer, BufferName, Gather, Lifetime, Panels, Range, View
+from tilewright.block.memory import ALIGNMENT_WORDS, POINT, Buffer, BufferName, Gather, Lifetime, Panels, Range, View
 from tilewright.block.program import Region
 from tilewright.block.statements import Fill, For, Leaf, Let, Rounded, Statement, Transfer
 from tilewright.block.walk import Walk
 from tilewright.errors import InternalError
-from tilewright.graph.types import Axis
 
+Hull: TypeAlias = tuple[int, int] | None
+"""The first and the last of some elements; None of none."""
 Steps: TypeAlias = Sequence[tuple[IntegerExpression, IntegerExpression]]
 """(size, stride) of everything along which an access goes."""
 
@@ -40,7 +42,7 @@ class _Memory:
     buffer: Buffer
     written: tuple[int, int] | None = None
     used: int = 0
-    stride: int = 1
+    stride: int = ALIGNMENT_WORDS
 
 
 def verify(
@@ -55,32 +57,40 @@ def verify(
     known |= {one.name: _Memory(one, (0, evaluated(one.elements, variables) - 1)) for one in given}
     for region in regions:
         for constant in region.constants:
-            _declare(known, constant.buffers)
+            known = {buffer.name: _Memory(buffer) for buffer in constant.buffers} | known
             _Thread(constant, known, variables).body(constant.body)
-        _declare(known, (buffer for buffer in region.buffers if buffer.lifetime is not Lifetime.THREAD))
+        known = {one.name: _Memory(one) for one in region.buffers if one.lifetime is not Lifetime.THREAD} | known
         used: dict[BufferName, _Memory] = {}
+        ahead = behind = {name: memory.written for name, memory in known.items()}
         trips = [evaluated(loop.trips, variables) for loop in region.parallel]
         for block in product(*map(_corners, trips)):
             number = 0
             for trip, position in zip(trips, block, strict=True):
                 number = number * trip + position
             scratch = {buffer.name: used.setdefault(buffer.name, _Memory(buffer)) for buffer in region.scratch}
-            for memory in scratch.values():
-                memory.written = None
+            for name, memory in (known | scratch).items():
+                memory.written = ahead.get(name)
             _Thread(region, known | scratch, variables).blocks(region, (number,))
-        _check_capacities(region, used.values(), variables)
+            behind = {name: _hull(behind[name], memory.written) for name, memory in known.items()}
+        for name, memory in known.items():
+            memory.written = behind[name]
+        shared = (known[buffer.name] for buffer in region.buffers if buffer.name not in used)
+        _check_capacities(region, [*used.values(), *shared], variables)
         touched = {place.buffer for node in region.nodes() for place in _places(node)}
         for buffer in region.scratch:
             if buffer.name not in touched:
                 raise _error(region, f"{buffer.name} is declared", "nothing touches it")
     for one in results:
+        _check_capacities(region, [known[one.name]], variables)
         if known[one.name].written is None and evaluated(one.elements, variables):
             raise InternalError(f"nothing writes {one.name}")
 
 
-def _declare(known: dict[BufferName, _Memory], buffers: Iterable[Buffer]) -> None:
-    for buffer in buffers:
-        known.setdefault(buffer.name, _Memory(buffer))
+def _hull(first: Hull, second: Hull) -> Hull:
+    """Of both together."""
+    if first is None or second is None:
+        return first or second
+    return min(first[0], second[0]), max(first[1], second[1])
 
 
 def _corners(count: int) -> tuple[int, ...]:
@@ -93,7 +103,7 @@ def _corners(count: int) -> tuple[int, ...]:
 
 
 def _check_capacities(region: Region, memories: Iterable[_Memory], variables: Mapping[Variable, int]) -> None:
-    """Rows may be padded: a buffer ends with a whole row."""
+    """Rows may be padded, to cache lines at least: a buffer ends with a whole one."""
     lets = (node.variable.kind for node in region.nodes() if isinstance(node, Let))
     if VariableKind.DOMAIN_START in (kinds := set(lets)) or VariableKind.DOMAIN_SIZE in kinds:
         return  # the largest block is none of those that are walked
@@ -163,14 +173,13 @@ class _Thread(Walk):
         if access.reads and (memory.written is None or first < memory.written[0] or last > memory.written[1]):
             raise _error(self.region, f"elements {first} to {last} of {name} are read", f"written are {memory.written}")
         memory.used = max(memory.used, last + 1)
-        memory.stride = max(memory.stride, *(abs(stride) for size, stride in steps if size > 1), 1)
+        memory.stride = max([memory.stride, *(abs(stride) for _, stride in steps)])
         if access.writes:
             self._write(memory, first, last)
 
     def _write(self, memory: _Memory, first: int, last: int) -> None:
         """What lies in the same place is lost."""
-        low, high = memory.written or (first, last)
-        memory.written = min(low, first), max(high, last)
+        memory.written = _hull(memory.written, (first, last))
         group = memory.buffer.reuse_group
         for other in self.memory.values() if group is not None else ():
             if other.buffer.reuse_group == group and other is not memory:
@@ -200,8 +209,8 @@ class _Thread(Walk):
         yield Access(move.target, [*((size, stride) for _, size, stride in move.outer), *rows], reads=False, writes=True)
 
     def _computed(self, leaf: Leaf) -> Iterator[Access]:
-        reduced = leaf.operator.reduction_axes() if leaf.operator.reduction is not None else ()
-        kept = [(axis, span) for axis, span in leaf.box if not _is_reduced(axis, reduced, leaf.write)]
+        reduced = {axis.name for axis in leaf.operator.reduction_axes()} if leaf.operator.reduction is not None else set()
+        kept = [(axis, span) for axis, span in leaf.box if axis not in reduced or leaf.write.stride(axis) != 0]
         for operand in leaf.accesses():
             box, place = kept if operand.place is leaf.write else leaf.box, operand.place
             if isinstance(place, View) and place.panels is not None:
@@ -229,10 +238,6 @@ def _places(node: Statement) -> Iterator[View | Gather]:
             yield from (source, target)
         case Leaf():
             yield from (operand.place for operand in node.accesses())
-
-
-def _is_reduced(axis: str, reduced: Iterable[Axis], write: View) -> bool:
-    return any(axis == one.name for one in reduced) and write.stride(axis) == 0
 
 
 def _over(place: View | Gather, box: Iterable[tuple[str, Range]], *, reads: bool = True, writes: bool = False) -> Access:
