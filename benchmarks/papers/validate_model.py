@@ -315,7 +315,7 @@ def main(words: Sequence[str] | None = None) -> None:
     if options.plot:
         _pyplot()
     plain = Setting("d", "32x8", options.size, options.kernel, options.share, options.packing, 0, False)
-    spread = spread_strides((2, options.size), FLOAT_BYTES, SET_PERIOD_BYTES)[0] - options.size
+    spread = spread_strides((2, options.size), FLOAT_BYTES, SET_PERIOD_BYTES, LINE_FLOATS * FLOAT_BYTES)[0] - options.size
     plain = replace(plain, row_padding=spread if options.row_padding is None else options.row_padding, exact=options.exact)
     results = []
     with ProcessPoolExecutor(options.jobs) as pool:

@@ -34,9 +34,8 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
 - A kernel that flushes (`MicroKernel.flushes`) keeps no denormal numbers, and adds steps up in an order of its own, still one for
   all places of all tiles.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
-- A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of 64 bytes from `next` on, or
-  some more, evenly over
-  its steps of k, of which there is at least one: the caller gives every tile its share of what the tiles after it read.
+- A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of `LINE_BYTES` from `next`
+  on, or some more, evenly over its steps of k, of which there is at least one: the caller gives every tile its share of what the tiles after it read.
 - A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0. Where an
   epilogue names another type than TC, C has that type, and `accumulate` is 0: C holds no sums.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.
@@ -100,6 +99,8 @@ def stored_types(element_types: ElementTypes, epilogue: Epilogue | None) -> Elem
     return left, right, (epilogue.element_type if epilogue is not None else "") or result
 
 
+LINE_BYTES = 64
+"""The shortest cache line of a machine: kernels ask for operands by lines. Where lines are longer some are asked for twice."""
 PREFETCH_ARGUMENTS, PREFETCH_PARAMETERS = ("next", "lines"), ("const float *next", "long lines")
 """Of a kernel that prefetches the next panel (`MicroKernel.emit_prefetching`): where the lines begin, and how many."""
 

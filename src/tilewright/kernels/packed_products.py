@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from tilewright.kernels.c_files import CTexts
+from tilewright.kernels.contract import LINE_BYTES
 from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
@@ -34,7 +35,6 @@ BYTES_AHEAD = 1024
 (Zen 3, medians of 21 rounds): not prefetched 0.80, 1 KiB ahead 1.06, 2 KiB 0.98, 4 KiB 0.92, 8 KiB 0.89."""
 BLOCKS_AHEAD = 2
 """The same of scales."""
-LINE_BYTES = 64
 REGISTERS = {16: 32}
 """Of dialects by their lanes; all others have 16."""
 

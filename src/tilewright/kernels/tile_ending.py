@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from tilewright.errors import TilewrightError
-from tilewright.kernels.contract import FLOAT32, Along, Epilogue, KernelSource, MicroKernel
+from tilewright.kernels.contract import FLOAT32, LINE_BYTES, Along, Epilogue, KernelSource, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import reading, suffix, writing
 from tilewright.kernels.helpers import texts
@@ -88,7 +88,7 @@ def matmul_kernel(
     return MicroKernel(name, "matmul", *tile, emit=emit, **of_dialect | details)
 
 
-LINE_BYTES, LANE_BYTES = 64, 4
+LANE_BYTES = 4
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from tilewright.c_text.integer_expressions import pointer, to_c
 from tilewright.c_text.software_prefetch import CURSORS
 from tilewright.c_text.statements import function, indent
 from tilewright.graph.contraction_roles import outer_reductions
-from tilewright.kernels.contract import KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
+from tilewright.kernels.contract import LINE_BYTES, KernelSource, MicroKernel, SourceKind, matrix_parameters, stored_types
 from tilewright.kernels.element_access import C_TYPES, reading, suffix
 from tilewright.kernels.helpers import Helper
 from tilewright.kernels.translation_units import WEAK
@@ -109,7 +109,7 @@ def _tile_of_table(kernel: MicroKernel, call: MatrixTiles) -> Iterator[str]:
     yield "  tw_advance(fetches, fetch_count);"
 
 
-LINE_FLOATS = 16
+LINE_FLOATS = LINE_BYTES // 4
 MOST_INLINED = 6
 """Shapes of a micro kernel that one function may inline: each is a copy of its text."""
 COPY_CHARACTERS, CALL_CHARACTERS, TABLE_CHARACTERS = 5000, 600, 200

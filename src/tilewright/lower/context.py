@@ -234,7 +234,8 @@ class Lowering:
         held = [self._region(group, index) or self._held(index, extent, blocks, scope) for index, extent in dimensions]
         sizes = tuple(size for _, size in held)
         dtype = held_type(self.chain, tensor)
-        strides = spread_strides(sizes, element_bytes(dtype), self.plan.execution.set_period_bytes, self.lanes)
+        period_bytes, line_bytes = self.plan.execution.set_period_bytes, self.plan.machine.line_bytes
+        strides = spread_strides(sizes, element_bytes(dtype), period_bytes, line_bytes, self.lanes)
         regions = {axis for axis in blocks if self._region(group, axis_index(axis))}
         kinds = {axis: "region" if axis in regions else "block" if loop else "whole" for axis, loop in blocks.items()}
         note = " x ".join(f"{axis} {part}" for axis, part in kinds.items())

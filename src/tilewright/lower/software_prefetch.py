@@ -11,10 +11,9 @@ from tilewright.block.memory import Range, View
 from tilewright.block.program import mapped
 from tilewright.block.statements import For, If, MatrixTiles, Prefetch, Statement
 from tilewright.graph.types import Access, Operator, element_bytes
-from tilewright.kernels.contract import MicroKernel
+from tilewright.kernels.contract import LINE_BYTES, MicroKernel
 from tilewright.lower.context import Lowering, Packed, Scope
 from tilewright.plan.chains import tensor_axes
-from tilewright.plan.layout import LINE_BYTES
 
 
 def with_software_prefetches(

@@ -52,18 +52,19 @@ def dense_strides(sizes: tuple[IntegerExpression, ...], padding: int = 0, multip
 
 
 def spread_strides(
-    sizes: tuple[IntegerExpression, ...], element_bytes: int, period_bytes: int, multiple: int = 1
+    sizes: tuple[IntegerExpression, ...], element_bytes: int, period_bytes: int, line_bytes: int, multiple: int = 1
 ) -> tuple[IntegerExpression, ...]:
     """Row-major strides of a tensor whose blocks of rows spread over the sets of a cache: `Execution.set_period_bytes`.
 
     Rows that fill cache lines are padded as `spread_lines` says, those of run-time length by a line. One row, and rows that are
     no whole lines, are left alone.
 
-    >>> [spread_strides(sizes, 4, 4096) for sizes in ((4, 64), (4, 80), (4, 8), (64,))]
+    >>> [spread_strides(sizes, 4, 4096, 64) for sizes in ((4, 64), (4, 80), (4, 8), (64,))]
     [(80, 1), (80, 1), (8, 1), (1,)]
     """
     row = round_up(sizes[-1], multiple) if len(sizes) > 1 else 1
-    return dense_strides(sizes, spread_padding(row if isinstance(row, int) else None, element_bytes, period_bytes), multiple)
+    padding = spread_padding(row if isinstance(row, int) else None, element_bytes, period_bytes, line_bytes)
+    return dense_strides(sizes, padding, multiple)
 
 
 def strides_of(layout: Layout, sizes: tuple[IntegerExpression, ...]) -> tuple[IntegerExpression, ...]:

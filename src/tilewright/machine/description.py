@@ -124,6 +124,11 @@ class Description:
     """Coefficients of the price by name, as `tilewright tune --fit` found them on such a CPU; without any, its family's count."""
 
     @property
+    def line_bytes(self) -> int:
+        """The cache line that rows are padded by, and that cores exchange."""
+        return self.levels[0].line_bytes
+
+    @property
     def notable_features(self) -> tuple[str, ...]:
         """The features that decide most of a plan, for people."""
         return tuple(name for name in isa.NOTABLE if name in self.features)

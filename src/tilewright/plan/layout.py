@@ -12,9 +12,6 @@ from math import prod
 
 from tilewright.graph.expressions.index import Index, constant, floordiv, mod
 
-LINE_BYTES = 64
-"""Of every cache that is planned for; buffers begin with a line."""
-
 
 @dataclass(frozen=True, slots=True)
 class Digit:
@@ -118,22 +115,22 @@ def panels(columns: int, interleave: int = 1) -> Layout:
     return Layout((1, 0), ((1, columns), *(((0, interleave),) if interleave > 1 else ())))
 
 
-def spread_padding(row: int | None, element_bytes: int, period_bytes: int) -> int:
+def spread_padding(row: int | None, element_bytes: int, period_bytes: int, line_bytes: int) -> int:
     """Elements behind every row of `row` elements, where lines `period_bytes` apart share a set; 0 where nothing is known of it.
 
     Rows that fill cache lines are padded as `spread_lines` says, those of run-time length (None) by a line. Rows that are no
     whole lines are left alone.
 
-    >>> [spread_padding(row, 4, 4096) for row in (64, 80, 8, None)], spread_padding(64, 1, 4096), spread_padding(64, 4, 0)
-    ([16, 0, 0, 16], 0, 0)
+    >>> [spread_padding(row, 4, 4096, 64) for row in (64, 80, 8, None)], [spread_padding(64, 4, 4096, line) for line in (64, 128)]
+    ([16, 0, 0, 16], [16, 32])
     """
-    line = LINE_BYTES // element_bytes
+    line = line_bytes // element_bytes
     if not period_bytes:
         return 0
     if row is None:
         return line
     lines, rest = divmod(row, line)
-    return 0 if rest else (spread_lines(lines, period_bytes // LINE_BYTES) - lines) * line
+    return 0 if rest else (spread_lines(lines, period_bytes // line_bytes) - lines) * line
 
 
 def spread_lines(lines: int, sets: int) -> int:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from tilewright.block.statements import Matrix
-from tilewright.kernels.contract import Epilogue
+from tilewright.kernels.contract import LINE_BYTES, Epilogue
 from tilewright.kernels.tile_ending import TileEnding
 
 UNROLL = 4
@@ -25,8 +25,8 @@ ROWS_PER_POINTER = 4
 LEFT_LONG, LEFT_AHEAD = 512, 64
 """Rows of at least so many steps are prefetched so many floats ahead, shorter ones in the next tile: 32 to 128 floats gained the
 same (28x16 and 14x32, k of 2048 and 4096, A in memory, Zen 5), where the next tile's rows would leave L1 before they are used."""
-LINE_FLOATS = 16
-"""Steps of K between prefetches of a row of A, which moves on by a cache line of 64 bytes meanwhile if A is row-major."""
+LINE_FLOATS = LINE_BYTES // 4
+"""Steps of K between prefetches of a row of A, which moves on by a cache line meanwhile if A is row-major."""
 FULL_VECTORS, RIGHT_FLOATS_AHEAD, NARROW_FLOATS_AHEAD = 4, 2048, 3072
 """How far ahead B is prefetched in panels, of so many vectors and of fewer. Shares of a plain read of constants in memory
 (Zen 5): 4 rows of 4 vectors 0.89 to 0.97 8 KiB ahead, 0.84 to 0.91 10 and 12 KiB ahead; 8 rows of 3 vectors 0.79 to 0.82

@@ -138,14 +138,14 @@ def with_layouts(model_plan: ModelPlan) -> ModelPlan:
     """The plan with a layout for every tensor that a chain leaves to later ones: row-major, with rows that spread over the
     sets of the nearest cache."""
     graph = model_plan.graph
-    periods = {plan.chain.output: plan.execution.set_period_bytes for plan in model_plan.plans}
-    between = (name for name in periods if name not in graph.outputs)
-    return replace(model_plan, layouts=tuple((name, _spread(graph.tensor(name), periods[name])) for name in between))
+    between = ((plan.chain.output, plan) for plan in model_plan.plans if plan.chain.output not in graph.outputs)
+    return replace(model_plan, layouts=tuple((name, _spread(graph.tensor(name), plan)) for name, plan in between))
 
 
-def _spread(tensor: Tensor, period_bytes: int) -> Layout:
+def _spread(tensor: Tensor, plan: Plan) -> Layout:
     """Row-major, one row as it is."""
     if len(tensor.shape) < 2:
         return row_major(len(tensor.shape))
-    row = tensor.shape[-1]
-    return row_major(len(tensor.shape), spread_padding(row if isinstance(row, int) else None, tensor.element_bytes, period_bytes))
+    row, period_bytes, line_bytes = tensor.shape[-1], plan.execution.set_period_bytes, plan.machine.line_bytes
+    padding = spread_padding(row if isinstance(row, int) else None, tensor.element_bytes, period_bytes, line_bytes)
+    return row_major(len(tensor.shape), padding)
