@@ -35,7 +35,8 @@ through a C function of this type (the ABI, `matrix_abi`; `TA`, `TB`, `TC` are t
   all places of all tiles.
 - Prefetches (see `MicroKernel.prefetch`) may name any address: they read nothing, and never fault.
 - A kernel that prefetches the next panel (`MicroKernel.emit_prefetching`) prefetches `lines` lines of `LINE_BYTES` from `next`
-  on, or some more, evenly over its steps of k, of which there is at least one: the caller gives every tile its share of what the tiles after it read.
+  on, or some more, evenly over its steps of k, of which there is at least one: the caller gives every tile its share of what the
+  tiles after it read.
 - A kernel that takes an epilogue (see `Epilogue`) applies it to every element of C after all else, also where `k` is 0. Where an
   epilogue names another type than TC, C has that type, and `accumulate` is 0: C holds no sums.
 - No symbol is imported, no memory is allocated, the floating-point environment is left alone.

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tilewright.render.c.software_prefetch import CURSORS
 
 import tilewright as tw
 from tests.support.typed import Graphs
 from tilewright import compiler
 from tilewright.c_text.guarded_windows import windows
 from tilewright.c_text.integer_expressions import FLOOR_DIVIDE
+from tilewright.c_text.software_prefetch import CURSORS
 from tilewright.c_text.statements import words
 from tilewright.graph.builders.einsum import matmul
 from tilewright.graph.builders.elementwise import body_of, elementwise, reduce
