@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
-from itertools import product
 
 from tilewright.kernels.c_files import CTexts
 from tilewright.kernels.contract import (
@@ -31,7 +30,7 @@ from tilewright.kernels.dialects.instructions import with_instructions
 from tilewright.kernels.dialects.vocabulary import VectorDialect
 from tilewright.kernels.element_access import C_TYPES, ELEMENT_BYTES
 from tilewright.kernels.f32.outer_product import PRODUCT, TALL_REGISTERS
-from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER
+from tilewright.kernels.f32.outer_product_tile import ROWS_PER_POINTER, Accumulators
 from tilewright.kernels.helpers import filled
 from tilewright.kernels.saturation import Saturation
 from tilewright.kernels.tile_ending import TileEnding, dispatch_text, function_text, matmul_kernel, wanted_shapes
@@ -146,7 +145,7 @@ def _once(arithmetic: Arithmetic) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class GroupTile:
+class GroupTile(Accumulators):
     """Statements of one shape, with a last vector in part (`is_edge`), for rows of A that are not contiguous (`is_strided`)."""
 
     arithmetic: Arithmetic
@@ -236,7 +235,7 @@ class GroupTile:
 
     def _group(self, row: int, group: str) -> str:
         """A group of a row, everywhere."""
-        return f"    const tw_int a_{row}_p = tw_splat_int({group.format(place=self._place(row))});"
+        return f"    const tw_int a_{row}_p = tw_splat_int({group.format(place=' + '.join(self._row(row)))});"
 
     def _left(self, row: int, part: int) -> str:
         """A part of the group of a row."""
@@ -292,17 +291,6 @@ class GroupTile:
         address = f"{pointer} + {vector} * TW_LANES * {LANE_BYTES // ELEMENT_BYTES[element_type]}"
         is_part = self.is_edge and vector == self.vectors - 1
         return f"tw_load_words_part({address}, last)" if is_part else f"tw_load_words({address})"
-
-    def _places(self) -> Iterator[tuple[int, int]]:
-        """(row, vector) of every accumulator."""
-        return product(range(self.rows), range(self.vectors))
-
-    def _pointer_rows(self) -> range:
-        return range(0, self.rows, ROWS_PER_POINTER)
-
-    def _place(self, row: int) -> str:
-        offset = row % ROWS_PER_POINTER
-        return f"a_{row - offset} + {('0', 'a_row', '2 * a_row', 'a_row_3')[offset]}"
 
 
 def given(epilogue: Epilogue | None) -> tuple[str, ...]:

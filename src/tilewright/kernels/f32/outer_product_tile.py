@@ -43,8 +43,28 @@ RIGHT_PANELS_AHEAD = 2
 """How far ahead B is prefetched in place: one panel comes too late, four gained less (12x32 and 6x64 in memory, same source)."""
 
 
+class Accumulators:
+    """Rows by vectors of sums, and the pointers to the rows of A."""
+
+    __slots__ = ()
+    rows: int
+    vectors: int
+
+    def _places(self) -> Iterator[tuple[int, int]]:
+        """(row, vector) of every accumulator."""
+        return product(range(self.rows), range(self.vectors))
+
+    def _pointer_rows(self) -> range:
+        return range(0, self.rows, ROWS_PER_POINTER)
+
+    def _row(self, row: int) -> tuple[str, str]:
+        """The pointer to a row of A, and the row's place behind it."""
+        offset = row % ROWS_PER_POINTER
+        return f"a_{row - offset}", ("0", "a_row", "2 * a_row", "a_row_3")[offset]
+
+
 @dataclass(frozen=True, slots=True)
-class Tile:
+class Tile(Accumulators):
     """The statements of one shape."""
 
     rows: int
@@ -138,7 +158,7 @@ class Tile:
             if self.rows > 1:
                 yield f"    TW_KEEP(b_{j});"
         for i in range(self.rows):
-            yield f"    tw_vec a_{i}_p = tw_splat({self._element(i)});"
+            yield f"    tw_vec a_{i}_p = tw_splat({'{}[{}]'.format(*self._row(i))});"
             yield "    " + " ".join(f"sum_{i}_{j} = tw_multiply_add(a_{i}_p, b_{j}, sum_{i}_{j});" for j in range(self.vectors))
         for i in self._pointer_rows():
             yield f"    a_{i} += a_column;"
@@ -174,18 +194,6 @@ class Tile:
         ahead = RIGHT_FLOATS_AHEAD if self.vectors >= FULL_VECTORS else NARROW_FLOATS_AHEAD
         rows = f"(b_row > {width} ? {RIGHT_ROWS_AHEAD} : {ahead // (self.vectors * self.lanes)}) * b_row"
         return f"b_row > {FEW_PANELS} * {width} ? {RIGHT_PANELS_AHEAD} * {width} : {rows}"
-
-    def _places(self) -> Iterator[tuple[int, int]]:
-        """(row, vector) of every accumulator."""
-        return product(range(self.rows), range(self.vectors))
-
-    def _pointer_rows(self) -> range:
-        return range(0, self.rows, ROWS_PER_POINTER)
-
-    def _element(self, row: int) -> str:
-        offset = row % ROWS_PER_POINTER
-        index = ("0", "a_row", "2 * a_row", "a_row_3")[offset]
-        return f"a_{row - offset}[{index}]"
 
     def _load(self, pointer: str, vector: int) -> str:
         address = f"{pointer} + {vector} * TW_LANES"
