@@ -5,7 +5,12 @@ struct tw_fetch {
   long stride, bytes, rows, at, lines;
 };
 /* Rows whose elements do not lie side by side are left alone; those without gaps are one. */
-@START@
+TW_INLINE void tw_start(struct tw_fetch *fetch, const float *row, long rows, long stride, long columns, long column, long lines) {
+  const long bytes = columns * (long)sizeof(float), apart = stride * (long)sizeof(float);
+  const struct tw_fetch dense = {(const char *)row, 0, rows * bytes, 1, 0, lines};
+  const struct tw_fetch sparse = {(const char *)row, apart, bytes, column == 1 || columns == 1 ? rows : 0, 0, lines};
+  *fetch = apart == bytes && column == 1 ? dense : sparse;
+}
 TW_INLINE void tw_advance(struct tw_fetch *fetches, long count) {
   for (struct tw_fetch *fetch = fetches; fetch < fetches + count; fetch++)
     for (long line = 0; line < fetch->lines && fetch->rows > 0; line++) {
@@ -20,7 +25,8 @@ TW_INLINE void tw_advance(struct tw_fetch *fetches, long count) {
 }
 
 // [start]
-TW_INLINE void tw_start@AS@(struct tw_fetch *fetch, const @TYPE@ *row, long rows, long stride, long columns, long column,
+// The same for elements of another type.
+TW_INLINE void tw_start_@NAME@(struct tw_fetch *fetch, const @TYPE@ *row, long rows, long stride, long columns, long column,
                                long lines) {
   const long bytes = columns * (long)sizeof(@TYPE@), apart = stride * (long)sizeof(@TYPE@);
   const struct tw_fetch dense = {(const char *)row, 0, rows * bytes, 1, 0, lines};

@@ -13,18 +13,14 @@ from tilewright.kernels.helpers import Helper, filled
 TEXTS = CTexts(__file__)
 
 
-def _start(dtype: str) -> str:
-    """The function that sets a cursor for elements of a type."""
-    return filled(TEXTS["start"], {"AS": suffix(dtype), "TYPE": C_TYPES[dtype]})
-
-
-CURSORS = Helper("tw_fetch", filled(TEXTS["cursors"], {"START": _start("float32")}))
+CURSORS = Helper("tw_fetch", TEXTS["cursors"])
 
 
 def prefetch_helpers(software_prefetches: Iterable[Prefetch]) -> Iterator[Helper]:
     """What the statements that set cursors call."""
     for dtype in (prefetch.view.dtype for prefetch in software_prefetches):
-        yield CURSORS if dtype == "float32" else Helper(f"tw_start{suffix(dtype)}", _start(dtype), (CURSORS,))
+        text = filled(TEXTS["start"], {"NAME": dtype, "TYPE": C_TYPES[dtype]})
+        yield CURSORS if dtype == "float32" else Helper(f"tw_start_{dtype}", text, (CURSORS,))
 
 
 def declaration(software_prefetches: tuple[Prefetch, ...]) -> list[str]:

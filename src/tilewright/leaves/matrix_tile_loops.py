@@ -10,7 +10,7 @@ C text of loops over micro tiles: one function for each way in which a nest call
 
 Whatever of a call is known (extents, strides, whether to accumulate) stands in the function as a constant. A kernel in C is
 inlined there, so that its addresses become displacements, its last rows and columns are chosen at compile time, and a tile's
-stores overlap the next one's loads: 2% of G2's time (AVX-512 6x64, Zen 5). Kernels with many shapes stay functions.
+stores overlap the next one's loads: 2% of G2's time (tiles of 6x64, Zen 5). Kernels with many shapes stay functions.
 """
 
 from __future__ import annotations
