@@ -161,3 +161,7 @@ def test_levels_that_are_no_tables_are_refused() -> None:
     for levels in ("levels = []\n", "levels = [1, 2]\n", "levels = [1, {}]\n"):
         with pytest.raises(InvalidTarget, match="levels is not a list of tables"):
             targets.parse("mine", head + levels)
+
+
+def test_cache_lines_are_those_of_the_target() -> None:
+    assert [Machine.named(name).line_bytes for name in ("power10", "zen5")] == [128, 64]

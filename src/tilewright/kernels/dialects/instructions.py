@@ -1,8 +1,8 @@
 """Instructions of single ISAs in C that is written for all of them.
 
 In a text `#instructions <name>` stands for the branches `#if`, `#elif`, ... of the ISAs that do better than C, each under its own
-condition; the lines from there to `#end` are the last branch, for all others. A module of this folder with a tuple or table of
-such branches declares `INSTRUCTIONS`: a new ISA is a file, and no other text names it.
+condition; the lines from there to `#end` are the last branch, for all others. A module of this folder that has such branches
+declares `INSTRUCTIONS`: a new ISA is a file, and no other text names it. `grep -r '#instructions'` finds the places.
 """
 
 from __future__ import annotations

@@ -159,6 +159,7 @@ def vector_dialect(
     exact, where ab is a * b rounded, |a| and |b| are below 2^100 and the rest is normal), tw_inverse (1 / d to 2e-7 for 1 <= d
     < 2^100; 1 for 1), tw_scale_down (p * 2^n for 0.5 < p < 2 and integral -125 <= n <= 0, 0 for n < -125 and any p, NaN if both
     are), TW_KEEP.
+    What an ISA has for C beside the vocabulary (elements of other types, parts of rows, sums of bytes) are its `INSTRUCTIONS`.
     With steps of its own for `exp2_down`, written as `EXP2_DOWN` is, a dialect needs no tw_scale_down.
 
     A line `tw_sqrt(v) = vsqrtps` defines a function of vectors that is this one instruction. `@COMPARISONS@`, `@BOUNDS@`,
