@@ -138,7 +138,7 @@ def _measurer() -> Measurer:
 
 
 def artifacts(plans: Sequence[ModelPlan]) -> list[Artifact]:
-    """A C file of each plan, with an entry point of its own."""
+    """An artifact of each plan, with an entry point of its own."""
     return [_artifact(plan, f"run_{number}") for number, plan in enumerate(plans)]
 
 
