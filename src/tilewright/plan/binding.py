@@ -59,10 +59,8 @@ def bound_model(model_plan: ModelPlan, names: Names) -> ModelPlan:
 
 
 def _bound_images(images: ImageLayouts, names: Names) -> ImageLayouts:
-    last, written = (
-        tuple(names.tensors.get(name, name) for name in those) for those in (images.channels_last, images.as_written)
-    )
-    return ImageLayouts(last, written)
+    last = tuple(names.tensors.get(name, name) for name in images.channels_last)
+    return ImageLayouts(last, tuple(names.tensors.get(name, name) for name in images.as_written))
 
 
 def _bound_constraint(constraint: Constraint, names: Names) -> Constraint:

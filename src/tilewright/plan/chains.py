@@ -95,10 +95,8 @@ def sub_chain(chain: Chain, operators: Sequence[Operator]) -> Chain:
 def _chain(operators: Sequence[Operator], tensor: Callable[[str], Tensor], constants: Iterable[str]) -> Chain:
     _check_one_sink(operators)
     names = _names(_merged(operators))
-    renamed = tuple(
-        with_axes(operator, {axis.name: names[position, axis.name] for axis in operator.axes})
-        for position, operator in enumerate(operators)
-    )
+    own_names = ({axis.name: names[place, axis.name] for axis in op.axes} for place, op in enumerate(operators))
+    renamed = tuple(map(with_axes, operators, own_names))
     used = dict.fromkeys(access.tensor for op in operators for access in (*op.reads, op.write))
     made = {operator.write.tensor for operator in operators}
     tensors = tuple(_known_here(tensor(name), name in made) for name in used)
@@ -274,12 +272,9 @@ def canonical_form(chain: Chain) -> Chain:
 
 def names_of(chain: Chain) -> Names:
     """The names of a chain by canonical number."""
-    return Names(
-        _numbered("%a", chain.extents),
-        _numbered("%t", (tensor.name for tensor in chain.tensors)),
-        _numbered("%op", (operator.name for operator in chain.operators)),
-        chain.name,
-    )
+    tensors = _numbered("%t", (tensor.name for tensor in chain.tensors))
+    operators = _numbered("%op", (operator.name for operator in chain.operators))
+    return Names(_numbered("%a", chain.extents), tensors, operators, chain.name)
 
 
 def renamed(chain: Chain, names: Names) -> Chain:

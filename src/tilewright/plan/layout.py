@@ -5,7 +5,7 @@ Rows are padded so that columns and blocks of rows spread over the sets of a cac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from math import prod
@@ -43,7 +43,15 @@ class Layout:
 
     def digits(self, shape: Sequence[int]) -> tuple[Digit, ...]:
         """The digits of an element's position in memory, slowest first."""
-        return tuple(self._digits(shape))
+        before = len(shape) - len(self.order)
+        found = [Digit(dimension, 1, shape[dimension], True) for dimension in range(before)]
+        for dimension in self.order:
+            inside = prod(size for cut, size in self.blocks if cut == dimension)
+            found.append(Digit(before + dimension, inside, -(-shape[before + dimension] // inside), True))
+        for place, (dimension, size) in enumerate(self.blocks):
+            inside = prod(smaller for cut, smaller in self.blocks[place + 1 :] if cut == dimension)
+            found.append(Digit(before + dimension, inside, size, False))
+        return tuple(found)
 
     def elements(self, shape: Sequence[int]) -> int:
         """The elements that an array takes, with all that is filled up.
@@ -76,16 +84,6 @@ class Layout:
         """How many neighbours along the dimension before the last lie side by side, inside all else."""
         dimension, size = self.blocks[-1] if self.blocks else (-1, 1)
         return size if dimension == len(self.order) - 2 else 1
-
-    def _digits(self, shape: Sequence[int]) -> Iterator[Digit]:
-        before = len(shape) - len(self.order)
-        yield from (Digit(dimension, 1, shape[dimension], True) for dimension in range(before))
-        for dimension in self.order:
-            inside = prod(size for cut, size in self.blocks if cut == dimension)
-            yield Digit(before + dimension, inside, -(-shape[before + dimension] // inside), True)
-        for place, (dimension, size) in enumerate(self.blocks):
-            inside = prod(smaller for cut, smaller in self.blocks[place + 1 :] if cut == dimension)
-            yield Digit(before + dimension, inside, size, False)
 
     def _strides(self, digits: Sequence[Digit]) -> list[int]:
         """Elements between neighbours of every digit."""

@@ -169,9 +169,8 @@ def checked_chain(chain: Chain, searched: Searched) -> PricedChain:
     """What was found for a chain. Raises `InternalError` for a price that cannot be true, `PlanningError` if it does not fit."""
     context = searched.context
     least = floor(context.chain, context.machine)
-    check_price(
-        context.chain, context.machine, searched.schedule, searched.price, attainable_seconds(least, context.coefficients)
-    )
+    least_s = attainable_seconds(least, context.coefficients)
+    check_price(context.chain, context.machine, searched.schedule, searched.price, least_s)
     priced = PricedChain(chain, searched.price, least, searched)
     if any(level.filling is not Filling.CACHE for level in context.machine.levels):
         check_capacity(priced.plan(searched.price))

@@ -75,12 +75,8 @@ def _price(plan: Plan, chain: Chain) -> Price:
 def _blocking(context: CostContext, schedule: Schedule) -> Blocking:
     """The loops as they stand, all of them taken for those of the fusion level: prices of a whole tree do not tell them apart."""
     packed = {leaf.operator for leaf in (*(leaf for _, leaf in schedule.leaves()), *schedule.ahead) if isinstance(leaf, Pack)}
-    in_place = [
-        operator
-        for operator in context.chain.operators
-        if operator.name in context.kernels and operator.name not in packed and may_stay(context, operator)
-    ]
-    conflicts = {operator.name: set_conflict(context, operator, context.cache_levels[0]) for operator in in_place}
+    unpacked = [context.chain.operator(name) for name in context.kernels if name not in packed]
+    conflicts = {op.name: set_conflict(context, op, context.cache_levels[0]) for op in unpacked if may_stay(context, op)}
     return Blocking(NOT_SEARCHED, Schedule(_without_packs(schedule.body), schedule.storage), schedule, conflicts, 0.0)
 
 

@@ -212,9 +212,8 @@ def fused_schedule(
     for fused_group, members in groupby((op.name for op in chain.operators), lambda name: fused_group_of(fused_groups, name)):
         nests = [nest(_tiled(inner_orders.get(name, ()), {**tiles, **inner.get(name, {})}), (Compute(name),)) for name in members]
         body += nest(_tiled(fused_group.axes if fused_group else (), tiles), tuple(node for nodes in nests for node in nodes))
-    return Schedule(
-        nest(_tiled(outer_loops, tiles), tuple(body)), tuple(storage_below(chain, outer_loops, line_buffered).items())
-    )
+    storage = storage_below(chain, outer_loops, line_buffered)
+    return Schedule(nest(_tiled(outer_loops, tiles), tuple(body)), tuple(storage.items()))
 
 
 def storage_below(chain: Chain, outer_loops: Sequence[str], line_buffered: Collection[str] = ()) -> dict[str, Storage]:

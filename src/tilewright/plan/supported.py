@@ -31,9 +31,8 @@ def _problems(operator: Operator, tensors: Mapping[str, Tensor]) -> Iterator[str
     for access in (*operator.reads, operator.write):
         dtype = tensors[access.tensor].dtype
         yield "" if dtype in ELEMENT_TYPES else f"elements of type {dtype}"
-        is_read = dtype not in SHORT_TYPES or (
-            operator.is_map() and operator.accumulator == "float32" and not operator.looked_up()
-        )
+        is_float_map = operator.is_map() and operator.accumulator == "float32" and not operator.looked_up()
+        is_read = dtype not in SHORT_TYPES or is_float_map
         yield "" if is_read else f"elements of type {dtype} outside of elementwise operators in float32"
     exact = scalar_element_type(operator, tensors)
     if not exact and operator.accumulator not in ("float32", "float16", "bfloat16", "bool"):

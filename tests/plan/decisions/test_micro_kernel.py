@@ -17,7 +17,7 @@ from tilewright.kernels.registry import for_machine
 from tilewright.leaves.declaration import CostProblem, Problem
 from tilewright.leaves.registry import tiles_of
 from tilewright.machine.machine import Machine
-from tilewright.plan.decisions.micro_kernel import chain_context, choose_kernel
+from tilewright.plan.decisions.micro_kernel import RightOperand, chain_context, choose_kernel
 
 
 def work(m: int, n: int, k: int, rows: int, columns: int, row_tile: int = 0):
@@ -34,7 +34,8 @@ def chosen_of(
     found = tiles_of(Problem(operator, ("float32", "float32"), "float32", tuple(kernels)))
     known = {one.name: one for one in kernels}
     candidates = {known[binding.tile.micro_kernel]: binding for binding in found}
-    return choose_kernel(candidates, CostProblem(operator, machine, DEFAULT, sizes, sizes, lanes=1), copied_s)
+    problem = CostProblem(operator, machine, DEFAULT, sizes, sizes, lanes=1)
+    return choose_kernel(candidates, problem, RightOperand(copied_s))
 
 
 def test_pieces_cover_the_axis() -> None:

@@ -10,10 +10,10 @@ from dataclasses import replace
 from math import prod
 
 from tilewright.block.execution import Execution, KernelCalls
-from tilewright.graph.contraction_roles import outer_reductions
+from tilewright.graph.contraction_roles import ContractionRoles, outer_reductions
 from tilewright.graph.exactness import INTEGERS
 from tilewright.graph.strides import is_contiguous
-from tilewright.graph.types import Chain, largest_extent, planned_extent
+from tilewright.graph.types import Chain, Operator, largest_extent, planned_extent
 from tilewright.kernels.contract import DEPTH, NESTED_LOOPS, MicroKernel
 from tilewright.leaves.registry import bindings
 from tilewright.machine.machine import Machine
@@ -23,7 +23,7 @@ from tilewright.plan.model.threads import LEAST_PARALLEL_S
 from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import view_schedule
 from tilewright.plan.regions.masks import later_need_more
-from tilewright.plan.schedule import Pack, Schedule, planned_sizes
+from tilewright.plan.schedule import Pack, planned_sizes
 from tilewright.plan.types import OperatorPlan, Plan
 
 SLICED_ROWS, SLICE_STEPS = 2, 8
@@ -40,10 +40,7 @@ MANY_BLOCKS = 128
 
 def with_execution(plan: Plan, kernels: Mapping[str, MicroKernel]) -> Plan:
     """The plan with its details decided anew. `kernels` are micro kernels by name."""
-    operators = tuple(
-        replace(part, calls=_kernel_calls(plan, part, kernels[part.micro_kernel])) if part.micro_kernel is not None else part
-        for part in plan.operators
-    )
+    operators = tuple(replace(part, calls=_kernel_calls(plan, part, kernels)) for part in plan.operators)
     execution = Execution(
         descends=tuple(1 < plan.price.blocks < MANY_BLOCKS and later_need_more(plan.chain, axis) for axis in plan.parallel_axes),
         # large work is worth a region more, in which what all blocks read is packed once
@@ -71,14 +68,15 @@ def set_period_bytes(machine: Machine) -> int:
     return min(nearest.sets * nearest.line_bytes, machine.page_bytes) if nearest.sets > 1 else 0
 
 
-def _kernel_calls(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> KernelCalls:
+def _kernel_calls(plan: Plan, part: OperatorPlan, kernels: Mapping[str, MicroKernel]) -> KernelCalls:
     """Long sums of floats are cut, few rows read slices of the depth, and panels of kernels that prefetch are read in slices.
 
     Sums of integers are exact, however long; kernels that take interleaved steps have their right operand packed.
     """
     roles, chain, schedule = part.roles, plan.chain, plan.schedule
-    if roles is None or roles.depth is None:
+    if part.micro_kernel is None or roles is None or roles.depth is None:
         return KernelCalls()
+    kernel, operator = kernels[part.micro_kernel], chain.operator(part.operator)
     steps = CALL_DEPTH * (kernel.lanes if kernel.lanes_along == DEPTH else 1)
     is_long = planned_extent(chain.extents[roles.depth]) > LONG_DEPTH
     packs = [*(leaf for _, leaf in schedule.leaves() if isinstance(leaf, Pack)), *schedule.ahead]
@@ -90,23 +88,20 @@ def _kernel_calls(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> Kernel
     shares = kernel.emit_prefetching is not None and not passes_once
     return KernelCalls(
         most_steps=steps if is_long and sums_floats else 0,
-        slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(chain, schedule, part, kernel) else 0,
+        slice_steps=SLICE_STEPS if walks_rows and sums_floats and _has_rows_to_slice(plan, operator, roles, kernel) else 0,
         panel_slice_bytes=PANEL_SLICE_BYTES if shares and in_panels else 0,
-        nested=kernel.nested if packed is None and _passes_in_registers(plan, part, kernel) else "",
+        nested=kernel.nested if packed is None and _passes_in_registers(plan, operator, roles, kernel) else "",
     )
 
 
-def _passes_in_registers(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> bool:
+def _passes_in_registers(plan: Plan, operator: Operator, roles: ContractionRoles, kernel: MicroKernel) -> bool:
     """Whether a tile sums over all reduction axes at once.
 
     They are few, and L1 holds what it reads of the right operand, or calls would be short.
 
     Else a call for every point of the outer ones reads a smaller panel, which stays in L1 for all rows.
     """
-    roles, chain, sizes = part.roles, plan.chain, planned_sizes(plan.chain)
-    assert roles is not None
-    assert roles.depth is not None
-    operator = chain.operator(part.operator)
+    chain, sizes = plan.chain, planned_sizes(plan.chain)
     around = [axis for axis in outer_reductions(operator, roles) if sizes[axis] > 1]
     reduced = [axis.name for axis in operator.reduction_axes()]
     if not 0 < len(around) < NESTED_LOOPS or not all(_is_known(chain, axis) for axis in reduced) or roles.column is None:
@@ -116,18 +111,16 @@ def _passes_in_registers(plan: Plan, part: OperatorPlan, kernel: MicroKernel) ->
     read_bytes = held_bytes(chain, right.tensor) * int(distinct_elements(right, tile))
     is_in_rows = all(access.indices[-1].coefficient(roles.column) == 1 for access in (right, operator.write))
     steps = prod(sizes[axis] for axis in reduced)
-    is_held = read_bytes <= plan.machine.levels[0].usable_bytes or sizes[roles.depth] <= SHORT_CALL
+    is_held = read_bytes <= plan.machine.levels[0].usable_bytes or sizes[roles.depth or ""] <= SHORT_CALL
     return is_in_rows and steps <= LONG_DEPTH and is_held
 
 
-def _has_rows_to_slice(chain: Chain, schedule: Schedule, part: OperatorPlan, kernel: MicroKernel) -> bool:
+def _has_rows_to_slice(plan: Plan, operator: Operator, roles: ContractionRoles, kernel: MicroKernel) -> bool:
     """Whether a block has several panels, in place, and several slices of the depth."""
-    roles = part.roles
-    assert roles is not None
+    chain = plan.chain
     if roles.depth is None or roles.column is None or not all(_is_known(chain, axis) for axis in (roles.depth, roles.column)):
         return False
-    operator, sizes = chain.operator(part.operator), planned_sizes(chain)
-    block = view_schedule(chain, schedule).of(part.operator).largest()
+    block, sizes = view_schedule(chain, plan.schedule).of(operator.name).largest(), planned_sizes(chain)
     is_in_place = all(is_contiguous(access, roles.column, sizes) for access in (operator.reads[roles.right], operator.write))
     return is_in_place and bool(block[roles.column] > kernel.columns) and bool(block[roles.depth] > SLICE_STEPS)
 

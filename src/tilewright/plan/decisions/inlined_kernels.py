@@ -13,7 +13,7 @@ rarely share it. Those of interleaved steps never are: compilers keep the sums o
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import replace
 
 from tilewright.graph.types import Graph, planned_extent
@@ -46,10 +46,7 @@ def guessed(plans: Sequence[Plan], graph: Graph, kernels: Mapping[str, MicroKern
 def _decided(plans: Sequence[Plan], kernels: Mapping[str, MicroKernel], model_s: float) -> tuple[Plan, ...]:
     """The plans with the choice made anew; `model_s` is the time of the whole model."""
     inlined = _inlined(plans, kernels, model_s)
-    return tuple(
-        replace(plan, operators=tuple(_marked(part, (number, part.operator) in inlined) for part in plan.operators))
-        for number, plan in enumerate(plans)
-    )
+    return tuple(_marked(plan, number, inlined) for number, plan in enumerate(plans))
 
 
 def _inlined(plans: Sequence[Plan], kernels: Mapping[str, MicroKernel], model_s: float) -> frozenset[Place]:
@@ -89,8 +86,7 @@ def call_seconds(plan: Plan, part: OperatorPlan, kernel: MicroKernel) -> float:
 
 def _steps(plan: Plan, part: OperatorPlan) -> int:
     """The depth of a call."""
-    assert part.roles is not None
-    depth = part.roles.depth
+    depth = part.roles.depth if part.roles is not None else None
     if depth is None:
         return 1
     extent = max(1, planned_extent(plan.chain.extents[depth]))
@@ -98,5 +94,6 @@ def _steps(plan: Plan, part: OperatorPlan) -> int:
     return part.calls.steps_of(block) or block
 
 
-def _marked(part: OperatorPlan, inlined: bool) -> OperatorPlan:
-    return part if part.calls.inlined == inlined else replace(part, calls=replace(part.calls, inlined=inlined))
+def _marked(plan: Plan, number: int, inlined: Collection[Place]) -> Plan:
+    calls = (replace(part.calls, inlined=(number, part.operator) in inlined) for part in plan.operators)
+    return replace(plan, operators=tuple(replace(part, calls=of) for part, of in zip(plan.operators, calls, strict=True)))

@@ -8,7 +8,7 @@ equal chains have in common.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,11 +25,11 @@ from tilewright.kernels.saturation import OperandBounds
 from tilewright.leaves.declaration import CostProblem, KernelWork, Problem
 from tilewright.leaves.registry import kernel_work, tiles_of
 from tilewright.machine.machine import Machine
-from tilewright.plan.element_types import SHORT_INTEGERS, held_type
-from tilewright.plan.model.cost_context import CostContext, context_of
-from tilewright.plan.model.operands.packing_cost import reading_seconds, streams_ahead, transposing_seconds
+from tilewright.plan.element_types import SHORT_INTEGERS, held_bytes, held_type
+from tilewright.plan.model.cost_context import CostContext, compulsory_bytes, context_of, source_position
 from tilewright.plan.reasons import Barrier, CannotFuse, NoMicroKernel, NotExecutable, Unplannable
 from tilewright.plan.regions.epilogues import integers_in_memory, needs_epilogue
+from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.gathered_reads import without_lookups
 from tilewright.plan.schedule import planned_sizes
 from tilewright.plan.types import Plan
@@ -112,15 +112,38 @@ def chain_context(
                 where=operator.name,
                 hint="register one with tilewright.kernels.registry.register",
             )
-        own_roles = roles[operator.name] = contraction_roles(operator)
-        chosen[operator.name], ranked[operator.name] = choose_kernel(
-            found,
-            CostProblem(operator, machine, coefficients, sizes, sizes, lanes=1),
-            copied_s=transposing_seconds(chain, operator, own_roles, machine, coefficients),
-            reading_s=reading_seconds(chain, operator, own_roles, machine),
-            is_streamed=streams_ahead(chain, operator, own_roles, machine),
-        )
+        roles[operator.name] = contraction_roles(operator)
+        problem = CostProblem(operator, machine, coefficients, sizes, sizes, lanes=1)
+        right = _right_operand(chain, problem, roles[operator.name])
+        chosen[operator.name], ranked[operator.name] = choose_kernel(found, problem, right)
     return context_of(chain, machine, chosen, roles, coefficients, available), ranked
+
+
+@dataclass(frozen=True, slots=True)
+class RightOperand:
+    """What a right operand costs whatever the micro kernel."""
+
+    copied_s: float = 0.0
+    """The time to copy it once where its columns do not lie side by side; 0 where a call does not copy it."""
+    reading_s: float = 0.0
+    """The time to read it once from where the chain's inputs are; 0 for an intermediate."""
+    is_streamed: bool = False
+    """Whether it is a constant that comes in panels from behind the fusion level."""
+
+
+def _right_operand(chain: Chain, problem: CostProblem, roles: ContractionRoles) -> RightOperand:
+    access, sizes, machine = problem.operator.reads[roles.right], planned_sizes(chain), problem.machine
+    is_constant, element_bytes = access.tensor in chain.constants, held_bytes(chain, access.tensor)
+    elements = int(distinct_elements(access, sizes))
+    is_copied = roles.column is not None and access.indices[-1].coefficient(roles.column) != 1 and not is_constant
+    cycles = problem.coefficients.transpose_cycles_per_vector * element_bytes * 8 / machine.vector_bits
+    source = machine.levels[source_position(machine, compulsory_bytes(chain, sizes))]
+    reading_s = element_bytes * elements / source.bandwidth_bytes_per_s
+    return RightOperand(
+        elements * cycles / machine.frequency_hz if is_copied else 0.0,
+        0.0 if access.tensor in chain.intermediates else reading_s,
+        is_constant and element_bytes * elements > machine.levels[machine.fusion_position].size_bytes // 2,
+    )
 
 
 def _check_integers(chain: Chain) -> None:
@@ -164,37 +187,30 @@ def contraction_problem(chain: Chain, contraction: Operator, kernels: tuple[Micr
 
 
 def choose_kernel(
-    candidates: Mapping[MicroKernel, LeafBinding],
-    problem: CostProblem,
-    copied_s: float = 0.0,
-    reading_s: float = 0.0,
-    is_streamed: bool = False,
+    candidates: Mapping[MicroKernel, LeafBinding], problem: CostProblem, right: RightOperand
 ) -> tuple[MicroKernel, tuple[tuple[MicroKernel, float], ...]]:
     """The kernel with the least padded work over its attainable rate, and all with their seconds, best first.
 
     Extents count as uncut: tiles of rows are multiples of the kernel's. Kernels that prefetch are left out where others do the
     same tile: see `decisions.prefetching_kernels`; those of one column where there are more, which would read A again for each.
-    `copied_s` is the time of copying B once: kernels that read it by rows need that. `reading_s` is the time of reading it once:
-    where that takes much longer than all else, the fewest calls win: few panels, and few passes over each. Of a B that
-    `is_streamed`, kernels that can prefetch panels go before those that cannot (one row needs none), and a tile of all rows wins
-    over slightly less work.
+    Kernels that read B by rows need a copy of it. Where reading it takes much longer than all else, the fewest calls win: few
+    panels, and few passes over each. Of a B that is streamed, kernels that can prefetch panels go before those that cannot (one
+    row needs none), and a tile of all rows wins over slightly less work.
     """
     kernels, sizes, roles = tuple(candidates), problem.sizes, contraction_roles(problem.operator)
     plain_tiles = {kernel.tile() for kernel in kernels if not kernel.prefetch}
     kernels = tuple(kernel for kernel in kernels if not (kernel.prefetch and kernel.tile() in plain_tiles))
-    if is_streamed and roles.row is not None and sizes[roles.row] > 1:
+    if right.is_streamed and roles.row is not None and sizes[roles.row] > 1:
         kernels = tuple(filter(prefetches_panels, kernels)) or kernels
-    kernels = (
-        tuple(kernel for kernel in kernels if kernel.columns > 1 or roles.column is None or sizes[roles.column] == 1) or kernels
-    )
+    has_columns = roles.column is not None and sizes[roles.column] != 1
+    kernels = tuple(kernel for kernel in kernels if kernel.columns > 1 or not has_columns) or kernels
     works = [kernel_work(candidates[kernel], replace(problem, lanes=kernel.lanes, kernel=kernel)) for kernel in kernels]
-    copies = [copied_s * (kernel.lanes_along != DEPTH) for kernel in kernels]
+    copies = [right.copied_s * (kernel.lanes_along != DEPTH) for kernel in kernels]
     seconds = [float(work.seconds) + copy_s for work, copy_s in zip(works, copies, strict=True)]
-    compared = [
-        time / ONE_PASS if is_streamed and kernel.lanes_along != DEPTH and _takes_all_rows(kernel, roles, sizes) else time
-        for kernel, time in zip(kernels, seconds, strict=True)
-    ]
-    chosen = kernels[_first(works, compared, reading_s)]
+    is_streamed = right.is_streamed
+    passes_once = [is_streamed and kernel.lanes_along != DEPTH and _takes_all_rows(kernel, roles, sizes) for kernel in kernels]
+    compared = [time / ONE_PASS if once else time for once, time in zip(passes_once, seconds, strict=True)]
+    chosen = kernels[_first(works, compared, right.reading_s)]
     ranked = sorted(zip(kernels, seconds, strict=True), key=lambda pair: pair[1])
     return chosen, tuple(ranked)
 

@@ -74,12 +74,9 @@ def _operator_seconds(context: CostContext, done: Works) -> dict[str, float]:
 
 def _prefetching(context: CostContext, prefetch: tuple[str, ...]) -> dict[str, MicroKernel]:
     """For every operator whose kernel has it: the kernel of the same tile with these prefetches."""
-    return {
-        name: candidate
-        for name, kernel in context.kernels.items()
-        for candidate in context.available
-        if not kernel.prefetch and candidate.prefetch == prefetch and candidate.same_tile(kernel)
-    }
+    able = [kernel for kernel in context.available if kernel.prefetch == prefetch]
+    plain = {name: kernel for name, kernel in context.kernels.items() if not kernel.prefetch}
+    return {name: candidate for name, kernel in plain.items() for candidate in able if candidate.same_tile(kernel)}
 
 
 def _rejected(

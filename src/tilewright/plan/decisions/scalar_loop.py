@@ -67,11 +67,8 @@ def plan_scalar_loop(chain: Chain, machine: Machine, coefficients: Coefficients)
     seconds = max(float(function_seconds(context, operator, sizes)), least.seconds)
     schedule = Schedule(_blocks(operator, sizes, ENOUGH_BLOCKS if seconds > LEAST_PARALLEL_S else 1))
     blocks = block_count(chain, schedule)
-    price = Price(
-        (PriceTerm(TermKind.SCALAR_LOOP, seconds, operator.name), PriceTerm(TermKind.CALL, coefficients.call_s)),
-        blocks,
-        machine.parallel_region_s * (blocks > 1),
-    )
+    terms = PriceTerm(TermKind.SCALAR_LOOP, seconds, operator.name), PriceTerm(TermKind.CALL, coefficients.call_s)
+    price = Price(terms, blocks, machine.parallel_region_s * (blocks > 1))
     return Plan(
         chain=chain,
         machine=machine,

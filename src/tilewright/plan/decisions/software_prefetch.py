@@ -36,9 +36,8 @@ def inputs_to_prefetch(context: CostContext, schedule: Schedule, scratch_bytes: 
     """
     overlaps = schedule.split or schedule_region_axes(context.chain, schedule)
     parallel = parallel_loops(context.chain, schedule)
-    if not all(isinstance(context.chain.extents[loop.axis], int) for loop in parallel):
-        return ()
-    if context.compulsory_bytes <= context.fusion_level.usable_bytes or overlaps:
+    is_fixed = all(isinstance(context.chain.extents[loop.axis], int) for loop in parallel)
+    if not is_fixed or context.compulsory_bytes <= context.fusion_level.usable_bytes or overlaps:
         return ()
     blocks = {loop.axis: loop.tile for loop in parallel}
     packed_ahead = {(pack.operator, pack.read) for pack in schedule.ahead}
@@ -66,12 +65,11 @@ def operators_that_prefetch(context: CostContext, schedule: Schedule, tensors: t
     if not tensors:
         return ()
     blocks = {loop.axis: loop.tile for loop in parallel_loops(context.chain, schedule)}
-    readers = {
-        op.name: [read for read in op.reads if read.tensor in tensors and not read.axes().isdisjoint(blocks)]
-        for op in context.chain.operators
-    }
-    names = tuple(name for name in context.kernels if readers[name])
-    lines = (_lines_per_tile(context, read, blocks, names) for name in names for read in readers[name])
+    reads = {name: context.chain.operator(name).reads for name in context.kernels}
+    moving = [(name, read) for name, all_reads in reads.items() for read in all_reads if not read.axes().isdisjoint(blocks)]
+    asking = [(name, read) for name, read in moving if read.tensor in tensors]
+    names = tuple(dict.fromkeys(name for name, _ in asking))
+    lines = (_lines_per_tile(context, read, blocks, names) for _, read in asking)
     return names if max(lines) <= MOST_LINES else tuple(context.kernels)
 
 

@@ -87,13 +87,9 @@ def split_axis(chain: Chain) -> str | None:
 def _is_held_back(context: CostContext, found: Sequence[Candidate]) -> bool:
     """Whether a sum could be cheaper in fewer blocks than threads need; of plans that were not searched the bound counts."""
     winner, is_sum = found[0], weights_read(context.chain, context.chain.operators[-1]) is None
-    fitting = [candidate for candidate in found[1:] if candidate.used_bytes <= context.capacity_bytes]
-    cheaper = (
-        candidate.seconds * context.coefficients.least_gain < winner.seconds
-        for candidate in fitting
-        if candidate.blocks < winner.blocks
-    )
-    return is_sum and any(cheaper)
+    fitting = (candidate for candidate in found[1:] if candidate.used_bytes <= context.capacity_bytes)
+    fewer = (candidate for candidate in fitting if candidate.blocks < winner.blocks)
+    return is_sum and any(candidate.seconds * context.coefficients.least_gain < winner.seconds for candidate in fewer)
 
 
 def part_of(context: CostContext, axis: str, tile: int) -> CostContext:

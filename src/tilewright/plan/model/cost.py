@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from math import prod
+from operator import mul
 
 from tilewright.arrays import Count, Quantity, either, maximum, minimum, product
 from tilewright.graph.expressions.scalar import Scalar
@@ -23,11 +24,11 @@ from tilewright.machine.machine import Machine
 from tilewright.plan.counts import Counted, count, count_elements
 from tilewright.plan.model.cost_context import CostContext, seconds_at_peak, source_position
 from tilewright.plan.model.memory.pages import left_page_seconds, target_page_seconds
-from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, bytes_into, footprints, passes
+from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, Moved, bytes_into, footprints, passes
 from tilewright.plan.model.needed_work import GuardedWork, guarded_work, least_bytes, least_flops
 from tilewright.plan.model.operands.packing_cost import in_place_seconds, least_packing_seconds, packing_seconds, run_seconds
 from tilewright.plan.model.operands.prefetch_gain import prefetch_seconds, stream_seconds
-from tilewright.plan.regions.loop_views import LoopView, OperatorView
+from tilewright.plan.regions.loop_views import OperatorView
 from tilewright.plan.regions.masks import is_plain_mask, key_mask_of
 from tilewright.plan.regions.online_reductions import blocks_of_rows, divided_by_readers, row_axes, softmax_weights, weights_read
 from tilewright.plan.regions.window_taps import window_taps
@@ -110,7 +111,7 @@ class Moving:
     """The work of an operator without prefetches, and what prefetches follow from."""
 
     passing: Passing
-    moved: Mapping[str, tuple[Quantity, ...]]
+    moved: Moved
     """Bytes of every operand into each cache level."""
     packing_s: Quantity
     """Packing and pages."""
@@ -150,7 +151,9 @@ def passing_of(
     repeats = repeats * guarded.computed
     calls = nearest.calls * repeats
     overhead_s = (calls * coefficients.tile_end_cycles + runs * coefficients.block_cycles) / hz
-    functions = _vector_seconds(context, view, block, guarded, shared_count)
+    functions = vector_seconds(context, view, block, shared_count)
+    if is_plain_mask(context.chain, view.operator.name):  # it runs over the masked share of the computed points
+        functions = functions * (guarded.masked / guarded.computed)
     line_buffered = view.line_buffered * coefficients.pass_cycles_per_vector
     line_buffer_s = line_buffered * context.vectors_per_element(view.operator) / hz
     arithmetic_s, functions_s = nearest.arithmetic_s * repeats, functions * repeats
@@ -182,40 +185,22 @@ def work_of(moving: Moving, kernels: Mapping[str, MicroKernel] | None = None) ->
     passing, moved = moving.passing, moving.moved
     context, view = passing.context, passing.view
     context = context if kernels is None else context.with_kernels(kernels)
-    prefetch_s = prefetch_seconds(
-        context, view, moved, passing.nearest.tiles, passing.calls, packed=moving.is_packed, pages_s=moving.pages_s
-    )
-    return Work(
-        passing.arithmetic_s,
-        passing.functions_s,
-        moving.packing_s,
-        passing.overhead_s,
-        {level: sum(sizes) for level, sizes in moved.items()},
-        prefetch_s,
-        stream_seconds(context, view, moved, in_place=not moving.is_packed),
-        passing.line_buffer_s,
-    )
+    tiles, is_packed = passing.nearest.tiles, moving.is_packed
+    prefetch_s = prefetch_seconds(context, view, moved, tiles, passing.calls, packed=is_packed, pages_s=moving.pages_s)
+    streamed_s = stream_seconds(context, view, moved, in_place=not is_packed)
+    arithmetic_s, functions_s, overhead_s = passing.arithmetic_s, passing.functions_s, passing.overhead_s
+    traffic = {level: sum(sizes) for level, sizes in moved.items()}
+    return Work(arithmetic_s, functions_s, moving.packing_s, overhead_s, traffic, prefetch_s, streamed_s, passing.line_buffer_s)
 
 
-def _vector_seconds(context: CostContext, view: OperatorView, block: Block, guarded: GuardedWork, shared_count: int) -> Quantity:
-    """Seconds of an operator's vector loops; a plain mask runs over the masked share of the computed points."""
-    functions = vector_seconds(context, view.operator, view.loops[:shared_count], block.functions_s, block.footprints)
-    return functions * (guarded.masked / guarded.computed if is_plain_mask(context.chain, view.operator.name) else 1)
-
-
-def _guarded_traffic(
-    context: CostContext, operator: Operator, moved: Mapping[str, tuple[Count, ...]], guarded: GuardedWork
-) -> Mapping[str, tuple[Quantity, ...]]:
+def _guarded_traffic(context: CostContext, operator: Operator, moved: Moved, guarded: GuardedWork) -> Moved:
     """Bytes of every operand that move where masks leave out keys."""
     guard = key_mask_of(context.chain)
     if guard is None or operator.name not in guard.operators:
         return moved
     share = guarded.masked if is_plain_mask(context.chain, operator.name) else guarded.computed
-    along = [guard.axis in operand.axes for operand in context.operands[operator.name]]
-    return {
-        level: tuple(size * share if masked else size for size, masked in zip(sizes, along, strict=True))
-        for level, sizes in moved.items()
-    }
+    shares = [share if guard.axis in operand.axes else 1 for operand in context.operands[operator.name]]
+    return {level: tuple(map(mul, sizes, shares)) for level, sizes in moved.items()}
 
 
 def seconds(context: CostContext, work: Work) -> Quantity:
@@ -274,8 +259,7 @@ def floor(chain: Chain, machine: Machine) -> Floor:
 def useful_seconds(context: CostContext, operator: Operator) -> Quantity:
     """Arithmetic of a contraction without any edges: all its points at the full rate of its micro kernel."""
     kernel = context.kernels[operator.name]
-    points = product(context.sizes[axis.name] for axis in operator.axes)
-    return points * (2 * attained(context, kernel) / kernel.attainable(context.machine))
+    return _points(context, operator) * (2 * attained(context, kernel) / kernel.attainable(context.machine))
 
 
 def attained(context: CostContext, kernel: MicroKernel) -> float:
@@ -299,24 +283,21 @@ def epilogue_seconds(context: CostContext, contraction: Operator) -> Quantity:
     return sum(_points(context, operator) * _seconds_per_element(context, operator, [operator.body], 0) for operator in maps)
 
 
-def vector_seconds(
-    context: CostContext, operator: Operator, shared: tuple[LoopView, ...], functions_s: Quantity, block: Footprints
-) -> Quantity:
-    """The vector work of an operator inside these shared loops; `functions_s` is that of its functions and passes.
+def vector_seconds(context: CostContext, view: OperatorView, block: Block, shared_count: int) -> Quantity:
+    """The vector work of an operator inside so many shared loops: its functions and passes, and what rows add to them.
 
     Every row ends with the lanes of its states folded into one. A row-wise reduction whose rows the loops cut makes weights
     without the last pass, and takes its states along: one vector a row for every state and rule. A sum of such weights is
     corrected at every block but the first, and divided at the last. Weights of whole rows are divided in their sums where that is
     less work: in registers, if the micro kernel takes an epilogue.
     """
+    operator, shared, functions_s = view.operator, view.loops[:shared_count], block.functions_s
     rows_of = weights_read(context.chain, operator)
     if rows_of is not None:
         blocks = blocks_of_rows(rows_of, shared)
-        corrected = block.swept[-1] * _seconds_per_element(context, operator, (), 1)
+        corrected = block.footprints.swept[-1] * _seconds_per_element(context, operator, (), 1)
         return functions_s + corrected * either(blocks > 1, blocks, int(_divides_in_pass(context, operator, rows_of)))
-    if not operator.is_row_reduction() or operator.reduction is None:
-        return functions_s
-    if window_taps(operator):
+    if not operator.is_row_reduction() or operator.reduction is None or window_taps(operator):
         return functions_s
     blocks = blocks_of_rows(operator, shared)
     rows = product(context.sizes[axis] for axis in row_axes(operator))

@@ -199,16 +199,10 @@ class CostContext:
 
     def cost_problem(self, operator: Operator, tiles: Mapping[str, Count]) -> CostProblem:
         """What the cost of a leaf depends on in blocks of these tiles."""
+        lanes, write_bytes = self.lanes(operator), held_bytes(self.chain, operator.write.tensor)
+        machine, kernel = self.machine, self.kernels.get(operator.name)
         return CostProblem(
-            operator,
-            self.machine,
-            self.coefficients,
-            self.sizes,
-            tiles,
-            self.lanes(operator),
-            held_bytes(self.chain, operator.write.tensor),
-            self.capacity_bytes,
-            self.kernels.get(operator.name),
+            operator, machine, self.coefficients, self.sizes, tiles, lanes, write_bytes, self.capacity_bytes, kernel
         )
 
     def lanes(self, operator: Operator) -> int:
@@ -307,17 +301,11 @@ def _all_operands(chain: Chain, epilogues: Mapping[str, Epilogue], in_tiles: fro
 def _operands(chain: Chain, reads: tuple[Access, ...], write: Access) -> tuple[Operand, ...]:
     intermediates = frozenset(chain.intermediates)
     accesses = [*((access, False) for access in dict.fromkeys(reads)), (write, True)]
-    return tuple(
-        Operand(
-            access,
-            access.axes(),
-            is_write,
-            access.tensor in intermediates,
-            held_bytes(chain, access.tensor),
-            footprint_of(access.indices),
-        )
-        for access, is_write in accesses
-    )
+    found = []
+    for access, is_write in accesses:
+        is_intermediate, size_bytes = access.tensor in intermediates, held_bytes(chain, access.tensor)
+        found.append(Operand(access, access.axes(), is_write, is_intermediate, size_bytes, footprint_of(access.indices)))
+    return tuple(found)
 
 
 def likeness(context: CostContext, view: OperatorView) -> Hashable:

@@ -112,11 +112,9 @@ def needed_sizes(chain: Chain) -> Mapping[str, Sizes]:
     found: dict[str, Sizes] = {}
     for operator in reversed(chain.operators):
         following = readings(chain, operator) if chain.consumers(operator.write.tensor) else {}
-        restricted = {
-            axis: max(_positions(reading, found[reading.consumer], sizes, sizes[axis]) for reading in ways)
-            for axis, ways in following.items()
-        }
-        found[operator.name] = {**sizes, **restricted}
+        found[operator.name] = needed = dict(sizes)
+        for axis, ways in following.items():
+            needed[axis] = max(_positions(reading, found[reading.consumer], sizes, sizes[axis]) for reading in ways)
     return found
 
 

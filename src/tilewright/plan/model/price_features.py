@@ -59,14 +59,11 @@ def unit_coefficients(coefficients: Coefficients) -> dict[str, Coefficients]:
 
 def _seconds(context: CostContext, blocking: Blocking, coefficients: Coefficients) -> dict[str, tuple[float, float]]:
     """By operator: seconds of computing, and seconds that are paid in any case."""
-    found = works(replace(context, coefficients=coefficients), blocking)
-    return {
-        operator.name: (
-            float(work.arithmetic_s + work.functions_s),
-            float(work.packing_s + work.overhead_s + work.line_buffer_s),
-        )
-        for operator, work in found
-    }
+    found = {}
+    for operator, work in works(replace(context, coefficients=coefficients), blocking):
+        paid_s = work.packing_s + work.overhead_s + work.line_buffer_s
+        found[operator.name] = float(work.arithmetic_s + work.functions_s), float(paid_s)
+    return found
 
 
 def _traffic(context: CostContext, work: Work) -> dict[str, float]:

@@ -50,14 +50,9 @@ class Candidate:
 
     def schedule(self, context: CostContext) -> Schedule:
         """The schedule, without packing."""
+        chain, tiles, line_buffered = context.chain, self.tiles, self.line_buffered
         return fused_schedule(
-            context.chain,
-            self.outer_loops,
-            self.inner_orders,
-            self.tiles,
-            self.inner_tiles,
-            line_buffered=self.line_buffered,
-            fused_groups=self.fused_groups,
+            chain, self.outer_loops, self.inner_orders, tiles, self.inner_tiles, line_buffered, self.fused_groups
         )
 
     def loops(self) -> Loops:
@@ -124,9 +119,8 @@ def movings(context: CostContext, blocking: Blocking, views: BlockingViews) -> I
         cut, conflict = inner if len(inner.loops) > len(member.loops) else None, blocking.conflicts.get(name)
         key = likeness(context, member), likeness(context, inner), conflict, views.around.shared_loops[name]
         if key not in done:
-            done[key] = (
-                None if name in context.in_tiles else moving_of(passing_of(context, views.around, member, inner=cut), conflict)
-            )
+            passing = None if name in context.in_tiles else passing_of(context, views.around, member, inner=cut)
+            done[key] = None if passing is None else moving_of(passing, conflict)
         yield member.operator, done[key]
 
 
@@ -209,10 +203,9 @@ def separate_price(prices: Iterable[Price]) -> Price:
     every = tuple(prices)
     terms = [term for price in every for term in price.terms]
     calls = [term for term in terms if term.kind is TermKind.CALL]
+    others = [term for term in terms if term.kind is not TermKind.CALL]
     fewest = min((price.blocks for price in every), default=1)
-    return Price(
-        (*(term for term in terms if term.kind is not TermKind.CALL), *calls[:1]), fewest, sum(price.region_s for price in every)
-    )
+    return Price((*others, *calls[:1]), fewest, sum(price.region_s for price in every))
 
 
 def spills(context: CostContext, schedule: Schedule) -> PriceTerm:

@@ -164,10 +164,8 @@ def _run_together(chain: Chain, schedule: Schedule, epilogue: Epilogue) -> bool:
     """Whether all maps run at just those blocks at which the sum is complete."""
     sums = {axis.name: Trip.LAST for axis in chain.operator(epilogue.contraction).reduction_axes()}
     conditions = schedule.conditions(epilogue.contraction)
-    return all(
-        conditions.items() <= map_conditions.items() <= (conditions | sums).items()
-        for map_conditions in map(schedule.conditions, epilogue.maps)
-    )
+    at_last = (conditions | sums).items()
+    return all(conditions.items() <= of_map.items() <= at_last for of_map in map(schedule.conditions, epilogue.maps))
 
 
 def _maps_behind(chain: Chain, contraction: Operator) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ def live_blocks(chain: Chain, schedule: Schedule, tensor: str) -> tuple[tuple[st
     """
     producer = chain.maker(tensor)
     equal = equal_axes(chain, tensor)
-    common = _common_loops(chain, schedule, tensor)
+    common = reduce(common_path, (schedule.path(op.name) for op in (producer, *chain.consumers(tensor))))
     region_axes = schedule_region_axes(chain, schedule)
     held: dict[str, Loop] = {}
     for loop, trips in zip(common, trip_counts(common, largest_sizes(chain)), strict=True):
@@ -89,10 +89,6 @@ def lies_over(chain: Chain, operator: Operator, access: Access) -> bool:
 
 def _larger(loops: list[Loop | None]) -> Loop | None:
     return None if None in loops else max((loop for loop in loops if loop is not None), key=lambda loop: loop.tile)
-
-
-def _common_loops(chain: Chain, schedule: Schedule, tensor: str) -> tuple[Loop, ...]:
-    return reduce(common_path, (schedule.path(op.name) for op in (chain.maker(tensor), *chain.consumers(tensor))))
 
 
 def _is_barrier(chain: Chain, schedule: Schedule, tensor: str, axis: str) -> bool:

@@ -177,10 +177,8 @@ def reordered(view: ChainView, places: Sequence[int]) -> ChainView:
     def loops(member: OperatorView) -> tuple[LoopView, ...]:
         return tuple(LoopView(member.loops[place].axis, member.loops[place].trips, node) for node, place in enumerate(places))
 
-    operators = tuple(
-        OperatorView(m.operator, loops(m), m.conditions, m.tiles, m.regions, m.line_buffered) for m in view.operators
-    )
-    return ChainView(view.chain, operators, view.storage, view.sizes)
+    views = tuple(OperatorView(m.operator, loops(m), m.conditions, m.tiles, m.regions, m.line_buffered) for m in view.operators)
+    return ChainView(view.chain, views, view.storage, view.sizes)
 
 
 def taken(figure: Count, picks: Sequence[np.ndarray]) -> Count:
@@ -249,10 +247,8 @@ def is_parallel(chain: Chain, axis: str, region_axes: RegionAxes | None = None) 
     if not region_axes:
         return axis in _axes_parallel_everywhere(chain)
     moving = {operator for (operator, _), region in region_axes.items() if axis in region.slopes}
-    return all(
-        any(present.name == axis and present.kind is AxisKind.PARALLEL for present in operator.axes) or operator.name in moving
-        for operator in chain.operators
-    )
+    kind = AxisKind.PARALLEL
+    return all(op.name in moving or any(a.name == axis and a.kind is kind for a in op.axes) for op in chain.operators)
 
 
 @derived_once
@@ -271,7 +267,6 @@ def blocks_in_view(view: ChainView, shared: int) -> Count:
     loops = view.operators[-1].loops[:shared]
     region_axes = region_axes_of(view.chain, view.storage, [loop.axis for loop in loops])
     has_line_buffer = Storage.LINE_BUFFER in view.storage.values()
-    distributed = takewhile(
-        lambda loop: is_parallel(view.chain, loop.axis, region_axes), loops[: shared - has_line_buffer] if shared else ()
-    )
+    free = loops[: shared - has_line_buffer] if shared else ()
+    distributed = takewhile(lambda loop: is_parallel(view.chain, loop.axis, region_axes), free)
     return product(loop.trips for loop in distributed)

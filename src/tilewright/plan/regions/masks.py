@@ -196,9 +196,8 @@ def _readers(chain: Chain, mask: Operator, outside: Scalar, axis: str) -> frozen
     values: Values = {mask.write.tensor: value}
     seen = set()
     for operator in chain.operators:
-        known: dict[Scalar, float] = {
-            Load(number): values[read.tensor] for number, read in enumerate(operator.reads) if read.tensor in values
-        }
+        reads = ((Load(number), read.tensor) for number, read in enumerate(operator.reads))
+        known: dict[Scalar, float] = {load: values[tensor] for load, tensor in reads if tensor in values}
         if not known:
             continue
         after = _after(operator, known, axis)
@@ -241,9 +240,8 @@ def _is_summed_away(chain: Chain, axis: str, masks: Sequence[Mask], concerned: f
     for operator in chain.operators:
         if operator.name not in concerned:
             continue
-        if any(reduced.name == axis for reduced in operator.reduction_axes()) and any(
-            operator.name not in mask.readers for mask in masks
-        ):
+        is_reduced = any(reduced.name == axis for reduced in operator.reduction_axes())
+        if is_reduced and any(operator.name not in mask.readers for mask in masks):
             return False
         consumers = chain.consumers(operator.write.tensor)
         if axis in operator.write.axes() and not (consumers and all(consumer.name in concerned for consumer in consumers)):

@@ -63,10 +63,8 @@ def _softmax_weights(reduction: Reduction) -> SoftmaxWeights | None:
         return None
     old, new = Previous(total.name), State(total.name)
     divided = rules.get(RESULT) == apply("divide", apply("multiply", factor, old), new)
-    has_rules = all(
-        state.name in rules or not any(isinstance(node, State) for node in subexpressions(state.contribution))
-        for state in reduction.states
-    )
+    without = (state.contribution for state in reduction.states if state.name not in rules)
+    has_rules = not any(isinstance(node, State) for contribution in without for node in subexpressions(contribution))
     if not (divided and has_rules and reduction.finish == apply("divide", total.contribution, new)):
         return None
     return SoftmaxWeights(total.name, tuple((state.name, rules.get(state.name)) for state in reduction.states))

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -101,19 +102,15 @@ def readings(chain: Chain, operator: Operator) -> dict[str, tuple[Reading, ...]]
     """
     found = {}
     column = contraction_roles(operator).column if operator.is_contraction() else None
-    indices = operator.write.indices
+    indices, tensor = operator.write.indices, operator.write.tensor
+    reads = [(consumer.name, read) for consumer in chain.consumers(tensor) for read in consumer.reads if read.tensor == tensor]
     for dimension, written in enumerate(indices):
         if not written.is_axis() or sum(bool(written.axes() & index.axes()) for index in indices) > 1:
             continue
         (axis,) = written.axes()
         if axis == column:
             continue
-        ways = tuple(
-            Reading(consumer.name, access.indices[dimension], access.guard is not None)
-            for consumer in chain.consumers(operator.write.tensor)
-            for access in consumer.reads
-            if access.tensor == operator.write.tensor
-        )
+        ways = tuple(Reading(name, read.indices[dimension], read.guard is not None) for name, read in reads)
         if operator.axis(axis).kind is AxisKind.PARALLEL and all(reading.index.is_affine() for reading in ways):
             found[axis] = ways
     return found
@@ -188,8 +185,13 @@ class SharedLoop:
     trips: Count
 
 
+Loops: TypeAlias = Sequence[SharedLoop]
+Regions: TypeAlias = Mapping[Place, Region]
+Sizes: TypeAlias = Mapping[str, int]
+
+
 def required_regions(
-    chain: Chain, region_axes: RegionAxes, storage: Mapping[str, Storage], loops: Sequence[SharedLoop], sizes: Mapping[str, int]
+    chain: Chain, region_axes: RegionAxes, storage: Mapping[str, Storage], loops: Loops, sizes: Sizes
 ) -> dict[Place, Region]:
     """The region of every operator along every axis along which it computes required regions of its consumers; loops outermost
     first.
@@ -199,9 +201,8 @@ def required_regions(
     known, keys = _known_regions(chain), dict[Place, Hashable]()
     found: dict[Place, Region] = {}
     for place, region_axis in region_axes.items():
-        is_line_buffered = (
-            storage[chain.operator(place[0]).write.tensor] is Storage.LINE_BUFFER and loops[-1].axis in region_axis.slopes
-        )
+        kept = storage[chain.operator(place[0]).write.tensor]
+        is_line_buffered = kept is Storage.LINE_BUFFER and loops[-1].axis in region_axis.slopes
         moving = [loop for loop in loops if loop.axis in region_axis.slopes]
         keys[place] = key = _key(keys, place, region_axis, moving, is_line_buffered)
         dimensions = _Dimensions.of(moving)
@@ -248,30 +249,15 @@ def forget_regions(chain: Chain) -> None:
     _known_regions(chain).clear()
 
 
-def _key(
-    keys: Mapping[Place, Hashable],
-    place: Place,
-    region_axis: RegionAxis,
-    moving: Sequence[SharedLoop],
-    is_line_buffered: bool,
-) -> Hashable:
+def _key(keys: Mapping[Place, Hashable], place: Place, axis: RegionAxis, moving: Loops, is_line_buffered: bool) -> Hashable:
     """What the region of an operator along one axis follows from: those of its consumers, and the loops that move it, outermost
     first. Loops that move what a consumer reads move the operator as well.
     """
-    before = tuple(
-        tuple(keys.get((reading.consumer, str(atom))) for atom, _ in reading.index.terms) for reading in region_axis.readings
-    )
+    before = tuple(tuple(keys.get((way.consumer, str(atom))) for atom, _ in way.index.terms) for way in axis.readings)
     return place, before, tuple((loop.axis, np.ravel(loop.tile).tobytes()) for loop in moving), is_line_buffered
 
 
-def _region(
-    found: Mapping[Place, Region],
-    place: Place,
-    region_axis: RegionAxis,
-    loops: Sequence[SharedLoop],
-    sizes: Mapping[str, int],
-    is_line_buffered: bool,
-) -> Region:
+def _region(found: Regions, place: Place, region_axis: RegionAxis, loops: Loops, sizes: Sizes, is_line_buffered: bool) -> Region:
     """The region of an operator along one axis, given those of its consumers."""
     region = _covering([_read_region(found, reading, loops, sizes) for reading in region_axis.readings])
     region = _clamped(region, sizes[place[1]])
@@ -280,9 +266,7 @@ def _region(
     return replace(region, total=_points(region, region_axis.slopes, loops, sizes))
 
 
-def line_buffered_elements(
-    operator: Operator, regions: Mapping[str, Region], box: Mapping[str, Count], loops: Sequence[SharedLoop]
-) -> Count:
+def line_buffered_elements(operator: Operator, regions: Mapping[str, Region], box: Mapping[str, Count], loops: Loops) -> Count:
     """Elements of an operator's result that are moved for the next block, in all. `box` has the blocks of the shared loops."""
     line_buffered = [axis for axis, region in regions.items() if np.any(np.asarray(region.overlap) > 0)]
     if not line_buffered:
@@ -293,9 +277,7 @@ def line_buffered_elements(
     return reduce(lambda product, size: product * size, held, every - first)
 
 
-def _consumer_region(
-    found: Mapping[Place, Region], place: Place, loops: Sequence[SharedLoop], sizes: Mapping[str, int]
-) -> Region:
+def _consumer_region(found: Regions, place: Place, loops: Loops, sizes: Sizes) -> Region:
     """The region of a consumer along an axis; without required regions its loops cut the axis."""
     if place in found:
         return found[place]
@@ -305,29 +287,23 @@ def _consumer_region(
     return Region(0, 0, block, 0, (0, size), frozenset(loop.axis for loop in cutting))
 
 
-def _read_region(
-    found: Mapping[Place, Region], reading: Reading, loops: Sequence[SharedLoop], sizes: Mapping[str, int]
-) -> Region:
-    terms = [
-        (factor, _consumer_region(found, (reading.consumer, str(atom)), loops, sizes)) for atom, factor in reading.index.terms
-    ]
+def _read_region(found: Regions, reading: Reading, loops: Loops, sizes: Sizes) -> Region:
+    consumer = reading.consumer
+    terms = [(factor, _consumer_region(found, (consumer, str(atom)), loops, sizes)) for atom, factor in reading.index.terms]
     start = reading.index.constant
     along = frozenset().union(*(region.loops for _, region in terms))
     low = start + sum(factor * (region.low if factor > 0 else region.high - 1) for factor, region in terms)
     first = start + sum(factor * (region.first_low if factor > 0 else region.high - 1) for factor, region in terms)
     high = start + 1 + sum(factor * (region.high - 1 if factor > 0 else region.low) for factor, region in terms)
-    ends = [
-        [factor * end for end in (region.hull[0], region.hull[1] - 1)][:: 1 if factor > 0 else -1] for factor, region in terms
-    ]
+    ends = [(factor * region.hull[0], factor * (region.hull[1] - 1))[:: 1 if factor > 0 else -1] for factor, region in terms]
     hull = start + sum(end[0] for end in ends), start + 1 + sum(end[1] for end in ends)
     return Region(low, first, high, low, hull, along)
 
 
 def _covering(regions: Sequence[Region]) -> Region:
     """The smallest blocks that cover all required regions. All move alike, so that every block grows by as much."""
-    low, first = (
-        reduce(minimum, ends) for ends in ([region.low for region in regions], [region.first_low for region in regions])
-    )
+    low = reduce(minimum, [region.low for region in regions])
+    first = reduce(minimum, [region.first_low for region in regions])
     high = reduce(maximum, [region.high for region in regions])
     hull = min(region.hull[0] for region in regions), max(region.hull[1] for region in regions)
     return Region(low, first, high, low, hull, regions[0].loops)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -112,11 +112,11 @@ def tile_bytes(context: CostContext, operator: Operator, block: Block) -> Count:
     passes: Condition = read_once is not None and has_all_rows(context, operator, block.tiles)
     kept = [True if operand.is_write or operand.access != read_once else np.logical_not(passes) for operand in operands]
     tiles = zip(operands, block.footprints.tile, kept, strict=True)
-    return sum(
-        operand.element_bytes * either(is_kept, tile, 0) for operand, tile, is_kept in tiles if not operand.is_intermediate
-    )
+    return sum(one.element_bytes * either(is_kept, tile, 0) for one, tile, is_kept in tiles if not one.is_intermediate)
 
 
+PriceAndUse: TypeAlias = tuple[np.ndarray, np.ndarray]
+"""Seconds, and bytes of the fusion level."""
 SPILL = 4.0
 """A working set beyond the capacity multiplies the price at least by this; so plans that fit win wherever there are any."""
 
@@ -157,8 +157,8 @@ class Bounds:
         return found
 
     def _forget_prices(self) -> None:
-        self.least: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
-        self.sums: dict[Hashable, tuple[np.ndarray, np.ndarray]] = {}
+        self.least: dict[Hashable, PriceAndUse] = {}
+        self.sums: dict[Hashable, PriceAndUse] = {}
 
     def with_prefetches(self) -> Bounds:
         """The same bounds with everything hidden that prefetches may hide: of traffic, and of waiting for pages."""
@@ -175,7 +175,7 @@ class Bounds:
         prices = (self.price_and_use(member, choices, line_buffering)[0] for member in view.operators)
         return sum(prices, np.zeros((1,) * len(choices)))
 
-    def of_outer_loops(self, view: ChainView, choices: Choices, live: Count | None = None) -> tuple[np.ndarray, np.ndarray]:
+    def of_outer_loops(self, view: ChainView, choices: Choices, live: Count | None = None) -> PriceAndUse:
         """What the operators cost (seconds, recomputation and spills included) and use (bytes) at least under an order of
         outer loops.
 
@@ -191,9 +191,7 @@ class Bounds:
             self.sums[key] = self._sum(view, choices, line_buffering, live)
         return self.sums[key]
 
-    def _sum(
-        self, view: ChainView, choices: Choices, line_buffering: tuple[str, ...], live: Count
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _sum(self, view: ChainView, choices: Choices, line_buffering: tuple[str, ...], live: Count) -> PriceAndUse:
         """The price of all operators and the most bytes that one uses, where intermediates hold `live` ones."""
         total, most = np.zeros((1,) * len(choices)), np.zeros((1,) * len(choices))
         for member in view.operators:
@@ -203,9 +201,7 @@ class Bounds:
             most = np.maximum(most, used)
         return total, most
 
-    def price_and_use(
-        self, member: OperatorView, choices: Choices, line_buffering: tuple[str, ...]
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def price_and_use(self, member: OperatorView, choices: Choices, line_buffering: tuple[str, ...]) -> PriceAndUse:
         """Those of one operator; `line_buffering` has the tensors that have circular line buffers, and the axis along which they
         are."""
         buffering = line_buffering if member.regions else ()
@@ -228,14 +224,8 @@ class Bounds:
         guarded = least_guarded_work(self.context, member.operator.name)
         touches = not is_plain_mask(self.context.chain, member.operator.name)
         repeats = repeats * guarded.computed
-        traffic = moved * guarded.computed * touches
-        work = Work(
-            arithmetic * repeats,
-            functions * touches * repeats,
-            packing,
-            overhead * repeats,
-            {level.name: traffic for level in self.context.cache_levels},
-        )
+        traffic = dict.fromkeys((level.name for level in self.context.cache_levels), moved * guarded.computed * touches)
+        work = Work(arithmetic * repeats, functions * touches * repeats, packing, overhead * repeats, traffic)
         return work, used * (not member.regions)
 
     def _of_regions(self, member: OperatorView, arithmetic: Quantity, functions: Quantity) -> tuple[Quantity, Quantity]:

@@ -211,12 +211,9 @@ class _Search:
         fit bounds only what cannot fit (`spills`).
         """
         context, coefficients = self.bounds.context, self.bounds.context.coefficients
-        able = {
-            position: candidate.cores_s
-            for position, candidate in self.found.items()
-            if (spills or candidate.used_bytes <= context.capacity_bytes)
-            and (candidate.blocks >= self.enough or candidate.seconds <= LEAST_PARALLEL_S)
-        }
+        fitting = {place: one for place, one in self.found.items() if spills or one.used_bytes <= context.capacity_bytes}
+        distributed = {n: one for n, one in fitting.items() if one.blocks >= self.enough or one.seconds <= LEAST_PARALLEL_S}
+        able = {position: candidate.cores_s for position, candidate in distributed.items()}
         if not able:
             return float("inf")
         before = [seconds / coefficients.least_gain for position, seconds in able.items() if position < number]

@@ -180,11 +180,8 @@ def _with_loops(whole: Passing, best: _Decision) -> _Decision:
     context, around, member = whole.context, whole.around, whole.view
     roles = context.roles[member.operator.name]
     uncut = uncut_axes(context.chain, member.operator)
-    choices = {
-        axis: (int(member.tiles[axis]),) if axis in uncut else _inner_tiles(context, axis, int(member.tiles[axis]))
-        for axis in (roles.row, roles.column, roles.depth)
-        if axis
-    }
+    block = {axis: int(member.tiles[axis]) for axis in (roles.row, roles.column, roles.depth) if axis}
+    choices = {axis: (tile,) if axis in uncut else _inner_tiles(context, axis, tile) for axis, tile in block.items()}
     axes = [axis for axis, tiles in choices.items() if len(tiles) > 1]
     tiles = broadcast(axes, choices)
     nearest: Block | None = None

@@ -97,9 +97,8 @@ class OuterLoops:
         self.choices: Choices = choices or {axis: space.outer_tiles(axis) for axis in self.dims}
         self.shape = tuple(len(self.choices[axis]) for axis in self.dims)
         self.tiles = broadcast(self.dims, self.choices)
-        self.view = view or shared_view(
-            space, outer_loops, line_buffered, self.tiles, fused_groups, {} if views is None else views
-        )
+        views = Views() if views is None else views
+        self.view = view or shared_view(space, outer_loops, line_buffered, self.tiles, fused_groups, views)
         self.parallel_blocks: Count = blocks_in_view(self.view, len(outer_loops))
         self.known_live = live
 
@@ -141,14 +140,12 @@ class OuterLoops:
         index = tuple(int(i) for i in np.unravel_index(int(np.where(self.is_cut(), price, np.inf).argmin()), self.shape))
         tiles = {axis: self.choices[axis][i] for axis, i in zip(self.dims, index, strict=True)}
         blocks = int(spread(self.parallel_blocks, self.shape)[index])
-        cores = self.context.machine.cores
+        cores, cores_s = self.context.machine.cores, float(price[index])
         seconds = float(price[index] * cores / imbalance(blocks, cores))
         cut = tuple(axis for axis in self.outer_loops if self._cuts(axis, tiles[axis]))
         used_bytes = int(used[index])
         fused_groups = self._cut_fused_groups(tiles)
-        return Candidate(
-            cut, tiles, {}, {}, seconds, float(price[index]), used_bytes, blocks, True, self.line_buffered, fused_groups
-        )
+        return Candidate(cut, tiles, {}, {}, seconds, cores_s, used_bytes, blocks, True, self.line_buffered, fused_groups)
 
     def restricted(self, able: np.ndarray) -> OuterLoops | None:
         """The same outer loops with those tiles of its axes that are part of any able combination; None if there are none."""
@@ -207,16 +204,12 @@ class OuterLoops:
         """What tells operators of long chains apart: equal layers have equal figures. Nothing in short ones."""
         if len(options) <= MOST_RESIDENT:
             return {}
-        return {
-            name: (
-                tuple(
-                    map(content, (figures for option in options_of for figures in (option.seconds, option.used, option.rereads)))
-                ),
-                tuple(map(content, stay[name])),
-                fused_group_of(self.fused_groups, name),
-            )
-            for name, options_of in options.items()
-        }
+        found: dict[str, Hashable] = {}
+        for name, options_of in options.items():
+            figures = [figures for option in options_of for figures in (option.seconds, option.used, option.rereads)]
+            group = fused_group_of(self.fused_groups, name)
+            found[name] = tuple(map(content, figures)), tuple(map(content, stay[name])), group
+        return found
 
     def _choose(
         self,
@@ -383,9 +376,7 @@ class OuterLoops:
 def outer_orders(space: Space, every: TileBlocks) -> tuple[OuterLoops, ...]:
     """Every order of outer loops of a space, shortest first."""
     views = Views()
-    return tuple(
-        OuterLoops(space, outer_loops, line_buffered, views=views, every=every) for outer_loops, line_buffered in space.variants()
-    )
+    return tuple(OuterLoops(space, order, line_buffered, views=views, every=every) for order, line_buffered in space.variants())
 
 
 def _behind(around: ChainFigures, more: int) -> ChainFigures:

@@ -21,11 +21,9 @@ Resident: TypeAlias = tuple[Count, Count]
 """Bytes of an operator's tiles that stay on chip while another runs: outside its fused group, and inside it."""
 
 
-def resident_bytes(
-    context: CostContext, chain_view: ChainView, fused_groups: Sequence[FusedGroup], view: OperatorView
-) -> Resident:
+def resident_bytes(context: CostContext, chain_view: ChainView, groups: Sequence[FusedGroup], view: OperatorView) -> Resident:
     """What stays on chip of an operator's tiles while others run: the same for all of its fused group, and for all others."""
-    name, groups = view.operator.name, fused_groups
+    name = view.operator.name
     outer = [operand for operand in context.operands[name] if not operand.is_intermediate]
     others = [member for member in chain_view.operators if member.operator.name != name]
 
@@ -44,9 +42,8 @@ def resident_bytes_of_others(
     """For every operator what stays of the tiles of all others while it runs, unless they are read again."""
     kept: dict[str, Resident] = {name: (0, 0) if rereading[name] else size_bytes for name, size_bytes in stay.items()}
     every: Count = sum(outside for outside, _ in kept.values())
-    more: dict[FusedGroup, Count] = {
-        group: sum(inside - outside for outside, inside in (kept[name] for name in group.operators)) for group in fused_groups
-    }
+    beside: dict[str, Count] = {name: inside - outside for name, (outside, inside) in kept.items()}
+    more: dict[FusedGroup, Count] = {group: sum(beside[name] for name in group.operators) for group in fused_groups}
     found: dict[str, Count] = {}
     for name, (outside, inside) in kept.items():
         group = fused_group_of(fused_groups, name)

@@ -80,7 +80,8 @@ def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator
     """An operator that works on required regions of its consumers' blocks shares all loops with them but its own."""
     tensor = operator.write.tensor
     regions = {axis: region for (name, axis), region in region_axes.items() if name == operator.name}
-    if not regions and schedule.storage_of(tensor) is not Storage.LINE_BUFFER:
+    is_line_buffered = schedule.storage_of(tensor) is Storage.LINE_BUFFER
+    if not regions and not is_line_buffered:
         return ""
     shared = shared_loops(schedule)
     for axis, region_axis in regions.items():
@@ -89,9 +90,7 @@ def _required_regions_exist(chain: Chain, schedule: Schedule, operator: Operator
     consumers = chain.consumers(tensor)
     if regions and any(len(common_path(schedule.path(operator.name), schedule.path(c.name))) > len(shared) for c in consumers):
         return f"the regions of {operator.name} move along {', '.join(regions)} inside loops that not all operators share"
-    if schedule.storage_of(tensor) is Storage.LINE_BUFFER and not (
-        shared and line_buffer_axis(chain, region_axes, tensor, shared[-1].axis)
-    ):
+    if is_line_buffered and not (shared and line_buffer_axis(chain, region_axes, tensor, shared[-1].axis)):
         return f"{tensor} cannot have a circular line buffer along the innermost shared loop"
     return ""
 

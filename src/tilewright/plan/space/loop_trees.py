@@ -32,16 +32,12 @@ def possible_fused_groups(space: Space) -> tuple[FusedGroup, ...]:
     return tuple(sorted(found, key=lambda fused_group: names.index(fused_group.operators[0])))
 
 
-def executable_fused_groups(
-    space: Space, outer_loops: tuple[str, ...], fused_groups: Sequence[FusedGroup]
-) -> tuple[FusedGroup, ...]:
+def executable_fused_groups(space: Space, outer_loops: tuple[str, ...], groups: Sequence[FusedGroup]) -> tuple[FusedGroup, ...]:
     """Those of the fused groups that can be executed below an order of outer loops."""
     chain = space.context.chain
-    bare = (
-        (group, fused_schedule(chain, outer_loops, {}, dict.fromkeys((*outer_loops, *group.axes), 1), fused_groups=(group,)))
-        for group in fused_groups
-    )
-    return tuple(fused_group for fused_group, schedule in bare if is_executable(chain, schedule))
+    points = (dict.fromkeys((*outer_loops, *group.axes), 1) for group in groups)
+    bare = [fused_schedule(chain, outer_loops, {}, of, fused_groups=(g,)) for g, of in zip(groups, points, strict=True)]
+    return tuple(group for group, schedule in zip(groups, bare, strict=True) if is_executable(chain, schedule))
 
 
 def group_choices(fused_groups: Sequence[FusedGroup]) -> Iterator[tuple[FusedGroup, ...]]:

@@ -150,9 +150,7 @@ class Space:
         for length in range(min(len(free), MOST_OUTER_GROUPS) + 1):
             orders: Iterable[tuple[Group, ...]] = permutations(free, length) if self.context.kernels else [tuple(free[:length])]
             found += [(*self.batch, *_flattened(order)) for order in orders]
-        return tuple(
-            outer_loops for outer_loops in found if len(chain.operators) == 1 or self._is_executable(outer_loops, checked)
-        )
+        return tuple(order for order in found if len(chain.operators) == 1 or self._is_executable(order, checked))
 
     def _is_executable(self, outer_loops: tuple[str, ...], checked: dict[Hashable, bool]) -> bool:
         """Whether an order of outer loops can be executed; the order of its loops matters only where what is recomputed is summed
@@ -360,13 +358,9 @@ def _groups(context: CostContext, axes: Sequence[str]) -> tuple[Group, ...]:
     if not context.kernels:
         return tuple((axis,) for axis in axes)
     groups: dict[frozenset[tuple[str, int]], list[str]] = {}
+    numbered = [(name, number, one) for name, operands in context.operands.items() for number, one in enumerate(operands)]
     for axis in axes:
-        signature = frozenset(
-            (name, number)
-            for name, operands in context.operands.items()
-            for number, operand in enumerate(operands)
-            if axis in operand.axes
-        )
+        signature = frozenset((name, number) for name, number, operand in numbered if axis in operand.axes)
         groups.setdefault(signature, []).append(axis)
     return tuple(tuple(group) for group in groups.values())
 

@@ -153,9 +153,7 @@ class _Choice:
         part = self._part(operator)
         times = self.prices.offers(part, operator, algorithms)
         least_s = {algorithm: self.prices.least_time(part, {operator.name: algorithm}).thread_s for algorithm in algorithms}
-        best = min(
-            (algorithm for algorithm in algorithms if not times[algorithm].is_bound), key=lambda algorithm: times[algorithm]
-        )
+        best = min((algorithm for algorithm in algorithms if not times[algorithm].is_bound), key=times.__getitem__)
         return _Offers(operator, algorithms, times, least_s, best)
 
     def _part(self, *operators: Operator) -> Part:

@@ -87,9 +87,8 @@ def slots(intervals: Sequence[Interval]) -> tuple[int, ...]:
     for number in sorted(range(len(intervals)), key=lambda number: (intervals[number].first, -intervals[number].size, number)):
         interval = intervals[number]
         free = [slot for slot, end in enumerate(ends) if end < interval.first]
-        slot = min(
-            free, key=lambda slot: (capacity[slot] < interval.size, abs(capacity[slot] - interval.size), slot), default=len(ends)
-        )
+        size = interval.size
+        slot = min(free, key=lambda slot: (capacity[slot] < size, abs(capacity[slot] - size), slot), default=len(ends))
         if slot == len(ends):
             capacity.append(0)
             ends.append(0)

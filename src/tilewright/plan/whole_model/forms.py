@@ -65,19 +65,12 @@ def _operator(chain: Chain, operator: Operator) -> Numbered:
 
 def _access(chain: Chain, access: Access) -> Numbered:
     """Offsets are left out, and so are the bounds of guards."""
-    tensor = access.tensor
-    source = chain.intermediates.index(tensor) if tensor in chain.intermediates else tensor in chain.constants
+    name, tensor = access.tensor, chain.tensor(access.tensor)
+    source = chain.intermediates.index(name) if name in chain.intermediates else name in chain.constants
     guarded = access.guard.axes() if access.guard else None
     indices = [_index(index) for index in access.indices]
-    structure = (
-        source,
-        chain.tensor(tensor).dtype,
-        chain.tensor(tensor).magnitudes,
-        chain.tensor(tensor).entries,
-        guarded,
-        access.lookups,
-        tuple(index for index, _ in indices),
-    )
+    walked = guarded, access.lookups, tuple(index for index, _ in indices)
+    structure = source, tensor.dtype, tensor.magnitudes, tensor.entries, *walked
     return structure, tuple(number for _, of_index in indices for number in of_index)
 
 

@@ -122,9 +122,8 @@ class DataFlow:
         reason = None if tensor in self.in_tiles else why_stored(self.tensors, tensor, [writer, *readers])
         if reason is not None:
             return reason
-        if not all(index.is_axis() or not index.terms for index in writer.write.indices) and not _has_dimension_to_block(
-            writer, readers
-        ):
+        is_merged = any(index.terms and not index.is_axis() for index in writer.write.indices)
+        if is_merged and not _has_dimension_to_block(writer, readers):
             return CannotFuse(Barrier.MERGED_DIMENSION, (writer.name,))
         if reason := lookups.why_stored(readers, tensor):
             return reason

@@ -162,12 +162,9 @@ def _resized(candidate: Candidate, source: Chain, context: CostContext, kept: Co
     def tiles(of: Mapping[str, int]) -> dict[str, int]:
         return {axis: tile_of(axis, tile) for axis, tile in of.items()}
 
-    return replace(
-        candidate,
-        tiles=tiles(candidate.tiles),
-        inner_tiles={operator: tiles(of) for operator, of in candidate.inner_tiles.items()},
-        line_buffered=tuple(tensors[tensor] for tensor in candidate.line_buffered),
-    )
+    inner_tiles = {operator: tiles(of) for operator, of in candidate.inner_tiles.items()}
+    line_buffered = tuple(tensors[tensor] for tensor in candidate.line_buffered)
+    return replace(candidate, tiles=tiles(candidate.tiles), inner_tiles=inner_tiles, line_buffered=line_buffered)
 
 
 def _guarded_axes(chain: Chain) -> frozenset[str]:
@@ -209,7 +206,5 @@ def _ideal_seconds(searched: Searched) -> float:
 
 def _has_same_tiles(context: CostContext, searched: Searched) -> bool:
     """Whether all micro kernels compute tiles of the sizes that the loops were made for."""
-    before = searched.context.kernels
-    return before.keys() == context.kernels.keys() and all(
-        kernel.same_tile(before[name]) for name, kernel in context.kernels.items()
-    )
+    before, after = searched.context.kernels, context.kernels
+    return before.keys() == after.keys() and all(kernel.same_tile(before[name]) for name, kernel in after.items())

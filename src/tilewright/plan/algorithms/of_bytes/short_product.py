@@ -156,16 +156,12 @@ TYPES = {"uint8": (0, 255), "int8": (-128, 127)}
 def applies(problem: Problem, *, tiles_in_rows: bool) -> bool:
     """Whether constant filters of 3 x 3 bytes move by one over channels of bytes, few enough for 32 bits, all of one group."""
     sliding = _windows(problem)
-    if (
-        sliding is None
-        or sliding.roles.group
-        or len(sliding.roles.filters) != 1
-        or (tiles_in_rows and not has_short_rows(sliding))
-    ):
+    if sliding is None or (tiles_in_rows and not has_short_rows(sliding)):
         return False
-    guard, (least, most) = sliding.roles.image.guard, TYPES[problem.tensors[sliding.roles.image.tensor].dtype]
-    is_small = points(sliding.summed_channels) <= MOST_CHANNELS
-    return sliding.roles.has_constant_filters and is_small and (guard is None or least <= guard.otherwise <= most)
+    roles, is_small = sliding.roles, points(sliding.summed_channels) <= MOST_CHANNELS
+    guard, (least, most) = roles.image.guard, TYPES[problem.tensors[roles.image.tensor].dtype]
+    meets_all = not roles.group and len(roles.filters) == 1 and roles.has_constant_filters
+    return meets_all and is_small and (guard is None or least <= guard.otherwise <= most)
 
 
 def _windows(problem: Problem) -> SlidingProduct | None:
@@ -215,11 +211,9 @@ class _OfBytes(Expansion):
         a, b = (self._axis(name, OUTPUTS) for name in "ab")
         channels = (*roles.group, *roles.filters)
         around = (*roles.batch, ty, a, tx, b, *channels)
-        reads = [
-            Access(products.name, (axis_index(a.name) + i, axis_index(b.name) + j, *plain((*roles.batch, ty, tx, *channels))))
-            for i in range(TAPS)
-            for j in range(TAPS)
-        ]
+        place = plain((*roles.batch, ty, tx, *channels))
+        taps = [(axis_index(a.name) + i, axis_index(b.name) + j) for i in range(TAPS) for j in range(TAPS)]
+        reads = [Access(products.name, (*tap, *place)) for tap in taps]
         signs = self.builder.constant(np.array(_signs(self.matrices), np.int32), "signs")
         reads += [Access(signs.name, plain((axis,))) for axis in (a, b)]
         return self.builder.record(partial(_map, around, reads), kind="untransform")

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from tilewright.arrays import Count, Quantity, either, maximum, minimum
 from tilewright.graph.types import Operator
 from tilewright.plan.model.cost_context import Contraction, CostContext, own_bytes
-from tilewright.plan.model.memory.traffic import kernel_tile
+from tilewright.plan.model.memory.traffic import Moved, kernel_tile
 
 FOLLOWED_ROWS = 16
 """Rows of a target that go on from panel to panel without a miss: 2048x4096x32 took 2.30 ms with 6 at a time, 2.57 with 342."""
@@ -19,8 +19,6 @@ SHARE_HELD = 0.5
 """Of the last cache's own part: the rest is what other tensors of a network take between two layers. 3x3 filters by two over
 images with channels last, 56 channels a group, read in place (216 bytes of a pixel at a time) and from a copy of each block: 11
 MiB 15.7 and 10.3 ms, 5.6 MiB 7.3 and 5.9 ms (Zen 3 VM, other work beside it)."""
-Moved = Mapping[str, tuple[Quantity, ...]]
-"""Bytes of every operand that move into each cache level: see `traffic.bytes_into`."""
 
 
 def left_page_seconds(context: CostContext, operator: Operator, moved: Moved, tiles: Mapping[str, Count]) -> Quantity:

@@ -26,13 +26,18 @@ from functools import reduce
 from itertools import pairwise
 from math import gcd
 from operator import eq
+from typing import TypeAlias
 
-from tilewright.arrays import Condition, Count, either, maximum, minimum, surely, surely_not
+from tilewright.arrays import Condition, Count, Quantity, either, maximum, minimum, surely, surely_not
 from tilewright.graph.types import Operator
 from tilewright.machine.description import MemoryLevel
 from tilewright.plan.model.cost_context import CostContext, Operand
 from tilewright.plan.model.memory.working_set import live_bytes
 from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView, blocks_in_view
+
+Moved: TypeAlias = Mapping[str, tuple[Quantity, ...]]
+"""Bytes of every operand of an operator that move into each cache level."""
+Counts: TypeAlias = tuple[Count, ...]
 
 
 def tile_visits(loops: Sequence[LoopView], axes: frozenset[str]) -> Count:
@@ -110,10 +115,8 @@ def share_bytes(context: CostContext, level: MemoryLevel, blocks: Count) -> Coun
 def footprints(context: CostContext, operator: Operator, tiles: Mapping[str, Count]) -> Footprints:
     """The footprints of an operator's operands in blocks of these tiles; tiles may be arrays."""
     operands = context.operands[operator.name]
-    return Footprints(
-        tuple(operand.footprint.elements(tiles) for operand in operands),
-        tuple(operand.footprint.swept(tiles, context.sizes) for operand in operands),
-    )
+    tile = tuple(operand.footprint.elements(tiles) for operand in operands)
+    return Footprints(tile, tuple(operand.footprint.swept(tiles, context.sizes) for operand in operands))
 
 
 def bytes_into(
@@ -146,9 +149,7 @@ def bytes_into(
     return _overflowing(context, view.operator, block, moved) if conflict > 1 else moved
 
 
-def _overflowing(
-    context: CostContext, operator: Operator, block: Footprints, moved: Mapping[str, tuple[Count, ...]]
-) -> dict[str, tuple[Count, ...]]:
+def _overflowing(context: CostContext, operator: Operator, block: Footprints, moved: dict[str, Counts]) -> dict[str, Counts]:
     """A right operand in place whose tile overflows its sets of the fusion level comes from behind it whenever it enters L1."""
     number = context.contractions[operator.name].right
     fusion, nearest = context.fusion_level, context.cache_levels[0]
@@ -203,20 +204,13 @@ def _touched_bytes(context: CostContext, view: ChainView, depth: int) -> Count:
 
 
 def _outer(operands: Sequence[Operand], swept: Sequence[Count], loops: Sequence[LoopView]) -> tuple[Count, ...]:
-    visits = Visits(loops)
-    return tuple(
-        0 if operand.is_intermediate else _moved(operand, all_tiles, visits)
-        for operand, all_tiles in zip(operands, swept, strict=True)
-    )
+    visits, pairs = Visits(loops), zip(operands, swept, strict=True)
+    return tuple(0 if operand.is_intermediate else _moved(operand, all_tiles, visits) for operand, all_tiles in pairs)
 
 
 def _behind(
-    operands: Sequence[Operand],
-    swept: Sequence[Count],
-    loops: Sequence[LoopView],
-    held: tuple[Condition, ...],
-    into_fusion_level: tuple[Count, ...],
-) -> tuple[Count, ...]:
+    operands: Sequence[Operand], swept: Counts, loops: Sequence[LoopView], held: tuple[Condition, ...], into_fusion_level: Counts
+) -> Counts:
     """What moves into a cache behind the fusion level."""
     if surely_not(held[-1]):  # nothing is held inside any loop: `held` grows with the loops
         return into_fusion_level
@@ -235,9 +229,7 @@ def outside(loops: Sequence[LoopView], held: tuple[Condition, ...]) -> tuple[Loo
     return tuple(LoopView(loop.axis, either(held[min(i, last)], 1, loop.trips), loop.node) for i, loop in enumerate(loops))
 
 
-def _into_nearest(
-    context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints, conflict: float
-) -> tuple[Count, ...]:
+def _into_nearest(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints, conflict: float) -> Counts:
     operator, operands = view.operator, context.operands[view.operator.name]
     if operator.name in context.kernels:
         _, _, depth = kernel_tile(context, operator, view.tiles)

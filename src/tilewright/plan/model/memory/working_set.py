@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Sequence
 from functools import reduce
+from typing import TypeAlias
 
 from tilewright.arrays import Condition, Count, as_integer, either, maximum, minimum, product, surely_not
 from tilewright.graph.types import Access
@@ -19,9 +20,12 @@ from tilewright.plan.regions.loop_views import ChainView, LoopView, OperatorView
 from tilewright.plan.regions.online_reductions import live_states
 from tilewright.plan.schedule import Storage, Trip
 
+OuterAccess: TypeAlias = tuple[OperatorView, Access, bool]
+"""An access of an operator to an input or output of the chain, and whether it is a write."""
 
-def outer_accesses(view: ChainView) -> Iterator[tuple[OperatorView, Access, bool]]:
-    """Every access to an input or output of the chain (equal reads of one operator once), and whether it is a write."""
+
+def outer_accesses(view: ChainView) -> Iterator[OuterAccess]:
+    """Every access to an input or output of the chain; equal reads of one operator once."""
     intermediates = set(view.chain.intermediates)
     for operator_view in view.operators:
         operator = operator_view.operator
@@ -35,20 +39,13 @@ def outer_accesses(view: ChainView) -> Iterator[tuple[OperatorView, Access, bool
 def working_set_bytes(view: ChainView, read_once: Collection[tuple[str, Access]] = ()) -> Count:
     """The largest working set of any operator without reads (operator, access) that are `read_once`; tiles may be arrays."""
     live = live_bytes(view)
-    accesses = tuple(
-        access for access in outer_accesses(view) if access[2] or (access[0].operator.name, access[1]) not in read_once
-    )
+    accesses = [one for one in outer_accesses(view) if one[2] or (one[0].operator.name, one[1]) not in read_once]
     known: dict[Hashable, Count] = {}
     needs = [live + _resident(view, running, accesses, known) for running in view.operators]
     return as_integer(reduce(maximum, needs))
 
 
-def _resident(
-    view: ChainView,
-    running: OperatorView,
-    accesses: Sequence[tuple[OperatorView, Access, bool]],
-    known: dict[Hashable, Count],
-) -> Count:
+def _resident(view: ChainView, running: OperatorView, accesses: Sequence[OuterAccess], known: dict[Hashable, Count]) -> Count:
     """What accesses take while an operator runs; those of others under the same loops are `known` after the first."""
     alike = running.operator.name if running.conditions else tuple(loop.node for loop in running.loops)
     total: Count = 0

@@ -13,18 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tilewright.arrays import Condition, Count, Quantity, either, largest, maximum, minimum, pieces, surely
-from tilewright.coefficients import Coefficients
-from tilewright.graph.contraction_roles import ContractionRoles
-from tilewright.graph.types import Access, Chain, Operator
+from tilewright.graph.types import Access, Operator
 from tilewright.kernels.contract import DEPTH
 from tilewright.kernels.registry import prefetches_panels
-from tilewright.machine.machine import Machine
-from tilewright.plan.element_types import held_bytes
-from tilewright.plan.model.cost_context import CostContext, Operand, compulsory_bytes, source_position
+from tilewright.plan.model.cost_context import CostContext, Operand, source_position
 from tilewright.plan.model.memory.traffic import ChainFigures, Footprints, kernel_tile
-from tilewright.plan.regions.footprint import distinct_elements
 from tilewright.plan.regions.loop_views import ChainView, OperatorView
-from tilewright.plan.schedule import planned_sizes
 
 
 def may_pack(context: CostContext, operator: Operator) -> bool:
@@ -91,34 +85,6 @@ def least_packing_seconds(
     swept = block.swept[context.contractions[operator.name].right]
     once = swept * _seconds_per_element(context, operator)
     return minimum(once, in_place_seconds(context, operator, tiles, calls)) if may_stay(context, operator) else once
-
-
-def transposing_seconds(
-    chain: Chain, operator: Operator, roles: ContractionRoles, machine: Machine, coefficients: Coefficients
-) -> float:
-    """The time to copy a right operand once whose columns do not lie side by side; nothing where a call does not copy it."""
-    access = operator.reads[roles.right]
-    if roles.column is None or access.indices[-1].coefficient(roles.column) == 1 or access.tensor in chain.constants:
-        return 0.0
-    element = held_bytes(chain, access.tensor)
-    cycles = coefficients.transpose_cycles_per_vector * element * 8 / machine.vector_bits
-    return int(distinct_elements(access, planned_sizes(chain))) * cycles / machine.frequency_hz
-
-
-def reading_seconds(chain: Chain, operator: Operator, roles: ContractionRoles, machine: Machine) -> float:
-    """The time to read a right operand once from where the chain's inputs are; nothing for an intermediate."""
-    access, sizes = operator.reads[roles.right], planned_sizes(chain)
-    if access.tensor in chain.intermediates:
-        return 0.0
-    source = machine.levels[source_position(machine, compulsory_bytes(chain, sizes))]
-    return held_bytes(chain, access.tensor) * int(distinct_elements(access, sizes)) / source.bandwidth_bytes_per_s
-
-
-def streams_ahead(chain: Chain, operator: Operator, roles: ContractionRoles, machine: Machine) -> bool:
-    """Whether a right operand is a constant that comes in panels from behind the fusion level."""
-    access = operator.reads[roles.right]
-    size_bytes = int(distinct_elements(access, planned_sizes(chain))) * held_bytes(chain, access.tensor)
-    return access.tensor in chain.constants and size_bytes > machine.levels[machine.fusion_position].size_bytes // 2
 
 
 def packing_seconds(context: CostContext, around: ChainFigures, view: OperatorView, block: Footprints) -> Quantity:
@@ -258,11 +224,9 @@ def has_all_rows(context: CostContext, operator: Operator, tiles: Mapping[str, C
 
 def operands_read_once(context: CostContext, view: ChainView) -> frozenset[tuple[str, Access]]:
     """(operator, read) of all that pass by once under a schedule."""
-    reads = ((member, operand_read_once(context, member.operator)) for member in view.operators)
-    found = ((member, access) for member, access in reads if access is not None)
-    return frozenset(
-        (member.operator.name, access) for member, access in found if surely(has_all_rows(context, member.operator, member.tiles))
-    )
+    reads = ((one.operator, operand_read_once(context, one.operator), one.tiles) for one in view.operators)
+    found = ((operator, access, tiles) for operator, access, tiles in reads if access is not None)
+    return frozenset((op.name, access) for op, access, tiles in found if surely(has_all_rows(context, op, tiles)))
 
 
 def run_seconds(context: CostContext, operator: Operator, block: Footprints, tiles: Mapping[str, Count]) -> Quantity:

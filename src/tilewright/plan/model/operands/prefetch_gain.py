@@ -17,7 +17,7 @@ from tilewright.arrays import Count, Quantity, largest, smallest
 from tilewright.graph.types import Operator, element_bytes
 from tilewright.kernels.contract import MicroKernel, OperandRole
 from tilewright.plan.model.cost_context import CostContext
-from tilewright.plan.model.memory.traffic import kernel_tile
+from tilewright.plan.model.memory.traffic import Moved, kernel_tile
 from tilewright.plan.model.operands.packing_cost import FEW_ROWS, packs_ahead, packs_now
 from tilewright.plan.regions.loop_views import OperatorView
 
@@ -28,7 +28,7 @@ FEW_PANELS = 4
 def prefetch_seconds(
     context: CostContext,
     view: OperatorView,
-    moved: Mapping[str, tuple[Quantity, ...]],
+    moved: Moved,
     tiles: Mapping[str, Count],
     calls: Quantity,
     *,
@@ -55,9 +55,7 @@ def prefetch_seconds(
     return cost - hidden - context.coefficients.prefetch_hides * pages
 
 
-def stream_seconds(
-    context: CostContext, view: OperatorView, moved: Mapping[str, tuple[Quantity, ...]], *, in_place: bool
-) -> Quantity:
+def stream_seconds(context: CostContext, view: OperatorView, moved: Moved, *, in_place: bool) -> Quantity:
     """What of the traffic of panels packed ahead, or of short rows past few rows, shows if the kernel does not prefetch it.
 
     That it shows, and that prefetches hide it, is measured (docs/kernels.md), not derived.
@@ -95,18 +93,14 @@ def _cycles_per_call(context: CostContext, kernel: MicroKernel, operand: Operand
     return lines * dict(context.coefficients.prefetch_cycles_per_line)[operand]
 
 
-def _hidden_seconds(
-    context: CostContext, operator: Operator, operand: OperandRole, moved: Mapping[str, tuple[Quantity, ...]]
-) -> Quantity:
+def _hidden_seconds(context: CostContext, operator: Operator, operand: OperandRole, moved: Moved) -> Quantity:
     served = len(context.cache_levels) - 1 if operand is not OperandRole.TARGET else context.fusion_position
     seconds = _moving_seconds(context, operator, operand, moved, served)
     hidden = context.coefficients.visible_traffic * context.coefficients.prefetch_hides
     return seconds * hidden * _near(context, operator, operand)
 
 
-def _moving_seconds(
-    context: CostContext, operator: Operator, operand: OperandRole, moved: Mapping[str, tuple[Quantity, ...]], served: int
-) -> Quantity:
+def _moving_seconds(context: CostContext, operator: Operator, operand: OperandRole, moved: Moved, served: int) -> Quantity:
     """The time of an operand's traffic into the caches from number `served` on."""
     place = _place(context, operator, operand)
     seconds: Quantity = 0.0
