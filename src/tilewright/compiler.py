@@ -171,9 +171,8 @@ def plan(
         _dump("algorithms", graph.name, lambda: to_text(expanded))
         constant_part, rest = split(expanded)
         kernels = registry.by_name()
-        model_plan = with_inlined_kernels(
-            chosen.reported(partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)), chosen.apart)), kernels
-        )
+        divided = partition_with(rest, known, lambda plans: told(guessed(plans, rest, kernels)), chosen.apart)
+        model_plan = with_inlined_kernels(chosen.reported(divided), kernels)
         model_plan = tuned_plans.applied(model_plan)
         for chain_plan in model_plan.plans:
             check_exact(chain_plan, kernels, flushing=precision.flushes)

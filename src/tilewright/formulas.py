@@ -122,10 +122,8 @@ def tabulated(names: Sequence[str], function: Callable[..., Sequence[Any]], *ope
     if not symbols:
         return function(*operands)
     recording, examples = symbols[0].recording, function(*map(_example, operands))
-    return [
-        recording.append(recording.operation(name, operands), operands, example)
-        for name, example in zip(names, examples, strict=True)
-    ]
+    results = zip(names, examples, strict=True)
+    return [recording.append(recording.operation(name, operands), operands, example) for name, example in results]
 
 
 def _example(operand: Any) -> Any:

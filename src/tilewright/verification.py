@@ -173,10 +173,8 @@ def expected_results(graph: Graph, inputs: Mapping[str, Array]) -> list[Expected
     relative = SHORT_ROUNDING if any(is_short_float(tensor.dtype) for tensor in graph.tensors) else ROUNDING
     exact, rounded = _outputs(graph, inputs, "float64"), _outputs(graph, inputs, None)
     disturbed = _outputs(graph, inputs, "float64", _sum_errors())
-    return [
-        Expected(a, b, relative * _largest(a) + AMPLIFICATION * _distance(a, b) + _distance(a, c))
-        for a, b, c in zip(exact, rounded, disturbed, strict=True)
-    ]
+    each = zip(exact, rounded, disturbed, strict=True)
+    return [Expected(a, b, relative * _largest(a) + AMPLIFICATION * _distance(a, b) + _distance(a, c)) for a, b, c in each]
 
 
 def _sum_errors() -> SumError:

@@ -218,14 +218,12 @@ def repeat(x: Tensor, along: int, count: int, extent: int, *, name: str, result:
     return copy_of("repeat", x, shape, indices, name, result)
 
 
-REDUCTIONS: Mapping[str, Reduction] = MappingProxyType(
-    {
-        "sum": SUM,
-        "prod": Reduction((StateVariable("product", 1.0, Point(), "multiply"),), State("product")),
-        "max": Reduction((StateVariable("maximum", float("-inf"), Point(), "maximum"),), State("maximum")),
-        "min": Reduction((StateVariable("minimum", float("inf"), Point(), "minimum"),), State("minimum")),
-    }
-)
+REDUCTIONS: Mapping[str, Reduction] = {
+    "sum": SUM,
+    "prod": Reduction((StateVariable("product", 1.0, Point(), "multiply"),), State("product")),
+    "max": Reduction((StateVariable("maximum", float("-inf"), Point(), "maximum"),), State("maximum")),
+    "min": Reduction((StateVariable("minimum", float("inf"), Point(), "minimum"),), State("minimum")),
+}
 """What is carried by each reduction; `mean` is a sum whose finish divides by the number of points."""
 
 

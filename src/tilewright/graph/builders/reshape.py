@@ -26,7 +26,6 @@ from tilewright.errors import DTypeError, ShapeError, Undecided
 from tilewright.graph.builders.elementwise import copy_of, map_of, points
 from tilewright.graph.expressions.extents import SymbolicExtent, compared, cuts_between, exact_quotient, planned_extent, times
 from tilewright.graph.expressions.index import Index, axis, constant, floordiv, mod
-from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import AxisValue, Load, Scalar, apply, fold, scalar_of
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text, symbols_of
 from tilewright.graph.types import Access, Axis, Extent, Operator, Tensor
@@ -254,10 +253,8 @@ def gather(x: Tensor, ids: Tensor, axis: int = 0, *, name: str, result: str) -> 
     chosen = normalize_axis(axis, len(x.shape), where)
     shape = (*x.shape[:chosen], *ids.shape, *x.shape[chosen + 1 :])
     rank = len(ids.shape)
-    id_indices = tuple(axis_index(f"d{chosen + d}") for d in range(rank))
-    indices = tuple(
-        constant(0) if d == chosen else axis_index(f"d{d if d < chosen else d + rank - 1}") for d in range(len(x.shape))
-    )
+    along = points(len(shape))
+    id_indices, indices = along[chosen : chosen + rank], (*along[:chosen], constant(0), *along[chosen + rank :])
     return _looked_up(x, shape, indices, {chosen: Access(ids.name, id_indices)}, name, result)
 
 

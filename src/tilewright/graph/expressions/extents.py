@@ -175,9 +175,8 @@ def quotient(dividend: Extent, divisor: Extent) -> Extent:
         return plus(whole, rest // divisor)
     (low, high), (least, most) = range_of(rest), range_of(divisor)
     ends = [end // by for end in (low, high) for by in (least, most)]
-    return plus(
-        whole, _atom(f"{_in_brackets(rest)}//{_in_brackets(divisor)}", min(ends), max(ends), Operation("//", rest, divisor))
-    )
+    text = f"{_in_brackets(rest)}//{_in_brackets(divisor)}"
+    return plus(whole, _atom(text, min(ends), max(ends), Operation("//", rest, divisor)))
 
 
 def ceil_quotient(dividend: Extent, divisor: Extent) -> Extent:
@@ -369,10 +368,8 @@ def _parts(formula: Formula) -> Iterator[Extent]:
 def _sum_text(terms: Iterable[tuple[int, Factors]]) -> str:
     text = ""
     for coefficient, factors in terms:
-        words = [
-            *([str(abs(coefficient))] if abs(coefficient) != 1 or not factors else []),
-            *(f"({factor})" if _is_quotient(factor) else str(factor) for factor in factors),
-        ]
+        shown = [f"({factor})" if _is_quotient(factor) else str(factor) for factor in factors]
+        words = [str(abs(coefficient)), *shown] if abs(coefficient) != 1 or not factors else shown
         sign = ("-" if coefficient < 0 else "") if not text else (" - " if coefficient < 0 else " + ")
         text += sign + "*".join(words)
     return text

@@ -134,9 +134,7 @@ FUNCTIONS: Mapping[str, ScalarFunction] = MappingProxyType(
 """Every scalar function by its name. `maximum` and `minimum` hand a NaN on. The first operand of `where`, and those of
 `logical_*`, are conditions: a number in their place is true if it is not 0."""
 
-COMBINATIONS: Mapping[str, np.ufunc] = MappingProxyType(
-    {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
-)
+COMBINATIONS: Mapping[str, np.ufunc] = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 """The associative functions through which a reduction's state may take in contributions."""
 
 COMPARISONS = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))

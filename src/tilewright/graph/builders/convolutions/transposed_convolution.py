@@ -79,10 +79,8 @@ class Spread:
 
 def written(extents: Sequence[Extent], taps: Taps) -> list[Extent]:
     """How many elements windows write: (extent - 1) * stride + dilation (kernel - 1) + 1 along each dimension."""
-    return [
-        plus(times(minus(extent, 1), stride), span)
-        for extent, stride, span in zip(extents, taps.strides, taps.spans(), strict=True)
-    ]
+    each = zip(extents, taps.strides, taps.spans(), strict=True)
+    return [plus(times(minus(extent, 1), stride), span) for extent, stride, span in each]
 
 
 def transposed_convolution(
