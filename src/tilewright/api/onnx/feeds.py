@@ -72,7 +72,7 @@ def checked(feeds: Mapping[str, Any], inputs: Sequence[Declared], optional: Sequ
 
 def _value(declared: Declared, value: Any) -> Any:
     if isinstance(value, OrtValue):
-        value = value.content()
+        value = value.numpy()
     if declared.kind == "sequence" or (isinstance(value, list) and declared.kind != "tensor"):
         return [np.asarray(item) for item in value]
     if value is None and declared.kind in ("optional", "unknown"):

@@ -74,12 +74,8 @@ class OrtValue:
         """A value with the memory of a tensor of another library."""
         return OrtValue(np.from_dlpack(data))
 
-    def content(self) -> Any:
-        """The array, or the list of arrays."""
-        return self._content
-
     def numpy(self) -> Any:
-        """The array."""
+        """The array, or the list of arrays."""
         return self._content
 
     def shape(self) -> list[int]:
@@ -157,7 +153,7 @@ class IOBinding:
     def bind_ortvalue_input(self, name: str, ortvalue: OrtValue) -> None:
         """An input. Raises as `bind_cpu_input`."""
         self._check_input(name)
-        self._inputs[name] = ortvalue.content()
+        self._inputs[name] = ortvalue.numpy()
 
     def bind_input(self, name: str, device_type: str, device_id: int, element_type: Any, shape: Any, buffer_ptr: int) -> None:
         """Refused: Raises `RefusedByBinding`."""
@@ -200,7 +196,7 @@ class IOBinding:
         if not self._outputs:
             self._results = [OrtValue(result) for result in self._session.run(None, self._inputs, run_options)]
             return
-        targets = {name: None if target is None else target.content() for name, target in self._outputs.items()}
+        targets = {name: None if target is None else target.numpy() for name, target in self._outputs.items()}
         results = self._session.run_into(targets, self._inputs, run_options)
         self._results = [_stored(target, result) for target, result in zip(self._outputs.values(), results, strict=True)]
 
@@ -234,9 +230,9 @@ class IOBinding:
 def _stored(target: OrtValue | None, result: Any) -> OrtValue:
     if target is None:
         return OrtValue(result)
-    if result is target.content():
+    if result is target.numpy():
         return target
-    if np.shape(target.content()) != np.shape(result):
+    if np.shape(target.numpy()) != np.shape(result):
         why = f"the result has {np.shape(result)}"
         raise ShapeError(f"a bound output has shape {target.shape()}", where="IOBinding", why=why)
     target.update_inplace(result)
@@ -251,4 +247,4 @@ def _check_device(device_type: str) -> None:
 def copy_tensors(src: Sequence[OrtValue], dst: Sequence[OrtValue], stream: Any = None) -> None:
     """Copy values into others. Raises as `OrtValue.update_inplace`."""
     for source, target in zip(src, dst, strict=True):
-        target.update_inplace(source.content())
+        target.update_inplace(source.numpy())
