@@ -71,13 +71,13 @@ def _keeps_type(operator: Operator, graph: Graph) -> bool:
 
 def _keeps_order(change: Operator, graph: Graph) -> bool:
     """Whether elements that follow each other in the result of a change do so in its source."""
-    names = [axis.name for axis in change.axes if axis.extent != 1]
-    read, written = (
-        {name: memory_stride(access, name, graph.tensor(access.tensor).shape) for name in names}
-        for access in (change.reads[0], change.write)
-    )
-    order = sorted(names, key=lambda name: -written[name])
-    return order == sorted(order, key=lambda name: -read[name])
+
+    def by_stride(access: Access, names: list[str]) -> list[str]:
+        shape = graph.tensor(access.tensor).shape
+        return sorted(names, key=lambda name: -memory_stride(access, name, shape))
+
+    order = by_stride(change.write, [axis.name for axis in change.axes if axis.extent != 1])
+    return order == by_stride(change.reads[0], order)
 
 
 def _through(operator: Operator, access: Access, changes: dict[str, Operator]) -> Access:
