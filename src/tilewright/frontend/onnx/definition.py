@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, TypeVar, dataclass_transform
@@ -173,6 +174,24 @@ def onnx_operator(name: str, **options: Any) -> Callable[[type[T]], type[T]]:
             implementation = dataclass(frozen=True, slots=True, kw_only=True)(implementation)
         define(name, implementation, **options)
         return implementation
+
+    return decorate
+
+
+def onnx_function(name: str, **options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function of operands and, as keywords, of ONNX's attributes, as the reference implementation of an operator.
+
+    The operator has no lowering, and is defined with these options.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        names = [one.name for one in signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY]
+
+        def reference(operator: Any, *operands: Any) -> Any:
+            return function(*operands, **{name: getattr(operator, name) for name in names})
+
+        define(name, type(name, (SchemaAttributes,), {"reference": reference}), **options)
+        return function
 
     return decorate
 

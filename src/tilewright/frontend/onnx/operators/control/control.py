@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.graph.shapes import normalize_axis
 
@@ -29,29 +29,28 @@ def stacked(elements: Sequence[Any], where: str, axis: int = 0) -> Any:
     return np.stack(elements, axis=axis)
 
 
-@onnx_operator("Loop")
-class Loop(SchemaAttributes):
+@onnx_function("Loop")
+def loop(trip_count: Any = None, condition: Any = None, *initial: Any, body: Any, output_count: Any) -> Any:
     """`body(step, condition, *state) -> (condition, *state, *scans)` while the condition holds, `trip_count` times at most.
 
     Results are the last state and the scans of all steps, stacked (float32 of shape (0,) if there was no step). The conditions of
     the body count only if there was a condition at first.
     """
 
-    def reference(self, trip_count: Any = None, condition: Any = None, *initial: Any) -> Any:
-        if trip_count is None and condition is None:
-            raise UnsupportedOperation("a loop that never ends", where="Loop", why="it has neither a trip count nor a condition")
-        limit = None if trip_count is None else int(single(trip_count, "Loop"))
-        goes_on = condition is None or bool(single(condition, "Loop"))
-        state: Sequence[Any] = initial
-        scans: list[list[Any]] = [[] for _ in range(self.output_count - len(initial))]
-        step = 0
-        while goes_on and (limit is None or step < limit):
-            next_condition, *results = self.body(np.array(step, np.int64), np.array(goes_on), *state)
-            state, step = results[: len(initial)], step + 1
-            goes_on = condition is None or bool(single(next_condition, "Loop"))
-            for scan, element in zip(scans, results[len(initial) :], strict=False):
-                scan.append(element)
-        return (*state, *(stacked(scan, "Loop") for scan in scans))
+    if trip_count is None and condition is None:
+        raise UnsupportedOperation("a loop that never ends", where="Loop", why="it has neither a trip count nor a condition")
+    limit = None if trip_count is None else int(single(trip_count, "Loop"))
+    goes_on = condition is None or bool(single(condition, "Loop"))
+    state: Sequence[Any] = initial
+    scans: list[list[Any]] = [[] for _ in range(output_count - len(initial))]
+    step = 0
+    while goes_on and (limit is None or step < limit):
+        next_condition, *results = body(np.array(step, np.int64), np.array(goes_on), *state)
+        state, step = results[: len(initial)], step + 1
+        goes_on = condition is None or bool(single(next_condition, "Loop"))
+        for scan, element in zip(scans, results[len(initial) :], strict=False):
+            scan.append(element)
+    return (*state, *(stacked(scan, "Loop") for scan in scans))
 
 
 @onnx_operator("Scan", since=9)
@@ -74,23 +73,22 @@ class Scan(SchemaAttributes):
         return (*state, *outputs)
 
 
-@onnx_operator("Scan", since=8)
-class ScanBefore9(SchemaAttributes):
+@onnx_function("Scan", since=8)
+def scan_before_9(lengths: Any, *operands: Any, body: Any, directions: Any, num_scan_inputs: Any, output_count: Any) -> Any:
     """The same for every member of a batch (axis 0 of all operands and results), along axis 1, as long as `lengths` says.
 
     The scans of shorter members end with zeros.
     """
 
-    def reference(self, lengths: Any, *operands: Any) -> Any:
-        count = _state_count(operands, self.num_scan_inputs)
-        longest = operands[count].shape[1] if operands[count].ndim > 1 else 0
-        members = []
-        for member in range(operands[count].shape[0]):
-            steps = longest if lengths is None else int(lengths[member])
-            rows = _directed([x[member, :steps] for x in operands[count:]], self.directions)
-            state, scans = _steps(self.body, [s[member] for s in operands[:count]], rows, self.output_count - count)
-            members.append([*state, *(_lengthened(stacked(elements, "Scan"), longest) for elements in scans)])
-        return tuple([np.stack(results) for results in zip(*members, strict=True)])
+    count = _state_count(operands, num_scan_inputs)
+    longest = operands[count].shape[1] if operands[count].ndim > 1 else 0
+    members = []
+    for member in range(operands[count].shape[0]):
+        steps = longest if lengths is None else int(lengths[member])
+        rows = _directed([x[member, :steps] for x in operands[count:]], directions)
+        state, scans = _steps(body, [s[member] for s in operands[:count]], rows, output_count - count)
+        members.append([*state, *(_lengthened(stacked(elements, "Scan"), longest) for elements in scans)])
+    return tuple([np.stack(results) for results in zip(*members, strict=True)])
 
 
 def _directed(rows: Sequence[Any], directions: Sequence[int]) -> list[Any]:
@@ -132,61 +130,49 @@ def _padded(values: Sequence[int], count: int) -> Sequence[int]:
     return values or (0,) * count
 
 
-@onnx_operator("SequenceConstruct", since=11)
-class SequenceConstruct:
+@onnx_function("SequenceConstruct", since=11)
+def sequence_construct(*tensors: Any) -> Any:
     """The list of the tensors."""
-
-    def reference(self, *tensors: Any) -> Any:
-        return list(tensors)
+    return list(tensors)
 
 
-@onnx_operator("SequenceEmpty", since=11)
-class SequenceEmpty(SchemaAttributes):
+@onnx_function("SequenceEmpty", since=11)
+def sequence_empty() -> Any:
     """The empty list, whatever its elements would be."""
-
-    def reference(self) -> Any:
-        return []
+    return []
 
 
-@onnx_operator("SequenceLength", since=11)
-class SequenceLength:
+@onnx_function("SequenceLength", since=11)
+def sequence_length(sequence: Any) -> Any:
     """The number of elements, 0-d int64."""
-
-    def reference(self, sequence: Any) -> Any:
-        return np.array(len(elements_of(sequence, "SequenceLength")), np.int64)
+    return np.array(len(elements_of(sequence, "SequenceLength")), np.int64)
 
 
-@onnx_operator("SequenceAt", since=11)
-class SequenceAt:
+@onnx_function("SequenceAt", since=11)
+def sequence_at(sequence: Any, position: Any) -> Any:
     """The element at a position; a negative position counts from the end."""
-
-    def reference(self, sequence: Any, position: Any) -> Any:
-        elements = elements_of(sequence, "SequenceAt")
-        return elements[_position(position, len(elements), "SequenceAt")]
+    elements = elements_of(sequence, "SequenceAt")
+    return elements[_position(position, len(elements), "SequenceAt")]
 
 
-@onnx_operator("SequenceInsert", since=11)
-class SequenceInsert:
+@onnx_function("SequenceInsert", since=11)
+def sequence_insert(sequence: Any, tensor: Any, position: Any = None) -> Any:
     """A new list with the tensor before `position`, or at the end."""
-
-    def reference(self, sequence: Any, tensor: Any, position: Any = None) -> Any:
-        elements = elements_of(sequence, "SequenceInsert")
-        count = len(elements)
-        before = count if position is None else int(single(position, "SequenceInsert"))
-        if not -count <= before <= count:
-            raise ShapeError(f"position {before} in a sequence of {count} elements", where="SequenceInsert")
-        before += count if before < 0 else 0
-        return [*elements[:before], tensor, *elements[before:]]
+    elements = elements_of(sequence, "SequenceInsert")
+    count = len(elements)
+    before = count if position is None else int(single(position, "SequenceInsert"))
+    if not -count <= before <= count:
+        raise ShapeError(f"position {before} in a sequence of {count} elements", where="SequenceInsert")
+    before += count if before < 0 else 0
+    return [*elements[:before], tensor, *elements[before:]]
 
 
-@onnx_operator("SequenceErase", since=11)
-class SequenceErase:
+@onnx_function("SequenceErase", since=11)
+def sequence_erase(sequence: Any, position: Any = None) -> Any:
     """A new list without the element at `position`, or without the last."""
-
-    def reference(self, sequence: Any, position: Any = None) -> Any:
-        elements = elements_of(sequence, "SequenceErase")
-        gone = _position(-1 if position is None else position, len(elements), "SequenceErase")
-        return [*elements[:gone], *elements[gone + 1 :]]
+    elements = elements_of(sequence, "SequenceErase")
+    gone = _position(-1 if position is None else position, len(elements), "SequenceErase")
+    return [*elements[:gone], *elements[gone + 1 :]]
 
 
 def elements_of(sequence: Any, where: str) -> list[Any]:
@@ -203,46 +189,40 @@ def _position(position: Any, count: int, where: str) -> int:
     return chosen % count
 
 
-@onnx_operator("SequenceMap", since=17)
-class SequenceMap(SchemaAttributes):
+@onnx_function("SequenceMap", since=17)
+def sequence_map(sequence: Any, *operands: Any, body: Any, output_count: Any) -> Any:
     """`body` of every element, beside the elements of further sequences at its place and of tensors as they are."""
-
-    def reference(self, sequence: Any, *operands: Any) -> Any:
-        elements = elements_of(sequence, "SequenceMap")
-        if any(isinstance(operand, list) and len(operand) != len(elements) for operand in operands):
-            raise ShapeError("sequences of different lengths", where="SequenceMap")
-        results: list[list[Any]] = [[] for _ in range(self.output_count)]
-        for number, element in enumerate(elements):
-            arguments = (operand[number] if isinstance(operand, list) else operand for operand in operands)
-            for collected, result in zip(results, self.body(element, *arguments), strict=True):
-                collected.append(result)
-        return tuple(results)
+    elements = elements_of(sequence, "SequenceMap")
+    if any(isinstance(operand, list) and len(operand) != len(elements) for operand in operands):
+        raise ShapeError("sequences of different lengths", where="SequenceMap")
+    results: list[list[Any]] = [[] for _ in range(output_count)]
+    for number, element in enumerate(elements):
+        arguments = (operand[number] if isinstance(operand, list) else operand for operand in operands)
+        for collected, result in zip(results, body(element, *arguments), strict=True):
+            collected.append(result)
+    return tuple(results)
 
 
-@onnx_operator("SplitToSequence", since=11)
-class SplitToSequence(SchemaAttributes):
+@onnx_function("SplitToSequence", since=11)
+def split_to_sequence(x: Any, split: Any = None, *, axis: Any, keepdims: Any) -> Any:
     """The parts along an axis: of one element each, of `split` elements each, or as long as the elements of `split`."""
-
-    def reference(self, x: Any, split: Any = None) -> Any:
-        along = normalize_axis(self.axis, np.ndim(x), where="SplitToSequence")
-        cuts = np.cumsum(_lengths(split, x.shape[along]))[:-1]
-        parts = np.split(x, cuts, axis=along)
-        return parts if split is not None or self.keepdims else [np.squeeze(part, along) for part in parts]
+    along = normalize_axis(axis, np.ndim(x), where="SplitToSequence")
+    cuts = np.cumsum(_lengths(split, x.shape[along]))[:-1]
+    parts = np.split(x, cuts, axis=along)
+    return parts if split is not None or keepdims else [np.squeeze(part, along) for part in parts]
 
 
-@onnx_operator("ConcatFromSequence", since=11)
-class ConcatFromSequence(SchemaAttributes):
+@onnx_function("ConcatFromSequence", since=11)
+def concat_from_sequence(sequence: Any, *, axis: Any, new_axis: Any) -> Any:
     """All elements in one tensor, along one of their axes or a new axis."""
-
-    def reference(self, sequence: Any) -> Any:
-        elements = elements_of(sequence, "ConcatFromSequence")
-        if not elements:
-            raise ShapeError("no tensors to concatenate", where="ConcatFromSequence")
-        along = normalize_axis(self.axis, np.ndim(elements[0]) + bool(self.new_axis), where="ConcatFromSequence")
-        try:
-            return (np.stack if self.new_axis else np.concatenate)(elements, axis=along)
-        except ValueError as error:
-            raise ShapeError("tensors that do not fit together", where="ConcatFromSequence", why=str(error)) from error
+    elements = elements_of(sequence, "ConcatFromSequence")
+    if not elements:
+        raise ShapeError("no tensors to concatenate", where="ConcatFromSequence")
+    along = normalize_axis(axis, np.ndim(elements[0]) + bool(new_axis), where="ConcatFromSequence")
+    try:
+        return (np.stack if new_axis else np.concatenate)(elements, axis=along)
+    except ValueError as error:
+        raise ShapeError("tensors that do not fit together", where="ConcatFromSequence", why=str(error)) from error
 
 
 def _lengths(split: Any, extent: int) -> list[int]:
@@ -257,27 +237,21 @@ def _lengths(split: Any, extent: int) -> list[int]:
     return [min(size, extent - start) for start in range(0, extent, size)]
 
 
-@onnx_operator("Optional", since=15)
-class Optional(SchemaAttributes):
+@onnx_function("Optional", since=15)
+def optional(value: Any = None) -> Any:
     """The value itself, or None; of what type an empty value would be does not matter."""
-
-    def reference(self, value: Any = None) -> Any:
-        return value
+    return value
 
 
-@onnx_operator("OptionalHasElement", since=15)
-class OptionalHasElement:
+@onnx_function("OptionalHasElement", since=15)
+def optional_has_element(value: Any = None) -> Any:
     """Whether there is a value, 0-d bool."""
-
-    def reference(self, value: Any = None) -> Any:
-        return np.array(value is not None)
+    return np.array(value is not None)
 
 
-@onnx_operator("OptionalGetElement", since=15)
-class OptionalGetElement:
+@onnx_function("OptionalGetElement", since=15)
+def optional_get_element(value: Any) -> Any:
     """The value. Raises `ShapeError` if there is none."""
-
-    def reference(self, value: Any) -> Any:
-        if value is None:
-            raise ShapeError("the optional value is empty", where="OptionalGetElement", hint="ask OptionalHasElement before")
-        return value
+    if value is None:
+        raise ShapeError("the optional value is empty", where="OptionalGetElement", hint="ask OptionalHasElement before")
+    return value

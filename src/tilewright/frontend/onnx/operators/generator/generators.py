@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import known
 from tilewright.frontend.onnx.sizes import check_size
@@ -152,19 +152,17 @@ class Bernoulli(SchemaAttributes):
         return (generator_of(self.seed).random(shape) < np.asarray(x, np.float64)).astype(dtype)
 
 
-@onnx_operator("Multinomial", since=7, is_random=True)
-class Multinomial(SchemaAttributes):
+@onnx_function("Multinomial", since=7, is_random=True)
+def multinomial(x: Any, *, dtype: Any, sample_size: Any, seed: Any) -> Any:
     """For every row of log-probabilities [batch, classes], which need not be normalized, `sample_size` classes."""
-
-    def reference(self, x: Any) -> Any:
-        if np.ndim(x) != 2 or not x.shape[1]:
-            text = f"log-probabilities of shape {np.shape(x)}"
-            raise ShapeError(text, where="Multinomial", why="[batch, classes] is wanted")
-        shape = check_size((x.shape[0], self.sample_size), "Multinomial")
-        shares = np.cumsum(np.exp(np.asarray(x, np.float64) - x.max(axis=1, keepdims=True)), axis=1)
-        drawn = generator_of(self.seed).random(shape) * shares[:, -1:]
-        rows = [np.searchsorted(share, row, side="right") for share, row in zip(shares, drawn, strict=True)]
-        return np.minimum(np.reshape(rows, shape), x.shape[1] - 1).astype(element_type(self.dtype))
+    if np.ndim(x) != 2 or not x.shape[1]:
+        text = f"log-probabilities of shape {np.shape(x)}"
+        raise ShapeError(text, where="Multinomial", why="[batch, classes] is wanted")
+    shape = check_size((x.shape[0], sample_size), "Multinomial")
+    shares = np.cumsum(np.exp(np.asarray(x, np.float64) - x.max(axis=1, keepdims=True)), axis=1)
+    drawn = generator_of(seed).random(shape) * shares[:, -1:]
+    rows = [np.searchsorted(share, row, side="right") for share, row in zip(shares, drawn, strict=True)]
+    return np.minimum(np.reshape(rows, shape), x.shape[1] - 1).astype(element_type(dtype))
 
 
 @onnx_operator("Dropout", since=7, by_attribute={"ratio": 0.5})

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.shapes import shape_text
@@ -65,41 +65,35 @@ def _four(where: str, shape: Any) -> Any:
     return shape
 
 
-@onnx_operator("Col2Im", since=18)
-class Col2Im(SchemaAttributes):
+@onnx_function("Col2Im", since=18)
+def col2im(x: Any, image_shape: Any, block_shape: Any, *, dilations: Any, pads: Any, strides: Any) -> Any:
     """Every tap of the blocks added to its own places."""
-
-    def reference(self, x: Any, image_shape: Any, block_shape: Any) -> Any:
-        image, block = (tuple(int(extent) for extent in np.reshape(shape, -1)) for shape in (image_shape, block_shape))
-        window = window_of(image, block, where="Col2Im", pads=self.pads, strides=self.strides, dilations=self.dilations)
-        if x.ndim != 3 or x.shape[1] % prod(block) or x.shape[2] != prod(window.outputs):
-            raise ShapeError(f"Col2Im of {shape_text(x.shape)} into {image} by {block}", where="Col2Im")
-        columns = x.reshape(x.shape[0], -1, *block, *window.outputs)
-        size = [max(window.seen(d), window.begins[d] + image[d]) for d in range(window.rank)]
-        full: Any = np.zeros((*columns.shape[:2], *size), x.dtype)
-        for tap in np.ndindex(*block):
-            starts = [k * window.dilations[d] for d, k in enumerate(tap)]
-            ends = [s + (window.outputs[d] - 1) * window.strides[d] + 1 for d, s in enumerate(starts)]
-            places = tuple(slice(s, e, step) for s, e, step in zip(starts, ends, window.strides, strict=True))
-            full[(..., *places)] += columns[(slice(None), slice(None), *tap)]
-        return full[(..., *(slice(begin, begin + extent) for begin, extent in zip(window.begins, image, strict=True)))]
+    image, block = (tuple(int(extent) for extent in np.reshape(shape, -1)) for shape in (image_shape, block_shape))
+    window = window_of(image, block, where="Col2Im", pads=pads, strides=strides, dilations=dilations)
+    if x.ndim != 3 or x.shape[1] % prod(block) or x.shape[2] != prod(window.outputs):
+        raise ShapeError(f"Col2Im of {shape_text(x.shape)} into {image} by {block}", where="Col2Im")
+    columns = x.reshape(x.shape[0], -1, *block, *window.outputs)
+    size = [max(window.seen(d), window.begins[d] + image[d]) for d in range(window.rank)]
+    full: Any = np.zeros((*columns.shape[:2], *size), x.dtype)
+    for tap in np.ndindex(*block):
+        starts = [k * window.dilations[d] for d, k in enumerate(tap)]
+        ends = [s + (window.outputs[d] - 1) * window.strides[d] + 1 for d, s in enumerate(starts)]
+        places = tuple(slice(s, e, step) for s, e, step in zip(starts, ends, window.strides, strict=True))
+        full[(..., *places)] += columns[(slice(None), slice(None), *tap)]
+    return full[(..., *(slice(begin, begin + extent) for begin, extent in zip(window.begins, image, strict=True)))]
 
 
 _MODES = {"RGB": "RGB", "BGR": "RGB", "Grayscale": "L"}
 
 
-@onnx_operator("ImageDecoder", since=20)
-class ImageDecoder(SchemaAttributes):
+@onnx_function("ImageDecoder", since=20)
+def image_decoder(stream: Any, *, pixel_format: Any) -> Any:
     """Uint8 pixels [height, width, channels]; none, [0, 0, channels], if the bytes are no image."""
-
-    def reference(self, stream: Any) -> Any:
-        if self.pixel_format not in _MODES:
-            raise UnsupportedOperation(
-                f"pixel_format {self.pixel_format!r}", where="ImageDecoder", hint="choose RGB, BGR or Grayscale"
-            )
-        pixels = _decoded(np.asarray(stream, np.uint8).tobytes(), _MODES[self.pixel_format])
-        pixels = pixels[..., None] if pixels.ndim == 2 else pixels
-        return pixels[..., ::-1] if self.pixel_format == "BGR" else pixels
+    if pixel_format not in _MODES:
+        raise UnsupportedOperation(f"pixel_format {pixel_format!r}", where="ImageDecoder", hint="choose RGB, BGR or Grayscale")
+    pixels = _decoded(np.asarray(stream, np.uint8).tobytes(), _MODES[pixel_format])
+    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+    return pixels[..., ::-1] if pixel_format == "BGR" else pixels
 
 
 def _decoded(data: bytes, mode: str) -> Any:

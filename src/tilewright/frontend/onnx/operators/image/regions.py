@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
@@ -102,22 +102,20 @@ def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_cor
     return np.asarray(np.moveaxis(total, -1, 1), x.dtype)
 
 
-@onnx_operator("AffineGrid", since=20)
-class AffineGrid(SchemaAttributes):
+@onnx_function("AffineGrid", since=20)
+def affine_grid(theta: Any, size: Any, *, align_corners: Any) -> Any:
     """The positions theta (x, y, 1) of all pixels of images of that size, or theta (x, y, z, 1)."""
-
-    def reference(self, theta: Any, size: Any) -> Any:
-        shape = tuple(int(extent) for extent in np.reshape(size, -1))
-        rank = len(shape) - 2
-        if rank < 1 or theta.shape != (shape[0], rank, rank + 1) or prod(shape) > MOST_ELEMENTS:
-            raise ShapeError(f"AffineGrid of {shape_text(theta.shape)} for {shape_text(shape)}", where="AffineGrid")
-        steps = []
-        for extent in shape[2:]:
-            unit = np.arange(extent, dtype=np.float64)
-            steps.append((2 * unit + 1) / extent - 1 if not self.align_corners else 2 * unit / max(extent - 1, 1) - 1)
-        grids = np.meshgrid(*steps, indexing="ij")
-        homogeneous = np.stack([*reversed(grids), np.ones_like(grids[0])], axis=-1)
-        return np.asarray(np.einsum("nij,...j->n...i", theta.astype(np.float64), homogeneous), theta.dtype)
+    shape = tuple(int(extent) for extent in np.reshape(size, -1))
+    rank = len(shape) - 2
+    if rank < 1 or theta.shape != (shape[0], rank, rank + 1) or prod(shape) > MOST_ELEMENTS:
+        raise ShapeError(f"AffineGrid of {shape_text(theta.shape)} for {shape_text(shape)}", where="AffineGrid")
+    steps = []
+    for extent in shape[2:]:
+        unit = np.arange(extent, dtype=np.float64)
+        steps.append((2 * unit + 1) / extent - 1 if not align_corners else 2 * unit / max(extent - 1, 1) - 1)
+    grids = np.meshgrid(*steps, indexing="ij")
+    homogeneous = np.stack([*reversed(grids), np.ones_like(grids[0])], axis=-1)
+    return np.asarray(np.einsum("nij,...j->n...i", theta.astype(np.float64), homogeneous), theta.dtype)
 
 
 def check_regions(where: str, x: Any, rois: Any, columns: int) -> None:
@@ -185,23 +183,21 @@ def _element(image: Any, row: tuple[Any, Any], column: tuple[Any, Any]) -> Any:
     return image[:, row[0][:, None], column[0][None, :]] * (row[1][:, None] * column[1][None, :])
 
 
-@onnx_operator("MaxRoiPool")
-class MaxRoiPool(SchemaAttributes):
+@onnx_function("MaxRoiPool")
+def max_roi_pool(x: Any, rois: Any, *, pooled_shape: Any, spatial_scale: Any) -> Any:
     """The largest pixel of every bin, 0 in bins without pixels; a region begins with the number of its image."""
-
-    def reference(self, x: Any, rois: Any) -> Any:
-        check_regions("MaxRoiPool", x, rois, 5)
-        check_positions(rois[:, 0], x.shape[0], "MaxRoiPool", least=0)
-        height, width = self.pooled_shape
-        out = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
-        for number, region in enumerate(rois.astype(np.float64)):
-            left, top, right, bottom = (floor(edge * self.spatial_scale + 0.5) for edge in region[1:])
-            rows = _bins(top, bottom, height, x.shape[2])
-            columns = _bins(left, right, width, x.shape[3])
-            for i, j in np.ndindex(height, width):
-                part = x[int(region[0]), :, rows[i], columns[j]]
-                out[number, :, i, j] = part.max(axis=(1, 2)) if part.size else 0
-        return out
+    check_regions("MaxRoiPool", x, rois, 5)
+    check_positions(rois[:, 0], x.shape[0], "MaxRoiPool", least=0)
+    height, width = pooled_shape
+    out = np.zeros((len(rois), x.shape[1], height, width), x.dtype)
+    for number, region in enumerate(rois.astype(np.float64)):
+        left, top, right, bottom = (floor(edge * spatial_scale + 0.5) for edge in region[1:])
+        rows = _bins(top, bottom, height, x.shape[2])
+        columns = _bins(left, right, width, x.shape[3])
+        for i, j in np.ndindex(height, width):
+            part = x[int(region[0]), :, rows[i], columns[j]]
+            out[number, :, i, j] = part.max(axis=(1, 2)) if part.size else 0
+    return out
 
 
 def _bins(first: int, last: int, bins: int, extent: int) -> list[slice]:

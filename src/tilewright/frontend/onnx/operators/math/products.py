@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.operands import in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
@@ -83,11 +83,9 @@ def _summed_alone(builder: Builder, subscripts: Subscripts, operands: Sequence[T
     return Subscripts(tuple(labels), subscripts.result), taken
 
 
-@onnx_operator("Det", since=11)
-class Det:
+@onnx_function("Det", since=11)
+def det(x: Any) -> Any:
     """The determinant of the last two dimensions; computed in float32 at least."""
-
-    def reference(self, x: Any) -> Any:
-        if np.ndim(x) < 2 or x.shape[-1] != x.shape[-2]:
-            raise ShapeError(f"determinant of shape {np.shape(x)}", where="Det", why="the last two extents must be equal")
-        return np.asarray(np.linalg.det(np.asarray(x, np.result_type(x.dtype, np.float32)))).astype(x.dtype)
+    if np.ndim(x) < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(f"determinant of shape {np.shape(x)}", where="Det", why="the last two extents must be equal")
+    return np.asarray(np.linalg.det(np.asarray(x, np.result_type(x.dtype, np.float32)))).astype(x.dtype)

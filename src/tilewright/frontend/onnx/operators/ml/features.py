@@ -12,42 +12,36 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, labels_of
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.types import Tensor
 
 
-@onnx_operator("ArrayFeatureExtractor", domain=DOMAIN)
-class ArrayFeatureExtractor:
+@onnx_function("ArrayFeatureExtractor", domain=DOMAIN)
+def array_feature_extractor(x: Any, indices: Any) -> Any:
     """The columns of x at the given places, of a vector as one row."""
-
-    def reference(self, x: Any, indices: Any) -> Any:
-        chosen = np.asarray(indices).reshape(-1)
-        if np.ndim(x) < 1 or np.any((chosen < 0) | (chosen >= np.shape(x)[-1])):
-            raise ShapeError(f"columns of shape {np.shape(x)}", where="ArrayFeatureExtractor", why="a column does not exist")
-        return np.atleast_2d(np.take(x, chosen, axis=-1))
+    chosen = np.asarray(indices).reshape(-1)
+    if np.ndim(x) < 1 or np.any((chosen < 0) | (chosen >= np.shape(x)[-1])):
+        raise ShapeError(f"columns of shape {np.shape(x)}", where="ArrayFeatureExtractor", why="a column does not exist")
+    return np.atleast_2d(np.take(x, chosen, axis=-1))
 
 
-@onnx_operator("FeatureVectorizer", domain=DOMAIN)
-class FeatureVectorizer(SchemaAttributes):
+@onnx_function("FeatureVectorizer", domain=DOMAIN)
+def feature_vectorizer(*features: Any) -> Any:
     """The columns of all operands [N, ...] side by side in float32; vectors are single rows."""
-
-    def reference(self, *features: Any) -> Any:
-        rows = [np.asarray(feature, np.float32) for feature in features]
-        rows = [row[None] if row.ndim == 1 else row.reshape(len(row), -1) for row in rows if row.ndim]
-        if len(rows) != len(features) or len({len(row) for row in rows}) != 1:
-            raise ShapeError(f"features of shapes {[np.shape(feature) for feature in features]}", where="FeatureVectorizer")
-        return np.concatenate(rows, axis=1)
+    rows = [np.asarray(feature, np.float32) for feature in features]
+    rows = [row[None] if row.ndim == 1 else row.reshape(len(row), -1) for row in rows if row.ndim]
+    if len(rows) != len(features) or len({len(row) for row in rows}) != 1:
+        raise ShapeError(f"features of shapes {[np.shape(feature) for feature in features]}", where="FeatureVectorizer")
+    return np.concatenate(rows, axis=1)
 
 
-@onnx_operator("Binarizer", domain=DOMAIN)
-class Binarizer(SchemaAttributes):
+@onnx_function("Binarizer", domain=DOMAIN)
+def binarizer(x: Any, *, threshold: Any) -> Any:
     """1 where x is above the threshold, else 0, in the type of x."""
-
-    def reference(self, x: Any) -> Any:
-        return (np.asarray(x) > self.threshold).astype(x.dtype)
+    return (np.asarray(x) > threshold).astype(x.dtype)
 
 
 @onnx_operator("Imputer", domain=DOMAIN)
@@ -63,35 +57,31 @@ class Imputer(SchemaAttributes):
         return np.where(np.isnan(x) if np.isnan(sought) else x == sought, filling, x)
 
 
-@onnx_operator("Normalizer", domain=DOMAIN)
-class Normalizer(SchemaAttributes):
+@onnx_function("Normalizer", domain=DOMAIN)
+def normalizer(x: Any, *, norm: Any) -> Any:
     """Rows over their largest element (MAX), the sum of their absolute values (L1) or their length (L2); float32."""
-
-    def reference(self, x: Any) -> Any:
-        x = np.asarray(x, np.float32)
-        norms: dict[str, Callable[..., Any]] = {
-            "MAX": np.max,
-            "L1": lambda a, **k: np.abs(a).sum(**k),
-            "L2": lambda a, **k: np.sqrt(np.square(a).sum(**k)),
-        }
-        if self.norm not in norms or not x.ndim:
-            raise UnsupportedOperation(f"norm {self.norm!r}", where="Normalizer", hint=f"choose from {', '.join(norms)}")
-        size = norms[self.norm](x, axis=-1, keepdims=True)
-        return x / np.where(size == 0, 1, size).astype(np.float32)
+    x = np.asarray(x, np.float32)
+    norms: dict[str, Callable[..., Any]] = {
+        "MAX": np.max,
+        "L1": lambda a, **k: np.abs(a).sum(**k),
+        "L2": lambda a, **k: np.sqrt(np.square(a).sum(**k)),
+    }
+    if norm not in norms or not x.ndim:
+        raise UnsupportedOperation(f"norm {norm!r}", where="Normalizer", hint=f"choose from {', '.join(norms)}")
+    size = norms[norm](x, axis=-1, keepdims=True)
+    return x / np.where(size == 0, 1, size).astype(np.float32)
 
 
-@onnx_operator("OneHotEncoder", domain=DOMAIN)
-class OneHotEncoder(SchemaAttributes):
+@onnx_function("OneHotEncoder", domain=DOMAIN)
+def one_hot_encoder(x: Any, *, cats_int64s: Any, cats_strings: Any, zeros: Any) -> Any:
     """A new last dimension with 1 at an element's category, 0 elsewhere; unknown ones are all 0, or refused without `zeros`."""
-
-    def reference(self, x: Any) -> Any:
-        categories = labels_of(self.cats_int64s, self.cats_strings, "OneHotEncoder")
-        elements = np.asarray(x) if len(self.cats_strings) else np.asarray(x).astype(np.int64)
-        check_size((*elements.shape, len(categories)), "OneHotEncoder")
-        encoded = (elements[..., None] == categories).astype(np.float32)
-        if not self.zeros and not encoded.any(axis=-1).all():
-            raise ShapeError("an element is in no category", where="OneHotEncoder")
-        return encoded
+    categories = labels_of(cats_int64s, cats_strings, "OneHotEncoder")
+    elements = np.asarray(x) if len(cats_strings) else np.asarray(x).astype(np.int64)
+    check_size((*elements.shape, len(categories)), "OneHotEncoder")
+    encoded = (elements[..., None] == categories).astype(np.float32)
+    if not zeros and not encoded.any(axis=-1).all():
+        raise ShapeError("an element is in no category", where="OneHotEncoder")
+    return encoded
 
 
 @onnx_operator("Scaler", domain=DOMAIN)
@@ -176,47 +166,41 @@ def _key(element: Any) -> Hashable:
     return "NaN of any bits" if math.isnan(element) else float(np.float32(element))
 
 
-@onnx_operator("DictVectorizer", domain=DOMAIN)
-class DictVectorizer(SchemaAttributes):
+@onnx_function("DictVectorizer", domain=DOMAIN)
+def dict_vectorizer(x: Any, *, int64_vocabulary: Any, string_vocabulary: Any) -> Any:
     """[1, C] of a dictionary's values in the order of the vocabulary, 0 (or "") for words that it lacks."""
-
-    def reference(self, x: Any) -> Any:
-        words = labels_of(self.int64_vocabulary, self.string_vocabulary, "DictVectorizer").tolist()
-        values = _dictionary(x, "DictVectorizer")
-        kind = np.asarray(list(values.values())).dtype if values else np.dtype(np.float32)
-        nothing = "" if kind.kind in "OU" else 0
-        return np.array([[values.get(word, nothing) for word in words]], object if kind.kind in "OU" else kind)
+    words = labels_of(int64_vocabulary, string_vocabulary, "DictVectorizer").tolist()
+    values = _dictionary(x, "DictVectorizer")
+    kind = np.asarray(list(values.values())).dtype if values else np.dtype(np.float32)
+    nothing = "" if kind.kind in "OU" else 0
+    return np.array([[values.get(word, nothing) for word in words]], object if kind.kind in "OU" else kind)
 
 
-@onnx_operator("CastMap", domain=DOMAIN)
-class CastMap(SchemaAttributes):
+@onnx_function("CastMap", domain=DOMAIN)
+def cast_map(x: Any, *, cast_to: Any, map_form: Any, max_map: Any) -> Any:
     """[1, C] of a dictionary's values: by increasing keys (DENSE), or each at the place that its key is (SPARSE)."""
-
-    def reference(self, x: Any) -> Any:
-        kinds: Mapping[str, Any] = {"TO_FLOAT": np.float32, "TO_INT64": np.int64, "TO_STRING": object}
-        if self.cast_to not in kinds or self.map_form not in ("DENSE", "SPARSE"):
-            raise DTypeError(f"cast_to {self.cast_to!r} or map_form {self.map_form!r} is unknown", where="CastMap")
-        values = dict(sorted(_dictionary(x, "CastMap").items()))
-        if self.map_form == "SPARSE":
-            if any(not 0 <= key < self.max_map for key in values):
-                raise ShapeError(f"a key is outside 0..{self.max_map - 1}", where="CastMap")
-            (count,) = check_size((self.max_map,), "CastMap")
-            nothing = "" if self.cast_to == "TO_STRING" else 0
-            values = {key: values.get(key, nothing) for key in range(count)}
-        convert = str if self.cast_to == "TO_STRING" else float
-        return np.array([[convert(value) for value in values.values()]], object).astype(kinds[self.cast_to])
+    kinds: Mapping[str, Any] = {"TO_FLOAT": np.float32, "TO_INT64": np.int64, "TO_STRING": object}
+    if cast_to not in kinds or map_form not in ("DENSE", "SPARSE"):
+        raise DTypeError(f"cast_to {cast_to!r} or map_form {map_form!r} is unknown", where="CastMap")
+    values = dict(sorted(_dictionary(x, "CastMap").items()))
+    if map_form == "SPARSE":
+        if any(not 0 <= key < max_map for key in values):
+            raise ShapeError(f"a key is outside 0..{max_map - 1}", where="CastMap")
+        (count,) = check_size((max_map,), "CastMap")
+        nothing = "" if cast_to == "TO_STRING" else 0
+        values = {key: values.get(key, nothing) for key in range(count)}
+    convert = str if cast_to == "TO_STRING" else float
+    return np.array([[convert(value) for value in values.values()]], object).astype(kinds[cast_to])
 
 
-@onnx_operator("ZipMap", domain=DOMAIN)
-class ZipMap(SchemaAttributes):
+@onnx_function("ZipMap", domain=DOMAIN)
+def zip_map(x: Any, *, classlabels_int64s: Any, classlabels_strings: Any) -> Any:
     """A list of one dictionary for every row of x [N, C], from the labels to the row's numbers."""
-
-    def reference(self, x: Any) -> Any:
-        labels = labels_of(self.classlabels_int64s, self.classlabels_strings, "ZipMap").tolist()
-        rows = np.atleast_2d(x)
-        if rows.ndim != 2 or rows.shape[1] != len(labels):
-            raise ShapeError(f"{len(labels)} labels for shape {np.shape(x)}", where="ZipMap")
-        return [dict(zip(labels, row.tolist(), strict=True)) for row in rows]
+    labels = labels_of(classlabels_int64s, classlabels_strings, "ZipMap").tolist()
+    rows = np.atleast_2d(x)
+    if rows.ndim != 2 or rows.shape[1] != len(labels):
+        raise ShapeError(f"{len(labels)} labels for shape {np.shape(x)}", where="ZipMap")
+    return [dict(zip(labels, row.tolist(), strict=True)) for row in rows]
 
 
 def _dictionary(x: Any, where: str) -> dict[Any, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import Softmax
 from tilewright.graph.expressions.scalar_functions import sigmoid
 
@@ -94,13 +94,11 @@ def _probit(shares: Any) -> Any:
     return np.vectorize(lambda p: inverse(p) if 0 < p < 1 else np.copysign(np.inf, p - 0.5), otypes=[np.float64])(shares)
 
 
-@onnx_operator("LinearRegressor", domain=DOMAIN)
-class LinearRegressor(SchemaAttributes):
+@onnx_function("LinearRegressor", domain=DOMAIN)
+def linear_regressor(x: Any, *, coefficients: Any, intercepts: Any, post_transform: Any, targets: Any) -> Any:
     """x W^T + b of [N, F] for W [targets, F]; float32."""
-
-    def reference(self, x: Any) -> Any:
-        scores = linear(x, self.coefficients, self.intercepts, self.targets, "LinearRegressor")
-        return transformed(scores, self.post_transform).astype(np.float32)
+    scores = linear(x, coefficients, intercepts, targets, "LinearRegressor")
+    return transformed(scores, post_transform).astype(np.float32)
 
 
 @onnx_operator("LinearClassifier", domain=DOMAIN)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
+from tilewright.frontend.onnx.definition import define, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
 from tilewright.frontend.onnx.operators.operands import total
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
@@ -125,26 +125,22 @@ class GlobalPool:
         return tuple(range(1, rank - 1) if self.has_channels_last else range(2, rank))
 
 
-@onnx_operator("MaxUnpool", since=9)
-class MaxUnpool(SchemaAttributes):
+@onnx_function("MaxUnpool", since=9)
+def max_unpool(x: Any, positions: Any, output_shape: Any = None, *, kernel_shape: Any, pads: Any, strides: Any) -> Any:
     """Positions count in the pooled tensor's shape, whatever shape is asked for."""
-
-    def reference(self, x: Any, positions: Any, output_shape: Any = None) -> Any:
-        rank = len(self.kernel_shape)
-        if x.ndim != rank + 2 or positions.shape != x.shape:
-            raise ShapeError(
-                f"MaxUnpool of {shape_text(x.shape)} with positions of {shape_text(positions.shape)}", where="MaxUnpool"
-            )
-        steps, cut = tuple(self.strides or (1,) * rank), tuple(self.pads or (0,) * (2 * rank))
-        spatial = [(x.shape[d + 2] - 1) * steps[d] + self.kernel_shape[d] - cut[d] - cut[d + rank] for d in range(rank)]
-        pooled = (*x.shape[:2], *spatial)
-        shape = pooled if output_shape is None else tuple(int(extent) for extent in output_shape)
-        if len(shape) != x.ndim or min(shape) < 0 or prod(shape) > MOST_ELEMENTS:
-            raise ShapeError(f"MaxUnpool of {shape_text(x.shape)} into {shape_text(shape)}", where="MaxUnpool")
-        places = _places(positions, pooled, shape)
-        y = np.zeros(shape, x.dtype)
-        y[places] = x
-        return y
+    rank = len(kernel_shape)
+    if x.ndim != rank + 2 or positions.shape != x.shape:
+        raise ShapeError(f"MaxUnpool of {shape_text(x.shape)} with positions of {shape_text(positions.shape)}", where="MaxUnpool")
+    steps, cut = tuple(strides or (1,) * rank), tuple(pads or (0,) * (2 * rank))
+    spatial = [(x.shape[d + 2] - 1) * steps[d] + kernel_shape[d] - cut[d] - cut[d + rank] for d in range(rank)]
+    pooled = (*x.shape[:2], *spatial)
+    shape = pooled if output_shape is None else tuple(int(extent) for extent in output_shape)
+    if len(shape) != x.ndim or min(shape) < 0 or prod(shape) > MOST_ELEMENTS:
+        raise ShapeError(f"MaxUnpool of {shape_text(x.shape)} into {shape_text(shape)}", where="MaxUnpool")
+    places = _places(positions, pooled, shape)
+    y = np.zeros(shape, x.dtype)
+    y[places] = x
+    return y
 
 
 def _places(positions: Any, pooled: tuple[int, ...], shape: tuple[int, ...]) -> tuple[Any, ...]:

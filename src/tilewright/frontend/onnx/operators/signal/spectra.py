@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_function, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.operands import single
 from tilewright.frontend.onnx.sizes import check_size
@@ -68,40 +68,36 @@ def positive_integer(value: Any, where: str) -> int:
     return check_size((np.asarray(value).item(),), where)[0]
 
 
-@onnx_operator("DFT", since=17, by_attribute={"axis": 1})
-@onnx_operator("DFT", since=20)
-class DFT(SchemaAttributes):
+@onnx_function("DFT", since=17, by_attribute={"axis": 1})
+@onnx_function("DFT", since=20)
+def dft(x: Any, dft_length: Any = None, axis: Any = None, *, inverse: Any, onesided: Any) -> Any:
     """In `dft_length` points along an axis, by default the last one before the parts; one-sided: of or to real numbers."""
-
-    def reference(self, x: Any, dft_length: Any = None, axis: Any = None) -> Any:
-        check_parts(x, "DFT")
-        along = normalize_axis(-2 if axis is None else int(np.asarray(axis).item()), np.ndim(x), where="DFT")
-        if along == np.ndim(x) - 1:
-            raise ShapeError("the last axis holds real and imaginary parts", where="DFT")
-        length = None if dft_length is None else positive_integer(dft_length, "DFT")
-        check_size((*x.shape[:along], length or 1, *x.shape[along + 1 :]), "DFT")
-        if self.onesided and self.inverse:
-            return np.fft.irfft(complex_numbers(x), length, axis=along)[..., None].astype(x.dtype)
-        if self.onesided:
-            return pairs(np.fft.rfft(real_numbers(x, "DFT"), length, axis=along), x.dtype)
-        return pairs((np.fft.ifft if self.inverse else np.fft.fft)(complex_numbers(x), length, axis=along), x.dtype)
+    check_parts(x, "DFT")
+    along = normalize_axis(-2 if axis is None else int(np.asarray(axis).item()), np.ndim(x), where="DFT")
+    if along == np.ndim(x) - 1:
+        raise ShapeError("the last axis holds real and imaginary parts", where="DFT")
+    length = None if dft_length is None else positive_integer(dft_length, "DFT")
+    check_size((*x.shape[:along], length or 1, *x.shape[along + 1 :]), "DFT")
+    if onesided and inverse:
+        return np.fft.irfft(complex_numbers(x), length, axis=along)[..., None].astype(x.dtype)
+    if onesided:
+        return pairs(np.fft.rfft(real_numbers(x, "DFT"), length, axis=along), x.dtype)
+    return pairs((np.fft.ifft if inverse else np.fft.fft)(complex_numbers(x), length, axis=along), x.dtype)
 
 
-@onnx_operator("STFT", since=17)
-class STFT(SchemaAttributes):
+@onnx_function("STFT", since=17)
+def stft(signal: Any, frame_step: Any, window: Any = None, frame_length: Any = None, *, onesided: Any) -> Any:
     """Transforms [batch, frames, bins, 2] of frames of a signal [batch, samples] or [batch, samples, 1 or 2]."""
-
-    def reference(self, signal: Any, frame_step: Any, window: Any = None, frame_length: Any = None) -> Any:
-        if np.ndim(signal) not in (2, 3):
-            why = "[batch, samples], or with 1 or 2 parts of every sample, is wanted"
-            raise ShapeError(f"a signal of shape {np.shape(signal)}", where="STFT", why=why)
-        signal = signal if np.ndim(signal) == 3 else signal[..., None]
-        check_parts(signal, "STFT")
-        step, length = positive_integer(frame_step, "STFT"), _frame_length(signal.shape[1], window, frame_length)
-        values = real_numbers(signal, "STFT") if self.onesided else complex_numbers(signal)
-        frames = np.lib.stride_tricks.sliding_window_view(values, length, axis=1)[:, ::step]
-        frames = frames if window is None else frames * np.asarray(window, frames.real.dtype)
-        return pairs((np.fft.rfft if self.onesided else np.fft.fft)(frames, axis=-1), signal.dtype)
+    if np.ndim(signal) not in (2, 3):
+        why = "[batch, samples], or with 1 or 2 parts of every sample, is wanted"
+        raise ShapeError(f"a signal of shape {np.shape(signal)}", where="STFT", why=why)
+    signal = signal if np.ndim(signal) == 3 else signal[..., None]
+    check_parts(signal, "STFT")
+    step, length = positive_integer(frame_step, "STFT"), _frame_length(signal.shape[1], window, frame_length)
+    values = real_numbers(signal, "STFT") if onesided else complex_numbers(signal)
+    frames = np.lib.stride_tricks.sliding_window_view(values, length, axis=1)[:, ::step]
+    frames = frames if window is None else frames * np.asarray(window, frames.real.dtype)
+    return pairs((np.fft.rfft if onesided else np.fft.fft)(frames, axis=-1), signal.dtype)
 
 
 def _frame_length(samples: int, window: Any, frame_length: Any) -> int:

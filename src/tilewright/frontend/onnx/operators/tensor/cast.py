@@ -15,7 +15,7 @@ import ml_dtypes
 import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import onnx_function, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
@@ -212,15 +212,13 @@ class CastLike:
         return Cast(to=dtype, saturate=self.saturate, round_mode=self.round_mode)
 
 
-@onnx_operator("BitCast", since=26)
-class BitCast(SchemaAttributes):
+@onnx_function("BitCast", since=26)
+def bit_cast(x: Any, *, to: Any) -> Any:
     """The same bits as elements of another type of the same width."""
-
-    def reference(self, x: Any) -> Any:
-        target = element_type(self.to)
-        if target.hasobject or x.dtype.hasobject or _bits(target) != _bits(x.dtype):
-            raise ShapeError(f"the bits of {x.dtype} as {target}", where="BitCast", why="the types are not equally wide")
-        return np.ascontiguousarray(x).view(target).reshape(x.shape)
+    target = element_type(to)
+    if target.hasobject or x.dtype.hasobject or _bits(target) != _bits(x.dtype):
+        raise ShapeError(f"the bits of {x.dtype} as {target}", where="BitCast", why="the types are not equally wide")
+    return np.ascontiguousarray(x).view(target).reshape(x.shape)
 
 
 def _bits(dtype: np.dtype[Any]) -> int:

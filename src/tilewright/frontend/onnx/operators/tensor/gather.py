@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of, map_of, points
@@ -123,15 +123,13 @@ class ScatterElements(SchemaAttributes):
         return _scattered(x, tuple(places), updates, self.reduction)
 
 
-@onnx_operator("ScatterND", since=11)
-class ScatterND(SchemaAttributes):
+@onnx_function("ScatterND", since=11)
+def scatter_nd(x: Any, ids: Any, updates: Any, *, reduction: Any) -> Any:
     """`x` with x[ids[i.., 0], .., ids[i.., k - 1]] = updates[i..]."""
-
-    def reference(self, x: Any, ids: Any, updates: Any) -> Any:
-        depth = ids.shape[-1]
-        if depth > x.ndim or updates.shape != (*ids.shape[:-1], *x.shape[depth:]):
-            raise ShapeError(f"indices {ids.shape} and updates {updates.shape}", where=f"ScatterND into {x.shape}")
-        return _scattered(x, tuple(ids[..., k] for k in range(depth)), updates, self.reduction)
+    depth = ids.shape[-1]
+    if depth > x.ndim or updates.shape != (*ids.shape[:-1], *x.shape[depth:]):
+        raise ShapeError(f"indices {ids.shape} and updates {updates.shape}", where=f"ScatterND into {x.shape}")
+    return _scattered(x, tuple(ids[..., k] for k in range(depth)), updates, reduction)
 
 
 @onnx_operator("TensorScatter", since=24)
@@ -169,37 +167,31 @@ def _grid(shape: tuple[int, ...]) -> list[Any]:
     return [np.broadcast_to(positions, shape) for positions in np.ogrid[tuple(slice(extent) for extent in shape)]]
 
 
-@onnx_operator("Compress", since=9)
-class Compress(SchemaAttributes):
+@onnx_function("Compress", since=9)
+def compress(x: Any, condition: Any, *, axis: Any) -> Any:
     """The slices along an axis, or the elements in row-major order; a condition that ends early leaves out the rest."""
-
-    def reference(self, x: Any, condition: Any) -> Any:
-        values = x.reshape(-1) if self.axis is None else x
-        chosen = np.asarray(condition, bool).reshape(-1)
-        return np.compress(chosen, values, axis=0 if self.axis is None else self.axis)
+    values = x.reshape(-1) if axis is None else x
+    chosen = np.asarray(condition, bool).reshape(-1)
+    return np.compress(chosen, values, axis=0 if axis is None else axis)
 
 
-@onnx_operator("NonZero", since=9)
-class NonZero:
+@onnx_function("NonZero", since=9)
+def non_zero(x: Any) -> Any:
     """One column for every position, in row-major order."""
-
-    def reference(self, x: Any) -> Any:
-        found = np.nonzero(x if x.ndim else x.reshape(1))
-        return np.asarray(found[: x.ndim], np.int64).reshape(x.ndim, len(found[0]))
+    found = np.nonzero(x if x.ndim else x.reshape(1))
+    return np.asarray(found[: x.ndim], np.int64).reshape(x.ndim, len(found[0]))
 
 
-@onnx_operator("Unique", since=11)
-class Unique(SchemaAttributes):
+@onnx_function("Unique", since=11)
+def unique(x: Any, *, axis: Any, sorted: Any) -> Any:
     """The distinct ones, where each occurs first, which of them every element is, and how often they occur."""
-
-    def reference(self, x: Any) -> Any:
-        values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=self.axis)
-        inverse = inverse.reshape(-1)
-        if not self.sorted:
-            order = np.argsort(first, kind="stable")
-            inverse = np.argsort(order, kind="stable")[inverse]
-            values, first, counts = np.take(values, order, axis=self.axis or 0), first[order], counts[order]
-        return values, *(positions.astype(np.int64) for positions in (first, inverse, counts))
+    values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, axis=axis)
+    inverse = inverse.reshape(-1)
+    if not sorted:
+        order = np.argsort(first, kind="stable")
+        inverse = np.argsort(order, kind="stable")[inverse]
+        values, first, counts = np.take(values, order, axis=axis or 0), first[order], counts[order]
+    return values, *(positions.astype(np.int64) for positions in (first, inverse, counts))
 
 
 @onnx_operator("OneHot", since=9)

@@ -12,57 +12,52 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.sizes import check_size
 
 
-@onnx_operator("StringConcat", since=20)
-class StringConcat:
+@onnx_function("StringConcat", since=20)
+def string_concat(left: Any, right: Any) -> Any:
     """Both strings in a row, with broadcasting."""
-
-    def reference(self, left: Any, right: Any) -> Any:
-        try:
-            return np.asarray(np.add(np.asarray(left, object), np.asarray(right, object)), object)
-        except ValueError as error:
-            raise ShapeError("operands that do not broadcast", where="StringConcat", why=str(error)) from error
+    try:
+        return np.asarray(np.add(np.asarray(left, object), np.asarray(right, object)), object)
+    except ValueError as error:
+        raise ShapeError("operands that do not broadcast", where="StringConcat", why=str(error)) from error
 
 
-@onnx_operator("StringSplit", since=20)
-class StringSplit(SchemaAttributes):
+@onnx_function("StringSplit", since=20)
+def string_split(x: Any, *, delimiter: Any, maxsplit: Any) -> Any:
     """The parts of every string along a new last axis, filled with empty strings, and how many there are (int64).
 
     Without a delimiter strings are split at white space, of which any amount counts once and none at the ends.
     """
 
-    def reference(self, x: Any) -> Any:
-        x = np.asarray(x, object)
-        texts = x.reshape(-1) if self.delimiter else [text.strip() for text in x.reshape(-1)]
-        most = -1 if self.maxsplit is None else self.maxsplit
-        parts = [text.split(self.delimiter or None, most) for text in texts]
-        longest = max(map(len, parts), default=0)
-        table = np.full((len(parts), longest), "", object)
-        for row, found in zip(table, parts, strict=True):
-            row[: len(found)] = found
-        return table.reshape(*x.shape, longest), np.array([len(found) for found in parts], np.int64).reshape(x.shape)
+    x = np.asarray(x, object)
+    texts = x.reshape(-1) if delimiter else [text.strip() for text in x.reshape(-1)]
+    most = -1 if maxsplit is None else maxsplit
+    parts = [text.split(delimiter or None, most) for text in texts]
+    longest = max(map(len, parts), default=0)
+    table = np.full((len(parts), longest), "", object)
+    for row, found in zip(table, parts, strict=True):
+        row[: len(found)] = found
+    return table.reshape(*x.shape, longest), np.array([len(found) for found in parts], np.int64).reshape(x.shape)
 
 
 _CASES: dict[str, Callable[[str], str]] = {"NONE": str, "LOWER": str.lower, "UPPER": str.upper}
 
 
-@onnx_operator("StringNormalizer", since=10)
-class StringNormalizer(SchemaAttributes):
+@onnx_function("StringNormalizer", since=10)
+def string_normalizer(x: Any, *, case_change_action: Any, is_case_sensitive: Any, stopwords: Any) -> Any:
     """The strings of a [C] or [1, C] tensor without stop words, in another case; one empty string if none is left."""
-
-    def reference(self, x: Any) -> Any:
-        x = np.asarray(x, object)
-        if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
-            raise ShapeError(f"strings of shape {x.shape}", where="StringNormalizer", why="only [C] and [1, C] have a meaning")
-        if self.case_change_action not in _CASES:
-            raise UnsupportedOperation(f"case_change_action {self.case_change_action!r}", where="StringNormalizer")
-        fold: Callable[[str], str] = str if self.is_case_sensitive else str.lower
-        stops = {fold(word) for word in self.stopwords}
-        kept = [_CASES[self.case_change_action](text) for text in x.reshape(-1) if fold(text) not in stops] or [""]
-        return np.array(kept, object).reshape((1,) * (x.ndim - 1) + (-1,))
+    x = np.asarray(x, object)
+    if x.ndim not in (1, 2) or (x.ndim == 2 and x.shape[0] != 1):
+        raise ShapeError(f"strings of shape {x.shape}", where="StringNormalizer", why="only [C] and [1, C] have a meaning")
+    if case_change_action not in _CASES:
+        raise UnsupportedOperation(f"case_change_action {case_change_action!r}", where="StringNormalizer")
+    fold: Callable[[str], str] = str if is_case_sensitive else str.lower
+    stops = {fold(word) for word in stopwords}
+    kept = [_CASES[case_change_action](text) for text in x.reshape(-1) if fold(text) not in stops] or [""]
+    return np.array(kept, object).reshape((1,) * (x.ndim - 1) + (-1,))
 
 
 _POSIX = {"alpha": "a-zA-Z", "digit": "0-9", "alnum": "0-9a-zA-Z", "upper": "A-Z", "lower": "a-z", "space": r"\s", "word": r"\w"}
