@@ -190,7 +190,7 @@ def onnx_function(name: str, **options: Any) -> Callable[[Callable[..., Any]], C
         def reference(operator: Any, *operands: Any) -> Any:
             return function(*operands, **{name: getattr(operator, name) for name in names})
 
-        define(name, type(name, (SchemaAttributes,), {"reference": reference}), **options)
+        define(name, type(name, (SchemaAttributes,), {"__doc__": function.__doc__, "reference": reference}), **options)
         return function
 
     return decorate

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from math import gcd
 from typing import Any
 
@@ -60,29 +62,6 @@ class _Operands:
         return known_extents(tuple(shape[place] for place in self.layouts.filters), self.what)
 
 
-def conv1d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    layout: str = "NCW",
-    filter_layout: str = "OIW",
-    out_layout: str | None = None,
-) -> Any:
-    """The convolution along one dimension: `conv2d` says what the arguments are.
-
-    >>> import numpy as np
-    >>> conv1d(np.arange(5.0).reshape(1, 1, 5), np.array([[[1.0, -1.0]]])).tolist()
-    [[[-1.0, -1.0, -1.0, -1.0]]]
-    """
-    given = _operands("conv1d", "OIW", (x, w, bias), groups, layout, filter_layout, out_layout)
-    return _convolved(given, stride, padding, dilation)
-
-
 def conv2d(
     x: Any,
     w: Any,
@@ -117,55 +96,7 @@ def conv2d(
     >>> conv2d(np.ones((1, 4, 4, 6)), np.ones((3, 3, 1, 6)), padding="same", groups=6, layout="NHWC", filter_layout="HWIO").shape
     (1, 4, 4, 6)
     """
-    given = _operands("conv2d", "OIHW", (x, w, bias), groups, layout, filter_layout, out_layout)
-    return _convolved(given, stride, padding, dilation)
-
-
-def conv3d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    stride: Any = 1,
-    padding: Any = 0,
-    dilation: Any = 1,
-    groups: int = 1,
-    layout: str = "NCDHW",
-    filter_layout: str = "OIDHW",
-    out_layout: str | None = None,
-) -> Any:
-    """The convolution along three dimensions: `conv2d` says what the arguments are.
-
-    >>> import numpy as np
-    >>> conv3d(np.ones((1, 1, 2, 2, 2)), np.ones((1, 1, 2, 2, 2))).tolist()
-    [[[[[8.0]]]]]
-    """
-    given = _operands("conv3d", "OIDHW", (x, w, bias), groups, layout, filter_layout, out_layout)
-    return _convolved(given, stride, padding, dilation)
-
-
-def conv_transpose1d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-    layout: str = "NCW",
-    filter_layout: str = "IOW",
-    out_layout: str | None = None,
-) -> Any:
-    """The transposed convolution along one dimension: `conv_transpose2d` says what the arguments are.
-
-    >>> import numpy as np
-    >>> conv_transpose1d(np.array([[[1.0, 2.0]]]), np.array([[[1.0, 10.0, 100.0]]]), stride=2).tolist()
-    [[[1.0, 10.0, 102.0, 20.0, 200.0]]]
-    """
-    given = _operands("conv_transpose1d", "IOW", (x, w, bias), groups, layout, filter_layout, out_layout)
-    return _transposed(given, stride, padding, output_padding, dilation)
+    return _convolved("conv2d", "OIHW", x, w, bias, stride, padding, dilation, groups, layout, filter_layout, out_layout)
 
 
 def conv_transpose2d(
@@ -195,36 +126,15 @@ def conv_transpose2d(
     >>> conv_transpose2d(np.ones((1, 8, 5, 5)), np.ones((8, 4, 3, 3)), stride=2, padding=1, output_padding=1).shape
     (1, 4, 10, 10)
     """
-    given = _operands("conv_transpose2d", "IOHW", (x, w, bias), groups, layout, filter_layout, out_layout)
-    return _transposed(given, stride, padding, output_padding, dilation)
+    layouts = (layout, filter_layout, out_layout)
+    return _transposed("conv_transpose2d", "IOHW", x, w, bias, stride, padding, output_padding, groups, dilation, *layouts)
 
 
-def conv_transpose3d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    stride: Any = 1,
-    padding: Any = 0,
-    output_padding: Any = 0,
-    groups: int = 1,
-    dilation: Any = 1,
-    layout: str = "NCDHW",
-    filter_layout: str = "IODHW",
-    out_layout: str | None = None,
+def _convolved(
+    name: str, letters: str, x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any, groups: Any, *layouts: Any
 ) -> Any:
-    """The transposed convolution along three dimensions: `conv_transpose2d` says what the arguments are.
-
-    >>> import numpy as np
-    >>> conv_transpose3d(np.ones((1, 1, 1, 1, 2)), np.ones((1, 1, 1, 1, 2))).tolist()
-    [[[[[1.0, 2.0, 1.0]]]]]
-    """
-    given = _operands("conv_transpose3d", "IODHW", (x, w, bias), groups, layout, filter_layout, out_layout)
-    return _transposed(given, stride, padding, output_padding, dilation)
-
-
-def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> Any:
     """One operator, behind a padded copy of some images of run-time extents."""
+    given = _operands(name, letters, x, w, bias, groups, *layouts)
     filters, channels, *kernel = given.filters()
     _check(given, filters, channels * given.groups, kernel)
     steps, apart = numbers("stride", stride, given.rank, given.what), numbers("dilation", dilation, given.rank, given.what)
@@ -237,7 +147,9 @@ def _convolved(given: _Operands, stride: Any, padding: Any, dilation: Any) -> An
     return _recorded(given, record)
 
 
-def _transposed(given: _Operands, stride: Any, padding: Any, output_padding: Any, dilation: Any) -> Any:
+def _transposed(name: str, letters: str, x: Any, w: Any, bias: Any, stride: Any, padding: Any, *others: Any) -> Any:
+    output_padding, groups, dilation, *layouts = others
+    given = _operands(name, letters, x, w, bias, groups, *layouts)
     channels, filters, *taps = given.filters()
     _check(given, filters * given.groups, channels, taps)
     found = _spread(given, tuple(taps), stride, padding, output_padding, dilation)
@@ -268,10 +180,10 @@ def _spread(given: _Operands, taps: tuple[int, ...], stride: Any, padding: Any, 
 
 
 def _operands(
-    name: str, filter_letters: str, arrays: tuple[Any, Any, Any], groups: Any, layout: Any, filter_layout: Any, out_layout: Any
+    name: str, filter_letters: str, x: Any, w: Any, bias: Any, groups: Any, layout: Any, filter_layout: Any, out_layout: Any
 ) -> _Operands:
     """Arrays of one type, with their layouts and ranks checked. Raises `ShapeError` and `DTypeError`."""
-    x, w, bias = map(array_of, arrays)
+    x, w, bias = map(array_of, (x, w, bias))
     rank, what = len(filter_letters) - 2, _what(name, x, w)
     letters = f"NC{space(rank)}"
     layouts = Layouts(
@@ -326,3 +238,65 @@ def _ordered(builder: Builder, x: Tensor, order: tuple[int, ...]) -> Tensor:
 
 def _what(name: str, x: Any, w: Any) -> str:
     return f"{name} of {shape_text(wholes(x.shape))} by {shape_text(wholes(w.shape))}"
+
+
+def _along(rank: int, of_images: Callable[..., Any], compute: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:
+    """A function that is another one's along so many spatial dimensions, which the letters of its layouts say, too."""
+
+    def lettered(parameter: Parameter) -> Parameter:
+        default = parameter.default
+        return parameter.replace(default=default.replace("HW", space(rank))) if isinstance(default, str) else parameter
+
+    of_rank = Signature([lettered(parameter) for parameter in signature(of_images).parameters.values()])
+
+    def decorate(documented: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(documented)
+        def function(*arrays: Any, **options: Any) -> Any:
+            given = of_rank.bind(*arrays, **options)
+            given.apply_defaults()
+            return compute(documented.__name__, of_rank.parameters["filter_layout"].default, *given.arguments.values())
+
+        vars(function)["__signature__"] = of_rank
+        return function
+
+    return decorate
+
+
+@_along(1, conv2d, _convolved)
+def conv1d(*arrays: Any, **options: Any) -> Any:
+    """The convolution along one dimension: `conv2d` says what the arguments are.
+
+    >>> import numpy as np
+    >>> conv1d(np.arange(5.0).reshape(1, 1, 5), np.array([[[1.0, -1.0]]])).tolist()
+    [[[-1.0, -1.0, -1.0, -1.0]]]
+    """
+
+
+@_along(3, conv2d, _convolved)
+def conv3d(*arrays: Any, **options: Any) -> Any:
+    """The convolution along three dimensions: `conv2d` says what the arguments are.
+
+    >>> import numpy as np
+    >>> conv3d(np.ones((1, 1, 2, 2, 2)), np.ones((1, 1, 2, 2, 2))).tolist()
+    [[[[[8.0]]]]]
+    """
+
+
+@_along(1, conv_transpose2d, _transposed)
+def conv_transpose1d(*arrays: Any, **options: Any) -> Any:
+    """The transposed convolution along one dimension: `conv_transpose2d` says what the arguments are.
+
+    >>> import numpy as np
+    >>> conv_transpose1d(np.array([[[1.0, 2.0]]]), np.array([[[1.0, 10.0, 100.0]]]), stride=2).tolist()
+    [[[1.0, 10.0, 102.0, 20.0, 200.0]]]
+    """
+
+
+@_along(3, conv_transpose2d, _transposed)
+def conv_transpose3d(*arrays: Any, **options: Any) -> Any:
+    """The transposed convolution along three dimensions: `conv_transpose2d` says what the arguments are.
+
+    >>> import numpy as np
+    >>> conv_transpose3d(np.ones((1, 1, 1, 1, 2)), np.ones((1, 1, 1, 1, 2))).tolist()
+    [[[[[1.0, 2.0, 1.0]]]]]
+    """
