@@ -26,9 +26,7 @@ def _unary(name: str, formula: str, reference: Callable[..., Any] | str = "") ->
     def function(x: Any) -> Any:
         return apply_map(name, x)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{formula}, element by element; the shape stays."
-    return traceable(reference or name)(function)
+    return traceable(reference or name, name, f"{formula}, element by element; the shape stays.")(function)
 
 
 exp = _unary("exp", "The exponential function")
@@ -80,9 +78,8 @@ def _binary(name: str, formula: str, recorded: str = "") -> Callable[[Any, Any],
     def function(x: Any, y: Any) -> Any:
         return apply_map(recorded or name, x, y)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{formula}, element by element with broadcasting; numbers take the type of the arrays."
-    return traceable(name)(function)
+    text = f"{formula}, element by element with broadcasting; numbers take the type of the arrays."
+    return traceable(name, name, text)(function)
 
 
 add = _binary("add", "x + y")

@@ -100,48 +100,27 @@ def safe_softmax(x: Any, axis: int = -1) -> Any:
     return record_operator(norm_operator.softmax, (x,), float_type, whole(axis), kind="softmax", safe=True)
 
 
-def _reduce(function: str, x: Any, axis: Any, keepdims: bool) -> Any:
+def _reduction(name: str, text: str) -> Callable[..., Any]:
     """Kept dimensions are an index change behind the reduction, which folds into whoever reads the result."""
-    recorder = recorder_of((x,))
-    (tensor,) = in_one_type((x,), reduced_type, function)
-    chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
-    reduced = recorder.record(map_operator.reduce, function, tensor, axis=chosen, kind=function)
-    result = Traced(recorder, reduced)
-    if not keepdims:
-        return result
-    dropped = normalize_axes(chosen, len(tensor.shape))
-    return reshape(result, tuple(1 if d in dropped else extent for d, extent in enumerate(tensor.shape)))
+
+    def function(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+        recorder = recorder_of((x,))
+        (tensor,) = in_one_type((x,), reduced_type, name)
+        chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
+        result = Traced(recorder, recorder.record(map_operator.reduce, name, tensor, axis=chosen, kind=name))
+        if not keepdims:
+            return result
+        dropped = normalize_axes(chosen, len(tensor.shape))
+        return reshape(result, tuple(1 if d in dropped else extent for d, extent in enumerate(tensor.shape)))
+
+    return traceable(name, name, text)(function)
 
 
-@traceable("sum")
-def sum(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The sum over `axis` (an integer, a tuple; None: all)."""
-    return _reduce("sum", x, axis, keepdims)
-
-
-@traceable("prod")
-def prod(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The product over `axis`."""
-    return _reduce("prod", x, axis, keepdims)
-
-
-@traceable("max")
-def max(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The largest element over `axis`; NaN if there is one."""
-    return _reduce("max", x, axis, keepdims)
-
-
-@traceable("min")
-def min(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The smallest element over `axis`; NaN if there is one."""
-    return _reduce("min", x, axis, keepdims)
-
-
-@traceable("mean")
-def mean(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    """The arithmetic mean over `axis`."""
-    return _reduce("mean", x, axis, keepdims)
-
+sum = _reduction("sum", "The sum over `axis` (an integer, a tuple; None: all).")
+prod = _reduction("prod", "The product over `axis`.")
+max = _reduction("max", "The largest element over `axis`; NaN if there is one.")
+min = _reduction("min", "The smallest element over `axis`; NaN if there is one.")
+mean = _reduction("mean", "The arithmetic mean over `axis`.")
 
 # Element types and positions
 

@@ -180,11 +180,16 @@ def _coerced(body: Scalar, types: Mapping[Scalar, str], wanted: bool | None) -> 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def traceable(reference: Callable[..., Any] | str) -> Callable[[F], F]:
-    """Register a recording function; without traced arguments, `reference` (or NumPy's function of that name) is called."""
+def traceable(reference: Callable[..., Any] | str, name: str = "", text: str = "") -> Callable[[F], F]:
+    """Register a recording function; without traced arguments, `reference` (or NumPy's function of that name) is called.
+
+    A function that others like it are made by is given its name and its docstring.
+    """
 
     def decorate(record: F) -> F:
         plain = getattr(np, reference) if isinstance(reference, str) else reference
+        record.__name__ = record.__qualname__ = name or record.__name__
+        record.__doc__ = text or record.__doc__
 
         @functools.wraps(record)
         def function(*args: Any, **options: Any) -> Any:

@@ -30,16 +30,23 @@ def _refused(operation: str, name: str) -> Callable[..., NoReturn]:
     return method
 
 
-def _operator(name: str) -> tuple[Callable[[Traced, Any], Any], Callable[[Any, Any], Any]]:
-    """The methods of an operator that is a function of two operands: with a traced array on its left, and on its right."""
+def _method(name: str) -> Callable[..., Any]:
+    """The function of that name as a method."""
 
-    def method(self: Traced, other: Any) -> Any:
-        return getattr(namespace, name)(self, other)
+    def method(self: Traced, *operands: Any, **options: Any) -> Any:
+        return getattr(namespace, name)(self, *operands, **options)
+
+    method.__doc__ = f"As `tilewright.{name}`."
+    return method
+
+
+def _operator(name: str) -> tuple[Callable[..., Any], Callable[[Any, Any], Any]]:
+    """The methods of an operator that is a function of two operands: with a traced array on its left, and on its right."""
 
     def reflected(self: Any, other: Any) -> Any:
         return getattr(namespace, name)(other, self)
 
-    return method, reflected
+    return _method(name), reflected
 
 
 class Traced:
@@ -71,15 +78,8 @@ class Traced:
         """The number of elements."""
         return lengths((times(*self.tensor.shape),))[0]
 
-    @property
-    def T(self) -> Any:
-        """All dimensions in reverse order."""
-        return namespace.transpose(self)
-
-    @property
-    def mT(self) -> Any:
-        """The last two dimensions exchanged."""
-        return namespace.matrix_transpose(self)
+    T = property(_method("transpose"))
+    mT = property(_method("matrix_transpose"))
 
     def reshape(self, *shape: Any, **options: Any) -> Any:
         """As `numpy.ndarray.reshape`."""
@@ -91,40 +91,9 @@ class Traced:
         order = first if len(axes) <= 1 and (first is None or isinstance(first, tuple | list)) else axes
         return namespace.transpose(self, order)
 
-    def swapaxes(self, axis1: int, axis2: int) -> Any:
-        """As `numpy.ndarray.swapaxes`."""
-        return namespace.swapaxes(self, axis1, axis2)
-
-    def astype(self, dtype: Any) -> Any:
-        """The values in another element type."""
-        return namespace.astype(self, dtype)
-
-    def sum(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As `numpy.ndarray.sum`."""
-        return namespace.sum(self, axis, keepdims=keepdims)
-
-    def prod(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As `numpy.ndarray.prod`."""
-        return namespace.prod(self, axis, keepdims=keepdims)
-
-    def max(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As `numpy.ndarray.max`."""
-        return namespace.max(self, axis, keepdims=keepdims)
-
-    def min(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As `numpy.ndarray.min`."""
-        return namespace.min(self, axis, keepdims=keepdims)
-
-    def mean(self, axis: Any = None, *, keepdims: bool = False) -> Any:
-        """As `numpy.ndarray.mean`."""
-        return namespace.mean(self, axis, keepdims=keepdims)
-
-    def clip(self, low: Any = None, high: Any = None) -> Any:
-        """As `numpy.ndarray.clip`."""
-        return namespace.clip(self, low, high)
-
-    def __getitem__(self, key: Any) -> Any:
-        return namespace.index(self, key)
+    swapaxes, astype, clip = _method("swapaxes"), _method("astype"), _method("clip")
+    sum, prod, max, min, mean = map(_method, ("sum", "prod", "max", "min", "mean"))
+    __getitem__ = _method("index")
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
         hint = "build a new array: where(), or einsum with a constant"
@@ -186,14 +155,11 @@ class Traced:
     __round__ = _refused("round(x)", "round")
     __trunc__ = _refused("math.trunc(x)", "trunc")
 
-    def __neg__(self) -> Any:
-        return namespace.negative(self)
+    __neg__ = _method("negative")
+    __abs__ = _method("abs")
 
     def __pos__(self) -> Any:
         return self
-
-    def __abs__(self) -> Any:
-        return namespace.abs(self)
 
     def __invert__(self) -> Any:
         check_truth("~x", self)
@@ -206,9 +172,7 @@ class Traced:
     __floordiv__, __rfloordiv__ = _operator("floor_divide")
     __mod__, __rmod__ = _operator("remainder")
     __matmul__, __rmatmul__ = _operator("matmul")
-
-    def __pow__(self, exponent: Any) -> Any:
-        return namespace.pow(self, exponent)
+    __pow__ = _method("pow")
 
     def __rpow__(self, base: Any) -> NoReturn:
         raise unsupported("a power with a traced exponent", (), hint="write it as exp(exponent * math.log(base))")
@@ -231,12 +195,12 @@ class Traced:
 
     __ror__ = __or__
 
-    __lt__ = _operator("less")[0]
-    __le__ = _operator("less_equal")[0]
-    __gt__ = _operator("greater")[0]
-    __ge__ = _operator("greater_equal")[0]
-    __eq__: Any = _operator("equal")[0]
-    __ne__: Any = _operator("not_equal")[0]
+    __lt__ = _method("less")
+    __le__ = _method("less_equal")
+    __gt__ = _method("greater")
+    __ge__ = _method("greater_equal")
+    __eq__: Any = _method("equal")
+    __ne__: Any = _method("not_equal")
 
 
 def _methods() -> list[str]:

@@ -75,6 +75,8 @@ def test_steps_are_those_of_the_walk(layer_type: type[RecurrentLayer], direction
         GRU(linear_before_reset=1, layout=1, clip=0.5),
         LSTM(input_forget=1, clip=0.5, layout=1, direction="bidirectional"),
         LSTM(activations=["Sigmoid", "Relu", "Tanh"], direction="reverse"),
+        GRU(activations=["HardSigmoid", "ScaledTanh"], activation_alpha=[0.3, 0.8], activation_beta=[0.6]),
+        LSTM(activations=["Affine", "Softsign", "ThresholdedRelu"], activation_alpha=[0.5]),
     ],
     ids=repr,
 )
@@ -117,8 +119,8 @@ def test_what_is_not_written_out_is_refused() -> None:
     long = operands(layer, steps=MOST_STEPS + 1, batch=1)
     with pytest.raises(UnsupportedOperation, match=f"{MOST_STEPS + 1} steps has no lowering"):
         lowered(layer, long)
-    with pytest.raises(UnsupportedOperation, match="affine"):
-        lowered(LSTM(activations=["Affine", "Tanh", "Tanh"]), operands(layer))
+    with pytest.raises(UnsupportedOperation, match="of relu, tanh"):
+        lowered(LSTM(activations=["Sine", "Tanh", "Tanh"]), operands(layer))
     with pytest.raises(UnsupportedOperation, match="float64"):
         lowered(layer, operands(layer) | {"x": np.zeros((STEPS, BATCH, INPUTS))})
     builder, steps = Builder("f"), SymbolicExtent("steps", 1, 9, 4)

@@ -11,68 +11,40 @@ J. Schmidhuber, "Recurrent Nets that Time and Count" (IJCNN 2000), section 2.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from inspect import signature
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
+from tilewright.frontend.onnx.operators.activation.activations import elu, hard_sigmoid, leaky_relu, relu, softplus, softsign
 from tilewright.frontend.onnx.operators.operands import completed, total
-from tilewright.frontend.onnx.operators.recurrent.unrolled import (
-    Operands,
-    Parameters,
-    Products,
-    ProductsOf,
-    States,
-    Way,
-    check_steps,
-    functions_of,
-    parts,
-    products_of_floats,
-    unrolled,
-    zeros_of,
-)
+from tilewright.frontend.onnx.operators.recurrent import unrolled
+from tilewright.frontend.onnx.operators.recurrent.unrolled import Operands, Parameters, Products, ProductsOf, States, Way, parts
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.expressions.scalar import Literal, Scalar, apply
-from tilewright.graph.expressions.scalar_functions import sigmoid
+from tilewright.graph.builders.elementwise import computed
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, times, with_loads
 from tilewright.graph.types import Tensor
 
-Function: TypeAlias = Callable[[Any], Any]
-
-_FUNCTIONS: dict[str, tuple[Callable[[Any, float, float], Any], float | None, float | None]] = {
-    "relu": (lambda x, a, b: np.maximum(x, 0), None, None),
-    "tanh": (lambda x, a, b: np.tanh(x), None, None),
-    "sigmoid": (lambda x, a, b: sigmoid(x), None, None),
-    "softsign": (lambda x, a, b: x / (1 + np.abs(x)), None, None),
-    "softplus": (lambda x, a, b: np.logaddexp(x, 0), None, None),
-    "affine": (lambda x, a, b: a * x + b, 1.0, 0.0),
-    "leakyrelu": (lambda x, a, b: np.where(x < 0, a * x, x), 0.01, None),
-    "thresholdedrelu": (lambda x, a, b: np.where(x < a, 0, x), 1.0, None),
-    "scaledtanh": (lambda x, a, b: a * np.tanh(b * x), 1.0, 1.0),
-    "hardsigmoid": (lambda x, a, b: np.clip(a * x + b, 0, 1), 0.2, 0.5),
-    "elu": (lambda x, a, b: np.where(x < 0, a * np.expm1(np.minimum(x, 0)), x), 1.0, None),
+_X = Load(0)
+_FUNCTIONS: dict[str, Callable[..., Scalar]] = {
+    "relu": relu,
+    "tanh": lambda: apply("tanh", _X),
+    "sigmoid": lambda: apply("sigmoid", _X),
+    "softsign": softsign,
+    "softplus": softplus,
+    "affine": lambda alpha=1.0, beta=0.0: apply("add", times(_X, alpha), Literal(beta)),
+    "leakyrelu": leaky_relu,
+    "thresholdedrelu": lambda alpha=1.0: apply("where", apply("less", _X, Literal(alpha)), Literal(0.0), _X),
+    "scaledtanh": lambda alpha=1.0, beta=1.0: times(apply("tanh", times(_X, beta)), alpha),
+    "hardsigmoid": hard_sigmoid,
+    "elu": elu,
 }
-"""By name in lower case: the function of x, alpha and beta, and the defaults of these two (None: it has none)."""
-
-
-def activation_names(names: Sequence[str], defaults: Sequence[str], directions: int) -> list[tuple[str, ...]]:
-    """The names of each direction's functions in lower case. Raises `UnsupportedOperation` for unknown ones, or too few."""
-    wanted = len(defaults) * directions
-    chosen = [name.lower() for name in names or [*defaults] * directions][:wanted]
-    if len(chosen) != wanted or not _FUNCTIONS.keys() >= {*chosen}:
-        raise UnsupportedOperation(f"activations {list(names)}", why=f"{wanted} of {', '.join(_FUNCTIONS)} are wanted")
-    return [tuple(chosen[start : start + len(defaults)]) for start in range(0, wanted, len(defaults))]
-
-
-def _function(name: str, alphas: Iterator[float], betas: Iterator[float]) -> Function:
-    """A function with the next given alpha and beta, if it has such, or its own."""
-    function, alpha, beta = _FUNCTIONS[name]
-    alpha = None if alpha is None else next(alphas, alpha)
-    beta = None if beta is None else next(betas, beta)
-    return lambda x: function(x, alpha or 0.0, beta or 0.0)
+"""By name in lower case: the expression of x for an alpha and a beta, as far as it has these, and their defaults."""
 
 
 State: TypeAlias = tuple[Any, ...]
@@ -89,7 +61,7 @@ class Direction:
     input_bias: Any
     recurrent_bias: Any
     peepholes: Any
-    functions: tuple[Function, ...]
+    functions: tuple[Callable[[Any], Any], ...]
     states: State
     is_reverse: bool
 
@@ -133,7 +105,7 @@ class RecurrentLayer(ABC):
         """A few operators for every step."""
         x, w, r, b, lengths, first, p = self._operands(operands)
         parameters = Parameters(bias=b, states=first, lengths=lengths, peepholes=p)
-        return self.lowered(builder, x, w, r, parameters, partial(products_of_floats, builder, w, r))
+        return self.lowered(builder, x, w, r, parameters, partial(unrolled.products_of_floats, builder, w, r))
 
     def _operands(self, operands: Sequence[Any]) -> tuple[Any, ...]:
         """X, W, R, B, the lengths of sequences, the first states, and peepholes; None for what is left out."""
@@ -159,9 +131,7 @@ class RecurrentLayer(ABC):
     def _directions(self, x: Any, w: Any, r: Any, b: Any, p: Any, first: State) -> list[Direction]:
         """The parameters of each direction, in float32 or wider; missing ones are 0."""
         count = self._count()
-        given = iter(self.activation_alpha), iter(self.activation_beta)
-        names = activation_names(self.activations, self.default_activations, count)
-        functions = [tuple([_function(name, *given) for name in of_one]) for of_one in names]
+        functions = [tuple(map(_of_arrays, of_one)) for of_one in self._functions(count)]
         wide = np.result_type(x.dtype, np.float32)
         inputs, recurrent, biases, peepholes, *states = (
             np.zeros(shape, wide) if array is None else np.asarray(array, wide)
@@ -181,19 +151,18 @@ class RecurrentLayer(ABC):
         """
         where, count = type(self).__name__, self._count()
         self._checked(x, w, r, parameters.bias, parameters.peepholes, parameters.states, count)
-        names = activation_names(self.activations, self.default_activations, count)
+        functions = self._functions(count)
         steps = builder.transpose(x, (1, 0, 2)) if self.layout else x
-        check_steps(steps, where)
+        unrolled.check_steps(steps, where)
         _check_lengths(parameters.lengths, steps, where)
-        ways = [self._way(builder, products(steps, n), parameters, n, names[n]) for n in range(count)]
-        results = unrolled(builder, ways, self.gates, parameters.lengths, partial(self.lowered_step, builder))
+        ways = [self._way(builder, products(steps, n), parameters, n, functions[n]) for n in range(count)]
+        results = unrolled.unrolled(builder, ways, self.gates, parameters.lengths, partial(self.lowered_step, builder))
         if not self.layout:
             return results
         return builder.transpose(results[0], (2, 0, 1, 3)), *(builder.transpose(last, (1, 0, 2)) for last in results[1:])
 
-    def _way(self, builder: Builder, products: Products, parameters: Parameters, number: int, names: tuple[str, ...]) -> Way:
+    def _way(self, builder: Builder, products: Products, parameters: Parameters, number: int, functions: Sequence[Scalar]) -> Way:
         """A direction with its biases, peepholes and first states: 0 where they are left out."""
-        functions = functions_of(names, type(self).__name__)
         projected, bias = products.of_inputs, None
         if parameters.bias is not None:
             of_inputs, bias = parts(builder, builder.slice(parameters.bias, (number,)), 2)
@@ -203,8 +172,34 @@ class RecurrentLayer(ABC):
         peepholes = parameters.peepholes
         peeps = [] if peepholes is None else parts(builder, builder.slice(peepholes, (number,)), 3)
         shape, place = (projected.shape[1], products.hidden), (slice(None), number) if self.layout else (number,)
-        states = [zeros_of(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states]
-        return Way(projected, products.of_state, bias, tuple(peeps), functions, tuple(states), self._is_reverse(number))
+        states = [
+            unrolled.zeros_of(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states
+        ]
+        return Way(
+            projected,
+            products.of_state,
+            bias,
+            tuple(peeps),
+            tuple(map(_of_scalars, functions)),
+            tuple(states),
+            self._is_reverse(number),
+        )
+
+    def _functions(self, directions: int) -> list[tuple[Scalar, ...]]:
+        """The activations of each direction, with the next given alpha and beta, if they have such, or their own.
+
+        Raises `UnsupportedOperation` for unknown ones, or too few.
+        """
+        each, wanted = len(self.default_activations), len(self.default_activations) * directions
+        names = [name.lower() for name in self.activations or [*self.default_activations] * directions][:wanted]
+        if len(names) != wanted or not _FUNCTIONS.keys() >= {*names}:
+            text = f"activations {list(self.activations)}"
+            raise UnsupportedOperation(text, why=f"{wanted} of {', '.join(_FUNCTIONS)} are wanted")
+        given = {"alpha": iter(self.activation_alpha), "beta": iter(self.activation_beta)}
+        own = [signature(_FUNCTIONS[name]).parameters.values() for name in names]
+        values = [{one.name: next(given[one.name], one.default) for one in of_one} for of_one in own]
+        made = [_FUNCTIONS[name](**coefficients) for name, coefficients in zip(names, values, strict=True)]
+        return [tuple(made[start : start + each]) for start in range(0, wanted, each)]
 
     def _is_reverse(self, number: int) -> bool:
         return self.direction == "reverse" or number == 1
@@ -236,6 +231,14 @@ class RecurrentLayer(ABC):
             if array is not None and (tuple(array.shape) != shape or not shape):
                 raise ShapeError(f"{name} of shape {tuple(array.shape)} instead of {shape}", where=type(self).__name__)
         return [(array, shape) for _, array, shape in wanted[1:]]
+
+
+def _of_arrays(function: Scalar) -> Callable[[Any], Any]:
+    return lambda x: computed(function, [x])
+
+
+def _of_scalars(function: Scalar) -> Callable[[Scalar], Scalar]:
+    return lambda x: with_loads(function, {0: x})
 
 
 def _check_lengths(lengths: Any, steps: Any, where: str) -> None:

@@ -26,13 +26,6 @@ MOST_STEPS = 64
 Function: TypeAlias = Callable[[Scalar], Scalar]
 States: TypeAlias = tuple[Tensor, ...]
 
-FUNCTIONS: dict[str, Function] = {
-    "relu": lambda x: apply("maximum", x, Literal(0.0)),
-    "sigmoid": lambda x: apply("sigmoid", x),
-    "tanh": lambda x: apply("tanh", x),
-}
-"""Activation functions with an expression here, by name."""
-
 
 Product: TypeAlias = Callable[[Tensor, int, int], Tensor]
 """Of a state (batch, hidden) with the recurrent weights of some gates (first, last): (batch, gates * hidden)."""
@@ -108,13 +101,6 @@ def check_steps(steps: Tensor, where: str) -> None:
     if not isinstance(count, int) or not 1 <= count <= MOST_STEPS:
         why = f"compiled graphs have no loop over time: up to {MOST_STEPS} steps are written out"
         raise UnsupportedOperation(f"{where} of {count} steps has no lowering", why=why)
-
-
-def functions_of(names: Sequence[str], where: str) -> tuple[Function, ...]:
-    """Activation functions by their names in lower case. Raises `UnsupportedOperation` for those without an expression."""
-    if not FUNCTIONS.keys() >= set(names):
-        raise UnsupportedOperation(f"{where} with the activations {', '.join(names)} has no lowering")
-    return tuple(FUNCTIONS[name] for name in names)
 
 
 def parts(builder: Builder, x: Tensor, count: int) -> list[Tensor]:
