@@ -15,22 +15,8 @@ import numpy as np
 
 from tilewright.errors import TilewrightError, Undecided, UnsupportedOperation
 from tilewright.frontend.onnx.model import Array, Node
-from tilewright.graph.expressions.extents import (
-    Extent,
-    SymbolicExtent,
-    compared,
-    cuts_between,
-    least_extent,
-    maximum,
-    minimum,
-    minus,
-    plus,
-    quotient,
-    range_of,
-    remainder,
-    times,
-    value_of,
-)
+from tilewright.graph.expressions import extents as arithmetic
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, cuts_between, least_extent, minus, range_of, value_of
 
 MOVES = frozenset(
     {"Gather", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape", "Transpose", "Expand", "Tile", "Split", "Flatten", "Pad"}
@@ -134,12 +120,7 @@ def _divide(a: Any, b: Any) -> Any:
         return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
     if least_extent(a) < 0:
         raise _undecided("the order", a, 0, "<")
-    return quotient(a, b)
-
-
-def _modulo(a: Any, b: Any) -> Any:
-    """The sign is that of the divisor, as Python's, or nothing is negative."""
-    return remainder(_exact(a), _exact(b))
+    return arithmetic.quotient(a, b)
 
 
 def _less(a: Any, b: Any) -> bool:
@@ -150,14 +131,10 @@ def _less(a: Any, b: Any) -> bool:
 
 
 def _equal(a: Any, b: Any) -> bool:
-    sign = compared(_exact(a), _exact(b))
+    sign = arithmetic.compared(_exact(a), _exact(b))
     if sign is None:
         raise _undecided("the equality", _exact(a), _exact(b))
     return sign == 0
-
-
-def _where(condition: Any, a: Any, b: Any) -> Any:
-    return a if condition else b
 
 
 def _exact(value: Any) -> Extent:
@@ -170,18 +147,18 @@ def _of_exact(function: Callable[..., Extent]) -> Callable[..., Extent]:
 
 
 _ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
-    "Add": _of_exact(plus),
+    "Add": _of_exact(arithmetic.plus),
     "Sub": _of_exact(minus),
-    "Mul": _of_exact(times),
+    "Mul": _of_exact(arithmetic.times),
     "Div": _divide,
-    "Mod": _modulo,
-    "Neg": _of_exact(lambda a: times(a, -1)),
-    "Max": _of_exact(maximum),
-    "Min": _of_exact(minimum),
+    "Mod": _of_exact(arithmetic.remainder),
+    "Neg": _of_exact(lambda a: arithmetic.times(a, -1)),
+    "Max": _of_exact(arithmetic.maximum),
+    "Min": _of_exact(arithmetic.minimum),
     "Equal": _equal,
     "Less": _less,
     "Greater": lambda a, b: _less(b, a),
     "LessOrEqual": lambda a, b: not _less(b, a),
     "GreaterOrEqual": lambda a, b: not _less(a, b),
-    "Where": _where,
+    "Where": lambda condition, a, b: a if condition else b,
 }

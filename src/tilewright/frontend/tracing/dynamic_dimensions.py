@@ -20,17 +20,8 @@ import numpy as np
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.tracing.location import user_location
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
-from tilewright.graph.expressions.extents import (
-    Extent,
-    SymbolicExtent,
-    cuts_between,
-    minus,
-    plus,
-    quotient,
-    range_of,
-    remainder,
-    times,
-)
+from tilewright.graph.expressions import extents as arithmetic
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, cuts_between, minus, range_of
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, rewrite, scalar_of
 from tilewright.graph.shapes import Shape
 
@@ -190,7 +181,13 @@ def _length(extent: Extent) -> Extent:
 
 
 _EXACT: Mapping[str, Callable[[Extent, Extent], Extent]] = MappingProxyType(
-    {"add": plus, "subtract": minus, "multiply": times, "floor_divide": quotient, "mod": remainder}
+    {
+        "add": arithmetic.plus,
+        "subtract": minus,
+        "multiply": arithmetic.times,
+        "floor_divide": arithmetic.quotient,
+        "mod": arithmetic.remainder,
+    }
 )
 """Of whole numbers, a whole number."""
 
@@ -207,7 +204,7 @@ def _computed(function: str, left: Any, right: Any) -> Any:
 
 def _power(base: Any, exponent: Any) -> Any:
     if isinstance(base, Length) and _is_whole(exponent) and not isinstance(exponent, SymbolicExtent) and exponent >= 0:
-        return _length(times(*[extent_of(base)] * int(exponent)))
+        return _length(arithmetic.times(*[extent_of(base)] * int(exponent)))
     scalar = _scalar(base)
     if scalar is None or not isinstance(exponent, int | float | np.generic) or not has_simple_power(float(exponent)):
         return NotImplemented

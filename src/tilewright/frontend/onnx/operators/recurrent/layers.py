@@ -24,7 +24,16 @@ from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import elu, hard_sigmoid, leaky_relu, relu, softplus, softsign
 from tilewright.frontend.onnx.operators.operands import completed, total
 from tilewright.frontend.onnx.operators.recurrent import unrolled
-from tilewright.frontend.onnx.operators.recurrent.unrolled import Operands, Parameters, Products, ProductsOf, States, Way, parts
+from tilewright.frontend.onnx.operators.recurrent.unrolled import (
+    Operands,
+    Parameters,
+    Products,
+    ProductsOf,
+    States,
+    Way,
+    parts,
+    zeros_of,
+)
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import computed
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, times, with_loads
@@ -172,18 +181,9 @@ class RecurrentLayer(ABC):
         peepholes = parameters.peepholes
         peeps = [] if peepholes is None else parts(builder, builder.slice(peepholes, (number,)), 3)
         shape, place = (projected.shape[1], products.hidden), (slice(None), number) if self.layout else (number,)
-        states = [
-            unrolled.zeros_of(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states
-        ]
-        return Way(
-            projected,
-            products.of_state,
-            bias,
-            tuple(peeps),
-            tuple(map(_of_scalars, functions)),
-            tuple(states),
-            self._is_reverse(number),
-        )
+        states = [zeros_of(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states]
+        of_scalars = tuple(map(_of_scalars, functions))
+        return Way(projected, products.of_state, bias, tuple(peeps), of_scalars, tuple(states), self._is_reverse(number))
 
     def _functions(self, directions: int) -> list[tuple[Scalar, ...]]:
         """The activations of each direction, with the next given alpha and beta, if they have such, or their own.
