@@ -187,8 +187,8 @@ def onnx_function(name: str, **options: Any) -> Callable[[Callable[..., Any]], C
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         names = [one.name for one in signature(function).parameters.values() if one.kind is one.KEYWORD_ONLY]
 
-        def reference(operator: Any, *operands: Any) -> Any:
-            return function(*operands, **{name: getattr(operator, name) for name in names})
+        def reference(operator: Any, *operands: Any, **given: Any) -> Any:
+            return function(*operands, **given, **{name: getattr(operator, name) for name in names})
 
         define(name, type(name, (SchemaAttributes,), {"__doc__": function.__doc__, "reference": reference}), **options)
         return function

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,32 +32,25 @@ def without_large_contents(content: memoryview) -> tuple[bytes, list[memoryview 
     Raises `InvalidProtobuf` for what is cut off. What looks odd in another way is left to the parser.
     """
     found: list[memoryview | None] = []
-    fields = _fields(content)
-    parts = [
-        _field(GRAPH, _graph(value, found)) if number == GRAPH and value is not None else whole for number, whole, value in fields
-    ]
-    return b"".join(parts), found
+    return _without(content, (GRAPH, INITIALIZER, RAW_DATA), found), found
 
 
-def _graph(content: memoryview, found: list[memoryview | None]) -> bytes:
+def _without(content: memoryview, path: Sequence[int], found: list[memoryview | None]) -> bytes:
+    """A message without the large contents of fields at the end of a path; `found` has the last one of every initializer."""
+    inside, *rest = path
     parts: list[bytes | memoryview] = []
     for number, whole, value in _fields(content):
-        large, rest = _tensor(value) if number == INITIALIZER and value is not None else (None, b"")
-        parts.append(whole if large is None else _field(INITIALIZER, rest))
-        if number == INITIALIZER and value is not None:
-            found.append(large)
+        if number != inside or value is None:
+            parts.append(whole)
+        elif rest:
+            found += [None] if inside == INITIALIZER else []
+            parts.append(_field(number, _without(value, rest, found)))
+        elif len(value) >= LARGE_BYTES:
+            found[-1] = value
+            parts.append(PLACEHOLDER)
+        else:
+            parts.append(whole)
     return b"".join(parts)
-
-
-def _tensor(content: memoryview) -> tuple[memoryview | None, bytes]:
-    """The large contents of a tensor, and the tensor without them."""
-    large: memoryview | None = None
-    parts: list[bytes | memoryview] = []
-    for number, whole, value in _fields(content):
-        is_large = number == RAW_DATA and value is not None and len(value) >= LARGE_BYTES
-        large = value if is_large else large
-        parts.append(PLACEHOLDER if is_large else whole)
-    return large, b"".join(parts)
 
 
 def _field(number: int, content: bytes) -> bytes:

@@ -1,21 +1,63 @@
 """Operands of reference implementations and lowerings: those left out, short floating-point numbers, and sums of expressions.
 
+`Composed`: operators that are made of others, for which reference implementation and lowering are written once.
+
 Reference implementations compute short floating-point numbers in float32, as kernels do, and round the result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial, reduce, wraps
-from typing import Any
+from operator import attrgetter
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
+from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.extents import cuts_between, largest_extent, least_extent
 from tilewright.graph.expressions.scalar import Scalar, apply
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.types import Extent
+from tilewright.graph.shapes import Shape
+from tilewright.graph.types import Extent, Tensor
+
+Known: TypeAlias = Mapping[str, np.ndarray]
+"""The values of tensors, by name, as far as they are constants."""
+Call: TypeAlias = Callable[[Any], Callable[..., Any]]
+"""An operator of ONNX as a function: its reference implementation of arrays, or its lowering of tensors."""
+
+
+class Composed(ABC):
+    """An operator that is made of others."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        """The result for arrays or tensors. Raises `InvalidModel` for parameters that do not fit."""
+
+    def reference(self, *inputs: Any, **given: Any) -> Any:
+        return self.composed(attrgetter("reference"), {}, *inputs, **given)
+
+    def lower(self, builder: Builder, *inputs: Any, **given: Any) -> Any:
+        """The lowerings of the operators."""
+        return self.composed(lambda operator: partial(operator.lower, builder), builder.known, *inputs, **given)
+
+
+@dataclass(frozen=True, slots=True)
+class Reshaped:
+    """The elements, row by row, in a shape: a part of composed operators."""
+
+    shape: Shape
+
+    def reference(self, x: Any) -> Any:
+        return np.reshape(x, self.shape)
+
+    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+        return builder.reshape(x, self.shape)
 
 
 def in_operand_type(reference: Callable[..., Any]) -> Callable[..., Any]:

@@ -15,7 +15,8 @@ import numpy as np
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
 from tilewright.frontend.onnx.operators.math.elements import Pointwise, pointwise
-from tilewright.frontend.onnx.operators.operands import in_operand_type, known
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, Reshaped, in_operand_type
+from tilewright.frontend.onnx.operators.operands import known as known_extents
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.norms import log_softmax, softmax_reference
 from tilewright.graph.expressions.scalar import AxisValue, Literal, Load, Scalar, apply, times
@@ -48,19 +49,14 @@ class PRelu(Pointwise):
 
 
 @onnx_operator("PRelu")
-class PReluBefore7:
+class PReluBefore7(Composed):
     """x, times the slope of its channel where it is negative."""
 
-    def reference(self, x: Any, slope: Any) -> Any:
-        return PRelu().reference(x, slope.reshape(_slope_shape(slope.shape, x.shape)))
-
-    def lower(self, builder: Builder, x: Tensor, slope: Tensor) -> Tensor:
-        return PRelu().lower(builder, x, builder.reshape(slope, _slope_shape(slope.shape, x.shape)))
-
-
-def _slope_shape(shape: Shape, x: Shape) -> Shape:
-    """The shape of the slopes of channels: dimension 1 of x."""
-    return (*shape, *(1,) * (len(x) - 2)) if len(shape) == 1 and len(x) > 2 else shape
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        x, slope = inputs
+        if len(slope.shape) == 1 and len(x.shape) > 2:
+            slope = call(Reshaped((*slope.shape, *(1,) * (len(x.shape) - 2))))(slope)
+        return call(PRelu())(x, slope)
 
 
 @pointwise("ThresholdedRelu", since=10)
@@ -183,7 +179,7 @@ def softsign() -> Scalar:
 
 
 @dataclass(frozen=True, slots=True)
-class OverRows:
+class OverRows(Composed):
     """An operator along the rows of a matrix whose columns are the dimensions from `axis` on."""
 
     operator: type[Any]
@@ -191,18 +187,14 @@ class OverRows:
     _: KW_ONLY
     axis: int = 1
 
-    def reference(self, x: Any) -> Any:
-        rows = prod(x.shape[: first_column(x.shape, self.axis)])
-        return self.operator(axis=-1).reference(x.reshape(rows, -1) if x.size else x).reshape(x.shape)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        (x,) = inputs
         along = first_column(x.shape, self.axis)
         if len(x.shape) == along + 1:
-            result: Tensor = self.operator(axis=along).lower(builder, x)
-            return result
-        rows, columns = (prod(known(extents, "rows of a matrix")) for extents in (x.shape[:along], x.shape[along:]))
-        matrix = builder.reshape(x, (rows, columns))
-        return builder.reshape(self.operator(axis=-1).lower(builder, matrix), x.shape)
+            return call(self.operator(axis=along))(x)
+        rows, columns = (prod(known_extents(extents, "rows of a matrix")) for extents in (x.shape[:along], x.shape[along:]))
+        matrix = call(Reshaped((rows, columns)))(x)
+        return call(Reshaped(x.shape))(call(self.operator(axis=-1))(matrix))
 
 
 def first_column(shape: Shape, axis: int) -> int:

@@ -17,11 +17,11 @@ import numpy as np
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
+from tilewright.frontend.onnx.operators.operands import Known
 from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
     DequantizeLinear,
     DynamicQuantizeLinear,
-    Known,
     check_scale,
     check_zero_type,
 )

@@ -22,15 +22,16 @@ import numpy as np
 
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
-from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT, Call, Composed, check_operand
-from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT, check_operand
+from tilewright.frontend.onnx.operators.math.elements import ElementFunction
+from tilewright.frontend.onnx.operators.nn.attention import Attention
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, Reshaped, completed
 from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear, Known
-from tilewright.frontend.onnx.operators.tensor.shapes import Transpose
-from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.norms import softmax_reference as softmax
+from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
+from tilewright.frontend.onnx.operators.tensor.cast import Cast
+from tilewright.frontend.onnx.operators.tensor.shapes import Split, Transpose
 from tilewright.graph.expressions.scalar import Literal, Load, apply
-from tilewright.graph.shapes import are_known, broadcast_shapes, shape_text
+from tilewright.graph.shapes import broadcast_shapes, shape_text
 from tilewright.graph.types import Tensor
 
 
@@ -77,12 +78,10 @@ def _check_right(where: str, b: Any, scale: Any, zero: Any, bias: Any, known: Kn
 
 
 _ATTENTION = "QAttention"
-_MASKED = -3.4028234663852886e38
-"""What onnxruntime gives to scores of keys behind a query: the least number of float32."""
 
 
 @onnx_operator("QAttention", domain=MICROSOFT)
-class QAttention:
+class QAttention(Composed):
     """Attention of `input` (batch, steps, K) with `weight` (K, 3 hidden) of bytes, which hold queries, keys and values.
 
     `mask_index` is 1 or 0 for every key (batch, steps), or the numbers of keys (batch,). With `unidirectional` no query sees a
@@ -97,49 +96,33 @@ class QAttention:
     unidirectional: int = 0
     output_count: int = 1
 
-    def reference(self, *operands: Any) -> Any:
-        self._check(operands, {})
-        x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
-        joint = MatMulIntegerToFloat().reference(x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
-        batch, steps, _ = x.shape
-        parts = joint.reshape(batch, steps, 3, self.num_heads, -1).transpose(2, 0, 3, 1, 4)
-        scores = np.matmul(parts[0], np.swapaxes(parts[1], -1, -2)) * np.float32(self._factor(parts.shape[-1]))
-        if self.unidirectional:
-            scores = np.where(np.tri(steps, dtype=bool), scores, np.float32(_MASKED))
-        if mask is not None:
-            scores = scores + self._mask(mask, steps)[:, None, None, :]
-        mixed = np.matmul(softmax(scores, -1), parts[2])
-        return mixed.transpose(0, 2, 1, 3).reshape(batch, steps, -1)
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        self._check(inputs, known)
+        x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(inputs, 9)
+        joint = call(MatMulIntegerToFloat())(x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
+        query, key, value = call(Split(axis=-1, output_count=3))(joint)
+        attention = Attention(
+            q_num_heads=self.num_heads,
+            kv_num_heads=self.num_heads,
+            scale=self.scale or None,
+            is_causal=self.unidirectional,
+            softcap=0.0,
+            left_window_size=-1,
+            right_window_size=-1,
+            qk_matmul_output_mode=0,
+            output_count=1,
+        )
+        (mixed,) = call(attention)(query, key, value, None if mask is None else self._added(call, mask, x.shape))
+        return mixed
 
-    def lower(self, builder: Builder, *operands: Any) -> Tensor:
-        """A product of bytes, and attention."""
-        self._check(operands, builder.known)
-        x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(operands, 9)
-        if not are_known(x.shape) or self.unidirectional or (mask is not None and len(mask.shape) != 2):
-            raise UnsupportedOperation("QAttention of this mask, or of run-time extents, has no lowering")
-        joint = MatMulIntegerToFloat().lower(builder, x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
-        batch, steps, _ = x.shape
-        width = weight.shape[1] // (3 * self.num_heads)
-        split = builder.reshape(joint, (batch, steps, 3, self.num_heads, width))
-        query, key, value = (builder.slice(split, (slice(None), slice(None), part)) for part in range(3))
-        products = builder.einsum("bqhd,bkhd->bhqk", query, key)
-        scaled = apply("multiply", Load(0), Literal(float(np.float32(self._factor(width)))))
-        if mask is None:
-            scores = builder.body(scaled, products, kind="scale")
-        else:
-            kept = builder.reshape(builder.cast(mask, "float32"), (batch, 1, 1, steps))
-            masked = apply("multiply", apply("subtract", Literal(1.0), Load(1)), Literal(self.mask_filter_value))
-            scores = builder.body(apply("add", scaled, masked), products, kept, kind="mask")
-        mixed = builder.einsum("bhqk,bkhd->bqhd", builder.softmax(scores, -1), value)
-        return builder.reshape(mixed, (batch, steps, self.num_heads * width))
-
-    def _factor(self, width: int) -> float:
-        return self.scale or 1 / float(np.sqrt(width))
-
-    def _mask(self, mask: Any, steps: int) -> Any:
-        """What is added to the scores of every key (batch, steps)."""
-        kept = mask if mask.ndim == 2 else np.arange(steps) < mask[:, None]
-        return (1 - kept.astype(np.float32)) * np.float32(self.mask_filter_value)
+    def _added(self, call: Call, mask: Any, shape: Any) -> Any:
+        """What is added to the scores of every key, as it broadcasts to them."""
+        batch, steps, _ = shape
+        if len(mask.shape) == 1 and isinstance(mask, Tensor):
+            raise UnsupportedOperation("QAttention with numbers of keys has no lowering")
+        kept = call(Cast(to=np.dtype(np.float32)))(mask if len(mask.shape) == 2 else np.arange(steps) < mask[:, None])
+        added = apply("multiply", apply("subtract", Literal(1.0), Load(0)), Literal(self.mask_filter_value))
+        return call(Reshaped((batch, 1, 1, steps)))(call(ElementFunction("mask", added))(kept))
 
     def _check(self, operands: Sequence[Any], known: Known) -> None:
         """Raise `InvalidModel` for operands that do not fit, `UnsupportedOperation` for those that are not known here."""

@@ -7,12 +7,10 @@ or more), or sums in another order; where a result lies halfway between two step
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import fields
-from functools import partial
-from operator import attrgetter
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,17 +21,15 @@ from tilewright.frontend.onnx.operators.activation.activations import OverRows, 
 from tilewright.frontend.onnx.operators.math.elements import ElementFunction
 from tilewright.frontend.onnx.operators.nn.pools import AveragePool, GlobalPool
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling
-from tilewright.frontend.onnx.operators.operands import completed
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, completed
 from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
     DequantizeLinear,
-    Known,
     QuantizeLinear,
     check_scale,
     check_zero_type,
     known_value,
 )
 from tilewright.frontend.onnx.operators.tensor.shapes import Concat, Transpose
-from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import body_of
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.shapes import shape_text
@@ -41,8 +37,6 @@ from tilewright.graph.types import Tensor
 
 MICROSOFT = "com.microsoft"
 """The domain of onnxruntime's own operators."""
-Call: TypeAlias = Callable[[Any], Callable[..., Any]]
-"""An operator of ONNX as a function: its reference implementation of arrays, or its lowering of tensors."""
 
 
 def check_operand(
@@ -85,23 +79,6 @@ def _check_length(where: str, operand: str, role: str, shape: Any, columns: Any)
     wanted = "one number" if columns is None else f"one number, or one for each of the {columns} columns"
     text = f"the {role} of {operand} has the shape {shape_text(shape)}"
     raise InvalidModel(text, where=where, why=f"it is {wanted}", hint="quantise the model again, per tensor")
-
-
-class Composed(ABC):
-    """An operator that is made of others."""
-
-    __slots__ = ()
-
-    @abstractmethod
-    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
-        """The result for arrays or tensors. Raises `InvalidModel` for parameters that do not fit."""
-
-    def reference(self, *inputs: Any) -> Any:
-        return self.composed(attrgetter("reference"), {}, *inputs)
-
-    def lower(self, builder: Builder, *inputs: Any) -> Any:
-        """The lowerings of the operators."""
-        return self.composed(lambda operator: partial(operator.lower, builder), builder.known, *inputs)
 
 
 def _dequantised(call: Call, x: Any, scale: Any, zero: Any) -> Any:

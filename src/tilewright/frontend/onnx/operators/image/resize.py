@@ -13,6 +13,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.image.interpolation import BEFORE_11, Mode, Resampling, lowered, resized
 from tilewright.frontend.onnx.operators.image.run_time_resampling import RunTimeResampling, run_time_lowered
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.expressions.extents import SymbolicExtent, least_extent
@@ -104,16 +105,11 @@ def _factors(extents: Sequence[int], scales: Any, sizes: Any, policy: str) -> tu
 @onnx_operator("Resize", since=10)
 @onnx_operator("Upsample", since=7, by_attribute={"scales": MISSING})
 @onnx_operator("Upsample", since=9)
-class ResizeBefore11:
+class ResizeBefore11(Composed):
     """A tensor `scales` times as large."""
 
     mode: str = "nearest"
 
-    def reference(self, x: Any, scales: Any) -> Any:
-        return self._later().reference(x, scales=scales)
-
-    def lower(self, builder: Builder, x: Tensor, scales: Tensor) -> Tensor:
-        return self._later().lower(builder, x, scales=scales)
-
-    def _later(self) -> Resize:
-        return Resize(mode=self.mode, coordinate_transformation_mode="asymmetric", nearest_mode=BEFORE_11)
+    def composed(self, call: Call, known: Known, x: Any, scales: Any) -> Any:
+        later = Resize(mode=self.mode, coordinate_transformation_mode="asymmetric", nearest_mode=BEFORE_11)
+        return call(later)(x, scales=scales)

@@ -22,7 +22,7 @@ import numpy as np
 
 from tilewright.errors import InternalError, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, define, definition, onnx_operator
-from tilewright.frontend.onnx.operators.operands import in_operand_type
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, Reshaped, in_operand_type
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import CHOSEN_TRUTH, body_of, computed, has_simple_power, power_body
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, with_loads
@@ -330,7 +330,7 @@ Shape: TypeAlias = Sequence[Extent]
 
 
 @dataclass(frozen=True, slots=True)
-class LimitedBroadcast:
+class LimitedBroadcast(Composed):
     """A function of x and of y, which lies along some dimensions of x."""
 
     name: str
@@ -339,22 +339,13 @@ class LimitedBroadcast:
     axis: int | None = None
     broadcast: int = 0
 
-    def reference(self, x: Any, y: Any) -> Any:
-        return self._later().reference(x, y.reshape(self._aligned(y.shape, x.shape)) if self.broadcast else y)
-
-    def lower(self, builder: Builder, x: Tensor, y: Tensor) -> Tensor:
-        y = builder.reshape(y, self._aligned(y.shape, x.shape)) if self.broadcast else y
-        result: Tensor = self._later().lower(builder, x, y)
-        return result
-
-    def _aligned(self, shape: Shape, target: Shape) -> tuple[Extent, ...]:
-        return aligned_shape(shape, target, self.axis, self.name)
-
-    def _later(self) -> Any:
-        found = definition(self.name, BROADCASTING)
-        if found is None:
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        x, y = inputs
+        y = call(Reshaped(aligned_shape(y.shape, x.shape, self.axis, self.name)))(y) if self.broadcast else y
+        later = definition(self.name, BROADCASTING)
+        if later is None:
             raise InternalError(f"{self.name} is not defined in opset {BROADCASTING}")
-        return found.operator()
+        return call(later.operator())(x, y)
 
 
 def aligned_shape(shape: Shape, target: Shape, axis: int | None, where: str) -> tuple[Extent, ...]:

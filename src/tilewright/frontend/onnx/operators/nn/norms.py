@@ -41,7 +41,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
 from tilewright.frontend.onnx.operators.nn.sliding import window_of, windows
-from tilewright.frontend.onnx.operators.operands import known
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.elementwise import REDUCTIONS
@@ -126,18 +126,13 @@ def check_channels(where: str, x: Tensor, *parameters: Tensor) -> None:
 
 
 @onnx_operator("InstanceNormalization")
-class InstanceNormalization:
+class InstanceNormalization(Composed):
     """Every channel by itself."""
 
     epsilon: float = 1e-5
 
-    def reference(self, x: Any, scale: Any, bias: Any) -> Any:
-        return _grouped(x, scale, bias, x.shape[1], self.epsilon)
-
-    def lower(self, builder: Builder, x: Tensor, scale: Tensor, bias: Tensor) -> Tensor:
-        """A layer norm, and a map."""
-        check_channels("InstanceNormalization", x, scale, bias)
-        return _lowered_groups(builder, x, scale, bias, x.shape[1], self.epsilon)
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        return call(GroupNormalization(num_groups=inputs[0].shape[1], epsilon=self.epsilon))(*inputs)
 
 
 @onnx_operator("GroupNormalization", since=21)

@@ -8,8 +8,8 @@ constants, as they nearly always are; those that a call computes are taken as th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -17,7 +17,7 @@ import numpy as np
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.operands import known
+from tilewright.frontend.onnx.operators.operands import Known, known
 from tilewright.graph.builders.builder import Builder, Operand, least_value
 from tilewright.graph.builders.elementwise import repeat
 from tilewright.graph.exactness import SHORT_TYPES
@@ -26,8 +26,6 @@ from tilewright.graph.numpy_types import widened
 from tilewright.graph.shapes import Shape, normalize_axis, shape_text
 from tilewright.graph.types import Tensor
 
-Known: TypeAlias = Mapping[str, np.ndarray]
-"""The values of tensors, by name, as far as they are constants."""
 WIDE = ("float16", "float32", "float64", "int32", "int64", "uint32", "uint64", "bfloat16", "bool")
 """Types that are never a quantised result."""
 WHERE = "quantisation"

@@ -17,6 +17,7 @@ import numpy as np
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_function, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
@@ -196,20 +197,15 @@ class Cast:
 
 
 @onnx_operator("CastLike", since=15)
-class CastLike:
+class CastLike(Composed):
     """The same elements in the type of a second operand."""
 
     saturate: int = 1
     round_mode: str = "up"
 
-    def reference(self, x: Any, target: Any) -> Any:
-        return self._cast(target.dtype).reference(x)
-
-    def lower(self, builder: Builder, x: Tensor, target: Tensor) -> Tensor:
-        return self._cast(target.dtype).lower(builder, x)
-
-    def _cast(self, dtype: Any) -> Cast:
-        return Cast(to=dtype, saturate=self.saturate, round_mode=self.round_mode)
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        x, target = inputs
+        return call(Cast(to=target.dtype, saturate=self.saturate, round_mode=self.round_mode))(x)
 
 
 @onnx_function("BitCast", since=26)

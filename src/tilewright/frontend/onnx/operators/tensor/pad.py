@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING
 from itertools import pairwise
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,15 +22,12 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.operators.operands import known
-from tilewright.frontend.onnx.sizes import MOST_ELEMENTS, check_size
+from tilewright.frontend.onnx.sizes import check_size
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import Pads, concatenated, pad
-from tilewright.graph.builders.convolutions.windows import inside
-from tilewright.graph.builders.elementwise import broadcast, map_of, points
-from tilewright.graph.expressions.index import constant
-from tilewright.graph.expressions.scalar import Load
+from tilewright.graph.builders.elementwise import broadcast
 from tilewright.graph.shapes import normalize_axis, shape_text
-from tilewright.graph.types import Access, Guard, Operator, Tensor, planned_extent
+from tilewright.graph.types import Tensor
 
 MODES = ("constant", "reflect", "edge", "wrap")
 
@@ -155,44 +151,19 @@ class CenterCropPad(SchemaAttributes):
     """Elements behind the middle go where the difference of extents is odd."""
 
     def reference(self, x: Any, shape: Any) -> Any:
-        wanted = _wanted(x.shape, [int(extent) for extent in np.reshape(shape, -1)], self.axes)
-        y = np.zeros(wanted, x.dtype)
-        starts = _starts(x.shape, wanted)
-        source = tuple(slice(max(s, 0), max(s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
-        target = tuple(slice(max(-s, 0), max(-s, 0) + min(e, w)) for s, e, w in zip(starts, x.shape, wanted, strict=True))
-        y[target] = x[source]
-        return y
+        return _padded(x, self._pads(x.shape, [int(extent) for extent in np.reshape(shape, -1)]), None, "constant")
 
     def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
         """A guarded index change."""
         extents, wanted = (known(each, "CenterCropPad of extents") for each in (x.shape, builder.integers(shape)))
-        target = _wanted(extents, wanted, self.axes)
-        return builder.record(_moved, x, target, _starts(extents, target), kind="crop")
+        return _lowered(builder, x, self._pads(extents, wanted), 0, "constant")
 
-
-def _wanted(shape: Sequence[int], extents: Sequence[int], axes: Sequence[int]) -> tuple[int, ...]:
-    """The whole shape of the result."""
-    along = [normalize_axis(axis, len(shape), where="CenterCropPad") for axis in axes or range(len(shape))]
-    if len(set(along)) != len(extents) or min(extents, default=0) < 0:
-        raise ShapeError(f"CenterCropPad of {shape_text(shape)} to {shape_text(extents)}", where="CenterCropPad")
-    wanted = dict(zip(along, extents, strict=True))
-    result = tuple(wanted.get(d, extent) for d, extent in enumerate(shape))
-    if prod(result) > MOST_ELEMENTS:
-        raise UnsupportedOperation(f"CenterCropPad to {shape_text(result)}", where="CenterCropPad", why="it is absurdly large")
-    return result
-
-
-def _starts(shape: Sequence[int], wanted: Sequence[int]) -> tuple[int, ...]:
-    """Where in the source the first element of the result lies; negative in padding. What is odd goes behind."""
-    return tuple((e - w) // 2 if e >= w else -((w - e) // 2) for e, w in zip(shape, wanted, strict=True))
-
-
-def _moved(x: Tensor, wanted: tuple[int, ...], starts: tuple[int, ...], *, name: str, result: str) -> tuple[Operator, Tensor]:
-    indices = tuple(index + constant(start) for index, start in zip(points(len(starts)), starts, strict=True))
-    constraints = [
-        constraint
-        for d, (index, extent) in enumerate(zip(indices, x.shape, strict=True))
-        for constraint in inside(index, planned_extent(extent), {f"d{d}": wanted[d]})
-    ]
-    read = Access(x.name, indices, Guard(tuple(constraints), 0.0) if constraints else None)
-    return map_of("crop", wanted, [read], Load(0), x.dtype, name, result)
+    def _pads(self, shape: Sequence[int], extents: Sequence[int]) -> Pads:
+        """The pads of every dimension, negative ones of those that are cut. Of an odd number one more is behind."""
+        along = [normalize_axis(axis, len(shape), where="CenterCropPad") for axis in self.axes or range(len(shape))]
+        if len(set(along)) != len(extents) or min(extents, default=0) < 0:
+            raise ShapeError(f"CenterCropPad of {shape_text(shape)} to {shape_text(extents)}", where="CenterCropPad")
+        wanted = dict(zip(along, extents, strict=True))
+        more = [wanted.get(d, extent) - extent for d, extent in enumerate(shape)]
+        before = [count // 2 if count > 0 else -(-count // 2) for count in more]
+        return tuple((first, count - first) for first, count in zip(before, more, strict=True))

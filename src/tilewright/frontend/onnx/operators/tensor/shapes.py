@@ -8,7 +8,7 @@ held to the dimension.
 
 from __future__ import annotations
 
-import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import MISSING
 from typing import Any
@@ -26,101 +26,88 @@ from tilewright.graph.expressions.extents import largest_extent, least_extent, m
 from tilewright.graph.expressions.index import Index, constant
 from tilewright.graph.expressions.index import axis as axis_index
 from tilewright.graph.expressions.scalar import Load
-from tilewright.graph.shapes import broadcast_shapes, normalize_axis, shape_text
+from tilewright.graph.shapes import are_known, broadcast_shapes, normalize_axis, shape_text
 from tilewright.graph.types import Access, Axis, Extent, Operator, SymbolicExtent, Tensor
 
 
-@onnx_operator("Reshape", since=5)
-class Reshape(SchemaAttributes):
-    """The shape that an operand gives; 0 there copies the extent, -1 takes the rest."""
+class IndexChange(SchemaAttributes, ABC):
+    """The same elements in a shape that follows from theirs and from operands of integers."""
 
-    def reference(self, x: Any, shape: Any) -> Any:
-        wanted = self._wanted(x.shape, np.asarray(shape).reshape(-1).tolist())
+    @abstractmethod
+    def shape(self, given: Sequence[Extent], integers: Sequence[Any] | None = None) -> tuple[Extent, ...]:
+        """The shape of the result. Raises `ShapeError`."""
+
+    def reference(self, x: Any, *operands: Any, **named: Any) -> Any:
+        integers = [None if each is None else np.asarray(each).reshape(-1).tolist() for each in (*operands, *named.values())]
+        wanted = self.shape(x.shape, *integers)
         try:
             return np.reshape(x, wanted)
         except ValueError as problem:
-            raise ShapeError(f"{x.shape} into {shape_text(wanted)}", where="Reshape", why=str(problem)) from problem
+            where = type(self).__name__
+            raise ShapeError(f"{x.shape} into {shape_text(wanted)}", where=where, why=str(problem)) from problem
 
-    def lower(self, builder: Builder, x: Tensor, shape: Tensor) -> Tensor:
-        """An index change."""
-        return builder.reshape(x, self._wanted(x.shape, builder.integers(shape)))
+    def lower(self, builder: Builder, x: Tensor, *operands: Any, **named: Any) -> Tensor:
+        integers = [None if each is None else builder.integers(each) for each in (*operands, *named.values())]
+        return builder.reshape(x, self.shape(x.shape, *integers))
 
-    def _wanted(self, given: Sequence[Extent], shape: Sequence[Extent]) -> tuple[Extent, ...]:
-        """The shape with zeros replaced by the extents at their places, unless they mean themselves."""
+
+@onnx_operator("Reshape", since=5)
+class Reshape(IndexChange):
+    """The shape that an operand gives; 0 there copies the extent, unless it means itself, -1 takes the rest."""
+
+    def shape(self, given: Sequence[Extent], integers: Sequence[Any] | None = None) -> tuple[Extent, ...]:
+        wanted = tuple(integers or ())
         if self.allowzero:
-            return tuple(shape)
-        if any(extent == 0 and place >= len(given) for place, extent in enumerate(shape)):
-            text = f"shape {shape_text(shape)} copies a dimension that is not there"
+            return wanted
+        if any(extent == 0 and place >= len(given) for place, extent in enumerate(wanted)):
+            text = f"shape {shape_text(wanted)} copies a dimension that is not there"
             raise ShapeError(text, where=f"Reshape of {shape_text(given)}")
-        return tuple(given[place] if extent == 0 else extent for place, extent in enumerate(shape))
+        return tuple(given[place] if extent == 0 else extent for place, extent in enumerate(wanted))
 
 
 @onnx_operator("Flatten")
-class Flatten(SchemaAttributes):
+class Flatten(IndexChange):
     """A matrix: the dimensions before `axis` as rows, the others as columns."""
 
-    def reference(self, x: Any) -> Any:
-        cut = self._cut(x.ndim)
-        return np.reshape(x, (math.prod(x.shape[:cut]), math.prod(x.shape[cut:])))
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        """An index change."""
-        cut = self._cut(len(x.shape))
-        return builder.reshape(x, (times(*x.shape[:cut]), times(*x.shape[cut:])))
-
-    def _cut(self, rank: int) -> int:
-        axis: int = self.axis
-        if not -rank <= axis <= rank:
-            raise ShapeError(f"axis {axis} of {rank} dimensions", where="Flatten")
-        return axis + rank if axis < 0 else axis
+    def shape(self, given: Sequence[Extent], integers: Sequence[Any] | None = None) -> tuple[Extent, ...]:
+        rank = len(given)
+        if not -rank <= self.axis <= rank:
+            raise ShapeError(f"axis {self.axis} of {rank} dimensions", where="Flatten")
+        cut = self.axis + rank if self.axis < 0 else self.axis
+        return times(*given[:cut]), times(*given[cut:])
 
 
 @onnx_operator("Squeeze", by_attribute={"axes": None})
 @onnx_operator("Squeeze", since=13)
-class Squeeze:
+class Squeeze(IndexChange):
     """Without the named dimensions, or without all of extent 1."""
 
-    def reference(self, x: Any, axes: Any = None) -> Any:
-        return np.reshape(x, _squeezed(x.shape, None if axes is None else np.asarray(axes).reshape(-1).tolist()))
-
-    def lower(self, builder: Builder, x: Tensor, axes: Tensor | None = None) -> Tensor:
-        """An index change."""
-        return builder.reshape(x, _squeezed(x.shape, None if axes is None else builder.integers(axes)))
+    def shape(self, given: Sequence[Extent], integers: Sequence[Any] | None = None) -> tuple[Extent, ...]:
+        where = f"Squeeze of {shape_text(given)}"
+        if integers is None:
+            if not are_known(given):
+                text = "Squeeze of all dimensions of extent 1, where some are known at run time"
+                raise UnsupportedOperation(text, where=where)
+            return tuple(extent for extent in given if extent != 1)
+        chosen = {normalize_axis(axis, len(given), where) for axis in integers}
+        if any(given[axis] != 1 for axis in chosen):
+            raise ShapeError(f"axes {sorted(chosen)} have more or less than one element", where=where)
+        return tuple(extent for axis, extent in enumerate(given) if axis not in chosen)
 
 
 @onnx_operator("Unsqueeze", by_attribute={"axes": MISSING})
 @onnx_operator("Unsqueeze", since=13)
-class Unsqueeze:
+class Unsqueeze(IndexChange):
     """New dimensions of extent 1 at the places `axes` of the result."""
 
-    def reference(self, x: Any, axes: Any) -> Any:
-        return np.reshape(x, _unsqueezed(x.shape, np.asarray(axes).reshape(-1).tolist()))
-
-    def lower(self, builder: Builder, x: Tensor, axes: Tensor) -> Tensor:
-        """An index change."""
-        return builder.reshape(x, _unsqueezed(x.shape, builder.integers(axes)))
-
-
-def _squeezed(shape: Sequence[Extent], axes: Sequence[Any] | None) -> tuple[Extent, ...]:
-    """The shape without dimensions of extent 1: the chosen ones, or all."""
-    where = f"Squeeze of {shape_text(shape)}"
-    if axes is None:
-        if not all(isinstance(extent, int) for extent in shape):
-            raise UnsupportedOperation("Squeeze of all dimensions of extent 1, where some are known at run time", where=where)
-        return tuple(extent for extent in shape if extent != 1)
-    chosen = {normalize_axis(axis, len(shape), where) for axis in axes}
-    if any(shape[axis] != 1 for axis in chosen):
-        raise ShapeError(f"axes {sorted(chosen)} have more or less than one element", where=where)
-    return tuple(extent for axis, extent in enumerate(shape) if axis not in chosen)
-
-
-def _unsqueezed(shape: Sequence[Extent], axes: Sequence[Any]) -> tuple[Extent, ...]:
-    rank = len(shape) + len(axes)
-    chosen = {normalize_axis(axis, rank, "Unsqueeze") for axis in axes}
-    if len(chosen) < len(axes):
-        raise ShapeError(f"axes {tuple(axes)} name a dimension twice", where=f"Unsqueeze of {shape_text(shape)}")
-    extents = iter(shape)
-    return tuple(1 if axis in chosen else next(extents) for axis in range(rank))
+    def shape(self, given: Sequence[Extent], integers: Sequence[Any] | None = None) -> tuple[Extent, ...]:
+        axes = integers or ()
+        rank = len(given) + len(axes)
+        chosen = {normalize_axis(axis, rank, "Unsqueeze") for axis in axes}
+        if len(chosen) < len(axes):
+            raise ShapeError(f"axes {tuple(axes)} name a dimension twice", where=f"Unsqueeze of {shape_text(given)}")
+        extents = iter(given)
+        return tuple(1 if axis in chosen else next(extents) for axis in range(rank))
 
 
 @onnx_operator("Transpose")
