@@ -219,7 +219,7 @@ class _Reader:
                 scope.bind(name, unique)
         inner = _Context(
             _opsets(function.opset_import) or context.opsets,
-            dict(_bindings(function, proto, context, where)),
+            {given.name: given for given in (*function.attribute_proto, *_bound(proto.attribute, context, where))},
             (*context.functions, key),
             context.depth + 1,
             f"{where}, ",
@@ -247,11 +247,6 @@ def _bound(attributes: Any, context: _Context, where: str) -> Iterator[Any]:
             copied.CopyFrom(context.bindings[attribute.ref_attr_name])
             copied.name = attribute.name
             yield copied
-
-
-def _bindings(function: Any, proto: Any, context: _Context, where: str) -> Iterator[tuple[str, Any]]:
-    yield from ((attribute.name, attribute) for attribute in function.attribute_proto)
-    yield from ((attribute.name, attribute) for attribute in _bound(proto.attribute, context, where))
 
 
 def _check_attributes(operator: Definition, given: set[str], where: str) -> None:

@@ -51,7 +51,7 @@ def import_stage(import_request: ImportRequest, obstacle: Obstacle) -> Stage:
     Raises `NeedsValues` for an input that must be known, `ShapeError`, `InvalidModel` or `DTypeError` with the node where
     operands make no sense, and `UnsupportedOperation` where something cannot be done with a symbolic extent.
     """
-    traversal = _Traversal(import_request, obstacle)
+    traversal = _Traversal(import_request, obstacle, Builder(import_request.name))
     traversal.run()
     return traversal.stage()
 
@@ -70,7 +70,7 @@ def live_nodes(nodes: Sequence[Node], wanted: Iterable[str]) -> list[Node]:
 class _Traversal:
     import_request: ImportRequest
     obstacle: Obstacle
-    builder: Builder = field(init=False)
+    builder: Builder
     tensors: dict[str, Tensor] = field(default_factory=dict)
     """By value: what the graph computes or is given."""
     known: dict[str, Any] = field(default_factory=dict)
@@ -90,9 +90,6 @@ class _Traversal:
     """By operator, the name that the file gives to its node."""
     refused: dict[str, TilewrightError] = field(default_factory=dict)
     """Why nodes run as NumPy, or wait, by label."""
-
-    def __post_init__(self) -> None:
-        self.builder = Builder(self.import_request.name)
 
     def run(self) -> None:
         self.known.update(self.import_request.known)
@@ -117,20 +114,17 @@ class _Traversal:
         reads = node.reads()
         import_node = _STRUCTURAL.get(node.operator) if node.domain == "" else None
         if reads & self.later:
-            self._postpone(node)
+            self.postpone(node, as_numpy=False)
         elif import_node is not None:
             import_node(self, node)
         elif reads & self.opaque.keys() or node.bodies:
-            self._as_numpy(node)
+            self.postpone(node, as_numpy=True)
         elif not self._fold(node):
             self._lower(node)
 
-    def _postpone(self, node: Node, *, as_numpy: bool = False) -> None:
+    def postpone(self, node: Node, *, as_numpy: bool) -> None:
         self.waiting.append((node, as_numpy))
         self.later.update(node.outputs)
-
-    def _as_numpy(self, node: Node) -> None:
-        self._postpone(node, as_numpy=True)
 
     def _needs(self, node: Node, tensor: str) -> None:
         """An operator needs the constant value of a tensor."""
@@ -143,12 +137,15 @@ class _Traversal:
             self.work.appendleft(node)
             return
         computed = any(operator.write.tensor == tensor for operator in self.builder.operators)
-        self._postpone(node, as_numpy=given is not None or not computed)
+        self.postpone(node, as_numpy=given is not None or not computed)
 
     # What is known
 
     def _fold(self, node: Node, *, is_refused: bool = False) -> bool:
-        """Compute a node at once, if all operands are known and small; of any size where its lowering refused them."""
+        """Compute a node at once, if all operands are known and small; of any size where its lowering refused them.
+
+        Matrices of short numbers are not unpacked here.
+        """
         inputs = [self.known_value(name) for name in node.inputs]
         if any(value is _UNKNOWN for value in inputs) or (node.definition is not None and node.definition.is_random):
             return False
@@ -156,7 +153,8 @@ class _Traversal:
             return self._fold_symbolic(node, inputs)
         if node.definition is None:
             return False
-        if node.definition.has_lowering and not is_refused and (_is_packed(node, inputs) or _is_large(node, inputs)):
+        is_unpacked = node.definition.unpacks and np.ndim(inputs[0]) > 1
+        if node.definition.has_lowering and not is_refused and (is_unpacked or _is_large(node, inputs)):
             return False
         for name, value in zip(node.outputs, run_reference(node, inputs), strict=True):
             self.known[name] = value
@@ -188,7 +186,7 @@ class _Traversal:
 
     def _lower(self, node: Node) -> None:
         if node.definition is None or not node.definition.has_lowering or self._has_strings(node):
-            self._as_numpy(node)
+            self.postpone(node, as_numpy=True)
             return
         operands = [self.tensor(name) if name else None for name in node.inputs]
         mark = Mark.of(self.builder)
@@ -248,7 +246,7 @@ class _Traversal:
         if self._fold(node, is_refused=True):
             return
         self.refused[node.label] = problem
-        self._as_numpy(node)
+        self.postpone(node, as_numpy=True)
 
     def _has_strings(self, node: Node) -> bool:
         known = (self.known.get(name) for name in node.inputs)
@@ -268,15 +266,6 @@ class _Traversal:
         return self.builder.run_time_constant(value.array, value.dtype, name)
 
     # What the importer does itself
-
-    def alias(self, name: str, of: str) -> None:
-        """A value that is another one."""
-        if of in self.known:
-            self.known[name] = self.known[of]
-        elif of in self.tensors:
-            self.tensors[name] = self.tensors[of]
-        elif of in self.opaque:
-            self.opaque[name] = self.opaque[of]
 
     def shape_of(self, name: str) -> tuple[Extent, ...] | None:
         """The extents of a value; None if it has none."""
@@ -359,39 +348,35 @@ class _Traversal:
 _UNKNOWN: Any = object()
 
 
-def _is_packed(node: Node, inputs: Sequence[Any]) -> bool:
-    """Whether a node unpacks a matrix, or more, of short numbers."""
-    return node.definition is not None and node.definition.unpacks and np.ndim(inputs[0]) > 1
-
-
 def _is_large(node: Node, inputs: Sequence[Any]) -> bool:
     sizes = [value.size for value in inputs if isinstance(value, np.ndarray)]
     return max([*sizes, grown_elements(node, inputs) or 0], default=0) > MOST_FOLDED
 
 
 def _identity(traversal: _Traversal, node: Node) -> None:
-    traversal.alias(node.outputs[0], node.inputs[0])
+    kinds: tuple[dict[str, Any], ...] = (traversal.known, traversal.tensors, traversal.opaque)
+    values = next(values for values in kinds if node.inputs[0] in values)
+    values[node.outputs[0]] = values[node.inputs[0]]
 
 
 def _extents(traversal: _Traversal, node: Node) -> None:
     """Shape and Size."""
     shape = traversal.shape_of(node.inputs[0])
     if shape is None:
-        traversal._as_numpy(node)
+        traversal.postpone(node, as_numpy=True)
     elif node.operator == "Shape":
         start, end = node.attributes.get("start", 0), node.attributes.get("end", None)
         traversal.known[node.outputs[0]] = extents.of_extents(shape[start:end])
     else:
-        known = extents.of_extents((times(*shape),))
-        count = Symbolic(known.array.reshape(())) if isinstance(known, Symbolic) else known.reshape(())
-        traversal.known[node.outputs[0]] = count
+        count = times(*shape)
+        traversal.known[node.outputs[0]] = np.array(count) if isinstance(count, int) else Symbolic(np.array(count, object))
 
 
 def _if(traversal: _Traversal, node: Node) -> None:
     """The branch that is taken stands in the node's place."""
     condition = traversal.known_value(node.inputs[0])
     if condition is _UNKNOWN and node.inputs[0] not in traversal.tensors:
-        traversal._as_numpy(node)
+        traversal.postpone(node, as_numpy=True)
         return
     if condition is _UNKNOWN:
         raise NotKnown(traversal.tensors[node.inputs[0]].name)

@@ -44,7 +44,7 @@ def test_attention(dtype: str, mask: str, is_unidirectional: bool) -> None:
     values = attention(dtype, mask, by_columns=mask == "none")
     attributes = {"num_heads": HEADS, "unidirectional": int(is_unidirectional)}
     constants = ("weight", "x_scale", "weight_scale", "x_zero", "weight_zero")
-    is_compiled = not is_unidirectional and mask != "lengths"
+    is_compiled = mask != "lengths"
     peer, *results = three_results("QAttention", values, "float", constants, is_compiled=is_compiled, **attributes)
     for result in results:
         np.testing.assert_allclose(result, peer, rtol=1e-4, atol=1e-5)

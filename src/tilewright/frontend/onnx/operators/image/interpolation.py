@@ -8,6 +8,7 @@ with antialias these are as many as a step is wide. Taps alone are read: in a pr
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import ceil
@@ -18,10 +19,10 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.onnx.operators.operands import total
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import copy_of, map_of, points
+from tilewright.graph.builders.elementwise import computed, copy_of, map_of, points
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.expressions.index import Index, axis, constant, floordiv
-from tilewright.graph.expressions.scalar import Load, Scalar, apply
+from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Access, Operator, Tensor
 
 TIE = np.float32(1e-6)
@@ -96,6 +97,23 @@ def nearest_mode(mode: str, scale: float | None) -> str:
     return "floor" if scale >= 1 else "ceil"
 
 
+def _nearer(beside: float) -> Scalar:
+    """The nearer element; so many behind the lower one at ties."""
+    low = apply("floor", Load(0))
+    distance = apply("abs", apply("subtract", apply("subtract", Load(0), low), Literal(0.5)))
+    is_tie = apply("less_equal", distance, Literal(float(TIE)))
+    return apply("where", is_tie, apply("add", low, Literal(beside)), apply("floor", apply("add", Load(0), Literal(0.5))))
+
+
+ROUNDED: Mapping[str, Scalar] = {
+    "round_prefer_floor": _nearer(0.0),
+    "round_prefer_ceil": _nearer(1.0),
+    "floor": apply("floor", Load(0)),
+    "ceil": apply("ceil", Load(0)),
+}
+"""The element that is nearest to a position, by mode."""
+
+
 def nearest_positions(resampling: Resampling, how: Mode) -> Any:
     """The element that is nearest to every output.
 
@@ -108,18 +126,10 @@ def nearest_positions(resampling: Resampling, how: Mode) -> Any:
     if is_identity(resampling):
         return np.arange(resampling.extent)
     places = positions(resampling, how.coordinate_transformation_mode)
-    low = np.floor(places)
-    nearer, is_tie = np.floor(places + 0.5), np.abs(places - low - 0.5) <= TIE
-    rounded = {
-        "round_prefer_floor": np.where(is_tie, low, nearer),
-        "round_prefer_ceil": np.where(is_tie, low + 1, nearer),
-        "floor": low,
-        "ceil": np.ceil(places),
-    }
-    mode = nearest_mode(how.nearest_mode, resampling.scale)
-    if mode not in rounded:
-        raise UnsupportedOperation(f"Resize with nearest_mode {mode!r}", where="Resize")
-    return np.clip(rounded[mode], 0, resampling.extent - 1).astype(np.int64)
+    rounded = ROUNDED.get(nearest_mode(how.nearest_mode, resampling.scale))
+    if rounded is None:
+        raise UnsupportedOperation(f"Resize with nearest_mode {how.nearest_mode!r}", where="Resize")
+    return np.clip(computed(rounded, [places]), 0, resampling.extent - 1).astype(np.int64)
 
 
 def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:

@@ -85,11 +85,8 @@ def one_hot_encoder(x: Any, *, cats_int64s: Any, cats_strings: Any, zeros: Any) 
 
 
 @onnx_operator("Scaler", domain=DOMAIN)
-class Scaler:
+class Scaler(SchemaAttributes):
     """(x - offset) * scale in float32, for all columns or for each its own."""
-
-    offset: Sequence[float] = ()
-    scale: Sequence[float] = ()
 
     def reference(self, x: Any) -> Any:
         return (np.asarray(x, np.float32) - _columns(self.offset, np.shape(x), 0.0)) * _columns(self.scale, np.shape(x), 1.0)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
-from tilewright.frontend.onnx.definition import define, onnx_function, onnx_operator
+from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling, taps_of, windows
 from tilewright.frontend.onnx.operators.operands import total
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
@@ -68,10 +68,8 @@ class LpPool(Pooling):
 
 
 @onnx_operator("GlobalLpPool")
-class GlobalLpPool:
+class GlobalLpPool(SchemaAttributes):
     """The p-norm of every channel."""
-
-    p: int = 2
 
     def reference(self, x: Any) -> Any:
         return np.asarray(_powers(x, self.p).sum(axis=tuple(range(2, x.ndim)), keepdims=True) ** (1 / self.p), x.dtype)
