@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import onnxruntime
 import pytest
 
 from tests.frontend.onnx.operators.contrib.peers import node_model
@@ -56,6 +58,20 @@ def assert_same(layer: RecurrentLayer, values: dict[str, Any]) -> None:
     for one, other in zip(lowered(layer, values), expected, strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_allclose(one, other, rtol=2e-5, atol=2e-6)
+    if not layer.layout:  # onnxruntime has no other
+        np.testing.assert_allclose(expected[0], of_onnxruntime(layer, values), rtol=2e-5, atol=2e-6)
+
+
+def of_onnxruntime(layer: RecurrentLayer, values: dict[str, Any]) -> Any:
+    """The hidden states of all steps."""
+    given = {field.name: getattr(layer, field.name) for field in fields(layer)}
+    attributes = {name: value for name, value in given.items() if value not in ((), None)} | {"hidden_size": HIDDEN}
+    defaults = type(layer).default_activations * (2 if layer.direction == "bidirectional" else 1)
+    attributes |= {"activations": layer.activations or defaults}
+    data = node_model(type(layer).__name__, values, "float", **attributes)
+    data.graph.node[0].domain = ""
+    session = onnxruntime.InferenceSession(data.SerializeToString(), providers=["CPUExecutionProvider"])
+    return session.run(None, {name: value for name, value in values.items() if value is not None})[0]
 
 
 @pytest.mark.parametrize("direction", ["forward", "reverse", "bidirectional"])
@@ -75,8 +91,8 @@ def test_steps_are_those_of_the_walk(layer_type: type[RecurrentLayer], direction
         GRU(linear_before_reset=1, layout=1, clip=0.5),
         LSTM(input_forget=1, clip=0.5, layout=1, direction="bidirectional"),
         LSTM(activations=["Sigmoid", "Relu", "Tanh"], direction="reverse"),
-        GRU(activations=["HardSigmoid", "ScaledTanh"], activation_alpha=[0.3, 0.8], activation_beta=[0.6]),
-        LSTM(activations=["Affine", "Softsign", "ThresholdedRelu"], activation_alpha=[0.5]),
+        GRU(activations=["HardSigmoid", "ScaledTanh"], activation_alpha=[0.3, 0.8], activation_beta=[0.6, 0.9]),
+        LSTM(activations=["HardSigmoid", "Softsign", "LeakyRelu"], activation_alpha=[0.5, 0.1], activation_beta=[0.4]),
     ],
     ids=repr,
 )

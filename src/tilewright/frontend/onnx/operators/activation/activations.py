@@ -14,7 +14,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError
 from tilewright.frontend.onnx.definition import SchemaAttributes, define, onnx_operator
-from tilewright.frontend.onnx.operators.math.elements import Pointwise, pointwise
+from tilewright.frontend.onnx.operators.math.elements import ElementFunction, pointwise
 from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, Reshaped, in_operand_type
 from tilewright.frontend.onnx.operators.operands import known as known_extents
 from tilewright.graph.builders.builder import Builder
@@ -38,14 +38,10 @@ def leaky_relu(alpha: float = 0.01) -> Scalar:
     return where_negative(times(_X, alpha), _X)
 
 
-@onnx_operator("PRelu", since=7)
-class PRelu(Pointwise):
+@pointwise("PRelu", since=7)
+def prelu(x: Any, slope: Any) -> Scalar:
     """x, times the slope where it is negative."""
-
-    kind = "prelu"
-
-    def body(self, *operands: Any) -> Scalar:
-        return where_negative(apply("multiply", _X, Load(1)), _X)
+    return where_negative(apply("multiply", _X, Load(1)), _X)
 
 
 @onnx_operator("PRelu")
@@ -56,7 +52,7 @@ class PReluBefore7(Composed):
         x, slope = inputs
         if len(slope.shape) == 1 and len(x.shape) > 2:
             slope = call(Reshaped((*slope.shape, *(1,) * (len(x.shape) - 2))))(slope)
-        return call(PRelu())(x, slope)
+        return call(ElementFunction("prelu", prelu(x, slope)))(x, slope)
 
 
 @pointwise("ThresholdedRelu", since=10)
@@ -114,19 +110,15 @@ def swish(alpha: float = 1.0) -> Scalar:
     return apply("silu", _X) if alpha == 1 else apply("multiply", _X, apply("sigmoid", times(_X, alpha)))
 
 
-@onnx_operator("SwiGLU", since=28)
-class SwiGLU(Pointwise):
-    """swish(a) b (N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202, 2020)."""
+@pointwise("SwiGLU", since=28)
+def swiglu(a: Any, b: Any, *, alpha: float = 1.0) -> Scalar:
+    """swish(a) b (N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202, 2020).
 
-    kind = "swiglu"
-    alpha: float = 1.0
-
-    def body(self, *operands: Any) -> Scalar:
-        """Raises `ShapeError` for shapes that differ."""
-        a, b = operands
-        if a.shape != b.shape:
-            raise ShapeError(f"SwiGLU of {shape_text(a.shape)} and {shape_text(b.shape)}", why="both have the same shape")
-        return apply("multiply", swish(self.alpha), Load(1))
+    Raises `ShapeError` for shapes that differ.
+    """
+    if a.shape != b.shape:
+        raise ShapeError(f"SwiGLU of {shape_text(a.shape)} and {shape_text(b.shape)}", why="both have the same shape")
+    return apply("multiply", swish(alpha), Load(1))
 
 
 @onnx_operator("Gelu", since=20)

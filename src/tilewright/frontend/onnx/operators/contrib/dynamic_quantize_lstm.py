@@ -25,7 +25,7 @@ from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
     check_scale,
     check_zero_type,
 )
-from tilewright.frontend.onnx.operators.recurrent.layers import LSTM, Cell, Direction, State
+from tilewright.frontend.onnx.operators.recurrent.layers import LSTM
 from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import BYTES
@@ -49,14 +49,8 @@ class DynamicQuantizeLSTM(LSTM):
         inputs, recurrent = _weights("W", w, w_scale, w_zero), _weights("R", r, r_scale, r_zero)
         return LSTM.reference(self, _rounded(x), inputs, recurrent, *others)
 
-    def cell(self, way: Direction) -> Cell:
-        exact = LSTM.cell(self, way)
-
-        def step(projected: Any, states: State) -> State:
-            hidden, memory = states
-            return exact(projected, (_rounded(hidden), memory))
-
-        return step
+    def multiplied(self, state: Any) -> Any:
+        return _rounded(state)
 
     def lower(self, builder: Builder, *operands: Any) -> tuple[Tensor, ...]:
         """For every step two reductions for the range, a map that quantises, a product of bytes, and two maps."""

@@ -60,13 +60,20 @@ class Pointwise(ABC):
 
 
 def pointwise(name: str, *, since: int = 1, dtype: str | None = None) -> Callable[[Callable[..., Scalar]], Callable[..., Scalar]]:
-    """A function of an operator's attributes that gives an expression of its operands, as that operator."""
+    """A function that gives an expression of an operator's operands as that operator.
+
+    Its parameters are arrays or tensors, if it asks for these, and attributes: those by keyword alone, or with a default.
+    """
 
     def decorate(body: Callable[..., Scalar]) -> Callable[..., Scalar]:
-        attributes = [(one.name, Any, one.default) for one in signature(body).parameters.values()]
+        parameters = signature(body).parameters.values()
+        attributes = [one for one in parameters if one.kind is one.KEYWORD_ONLY or one.default is not one.empty]
+        fields = [(one.name, Any) if one.default is one.empty else (one.name, Any, one.default) for one in attributes]
+        count = len(parameters) - len(attributes)
         own: dict[str, Any] = {"__doc__": body.__doc__, "__module__": body.__module__, "dtype": dtype}
-        own |= {"kind": body.__name__.strip("_"), "body": lambda operator, *operands: body(**asdict(operator))}
-        made = make_dataclass(name, attributes, bases=(Pointwise,), namespace=own, frozen=True, kw_only=True)
+        own |= {"kind": body.__name__.strip("_")}
+        own |= {"body": lambda operator, *operands: body(*operands[:count], **asdict(operator))}
+        made = make_dataclass(name, fields, bases=(Pointwise,), namespace=own, frozen=True, kw_only=True)
         define(name, made, since=since)
         return body
 
@@ -95,36 +102,25 @@ def define_functions(functions: Mapping[str, str], dtype: str | None = None, sin
 _X, _Y, _ZERO = Load(0), Load(1), Literal(0.0)
 
 
-@onnx_operator("Equal", since=BROADCASTING)
-class Equal(Pointwise):
+@pointwise("Equal", since=BROADCASTING, dtype="bool")
+def equal(x: Any, y: Any) -> Scalar:
     """Whether elements are equal; truth values are compared by logic."""
-
-    kind = "equal"
-    dtype = "bool"
-
-    def body(self, *operands: Any) -> Scalar:
-        is_truth = operands[0].dtype == "bool"
-        return apply("logical_not", apply("logical_xor", _X, _Y)) if is_truth else apply("equal", _X, _Y)
+    return apply("logical_not", apply("logical_xor", _X, _Y)) if x.dtype == "bool" else apply("equal", _X, _Y)
 
 
-@onnx_operator("BitShift", since=11)
-class BitShift(Pointwise):
+@pointwise("BitShift", since=11)
+def bit_shift(x: Any, y: Any, *, direction: str) -> Scalar:
     """x with its bits moved by y places; signed numbers keep their sign to the right.
 
     By a negative number of places, or as many as there are bits, nothing but copies of the sign (right) or 0 (left) is left.
     """
-
-    kind = "bit_shift"
-    direction: str
-
-    def body(self, *operands: Any) -> Scalar:
-        dtype = np.dtype(operands[0].dtype)
-        inside = apply("logical_and", apply("greater_equal", _Y, _ZERO), apply("less", _Y, Literal(dtype.itemsize * 8.0)))
-        places = apply("where", inside, _Y, _ZERO)
-        moved = apply("left_shift" if self.direction == "LEFT" else "right_shift", _X, places)
-        is_signed = self.direction == "RIGHT" and dtype.kind == "i"
-        rest = apply("where", apply("less", _X, _ZERO), Literal(-1.0), _ZERO) if is_signed else _ZERO
-        return apply("where", inside, moved, rest)
+    dtype = np.dtype(x.dtype)
+    inside = apply("logical_and", apply("greater_equal", _Y, _ZERO), apply("less", _Y, Literal(dtype.itemsize * 8.0)))
+    places = apply("where", inside, _Y, _ZERO)
+    moved = apply("left_shift" if direction == "LEFT" else "right_shift", _X, places)
+    is_signed = direction == "RIGHT" and dtype.kind == "i"
+    rest = apply("where", apply("less", _X, _ZERO), Literal(-1.0), _ZERO) if is_signed else _ZERO
+    return apply("where", inside, moved, rest)
 
 
 @pointwise("IsInf", since=10, dtype="bool")

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from inspect import signature
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,18 +24,8 @@ from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.activation.activations import elu, hard_sigmoid, leaky_relu, relu, softplus, softsign
 from tilewright.frontend.onnx.operators.operands import completed, total
 from tilewright.frontend.onnx.operators.recurrent import unrolled
-from tilewright.frontend.onnx.operators.recurrent.unrolled import (
-    Operands,
-    Parameters,
-    Products,
-    ProductsOf,
-    States,
-    Way,
-    parts,
-    zeros_of,
-)
+from tilewright.frontend.onnx.operators.recurrent.unrolled import Arrays, Operands, Parameters, States, Way, parts, zeros_of
 from tilewright.graph.builders.builder import Builder
-from tilewright.graph.builders.elementwise import computed
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, times, with_loads
 from tilewright.graph.types import Tensor
 
@@ -56,25 +46,6 @@ _FUNCTIONS: dict[str, Callable[..., Scalar]] = {
 """By name in lower case: the expression of x for an alpha and a beta, as far as it has these, and their defaults."""
 
 
-State: TypeAlias = tuple[Any, ...]
-Cell: TypeAlias = Callable[[Any, State], State]
-"""The next state from the projected input of a step and the state."""
-
-
-@dataclass(frozen=True, slots=True)
-class Direction:
-    """Parameters of one direction: input weights, recurrent weights, their biases, peepholes, and first states."""
-
-    inputs: Any
-    recurrent: Any
-    input_bias: Any
-    recurrent_bias: Any
-    peepholes: Any
-    functions: tuple[Callable[[Any], Any], ...]
-    states: State
-    is_reverse: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecurrentLayer(ABC):
     """Attributes that all recurrent layers have, and the walk along their sequences."""
@@ -91,7 +62,7 @@ class RecurrentLayer(ABC):
     state_count: ClassVar[int] = 1
     default_activations: ClassVar[tuple[str, ...]]
     adds_biases_apart: ClassVar[bool] = False
-    """Whether lowered steps add the recurrent bias themselves."""
+    """Whether steps add the recurrent bias themselves."""
 
     def reference(self, *operands: Any) -> Any:
         """The hidden states of all steps [steps, directions, batch, hidden], then the last states.
@@ -100,11 +71,11 @@ class RecurrentLayer(ABC):
         """
         x, w, r, b, lengths, first, p = self._operands(operands)
         steps = np.swapaxes(x, 0, 1) if self.layout and np.ndim(x) > 1 else x
-        ways = self._directions(x, w, r, b, p, first)
-        lengths = np.full(steps.shape[1], len(steps)) if lengths is None else np.asarray(lengths)
+        ways = self._array_ways(x, steps, w, r, b, p, first)
         _check_lengths(lengths, steps, type(self).__name__)
-        walked = [_walk(steps, lengths, way, self.cell(way)) for way in ways]
-        hidden = np.stack([states_of_steps for states_of_steps, _ in walked], axis=1)
+        counts = None if lengths is None else np.reshape(lengths, (-1, 1))
+        walked = [unrolled.walked(unrolled.NUMPY, way, self.gates, counts, partial(self.step, unrolled.NUMPY)) for way in ways]
+        hidden = np.stack([np.reshape(of_steps, (len(steps), *last[0].shape)) for of_steps, last in walked], axis=1)
         results = [hidden, *(np.stack(states) for states in zip(*(states for _, states in walked), strict=True))]
         if self.layout:
             results = [hidden.transpose(2, 0, 1, 3), *(np.swapaxes(state, 0, 1) for state in results[1:])]
@@ -122,37 +93,41 @@ class RecurrentLayer(ABC):
         return *others, (hidden, memory)[: self.state_count], p
 
     @abstractmethod
-    def cell(self, way: Direction) -> Cell:
-        """The step of the layer with the parameters of a direction."""
+    def step(self, builder: Builder | Arrays, way: Way, projected: Sequence[Any], states: States) -> States:
+        """The next states from the projected inputs of every gate, and the states: operators of a graph, or arrays."""
 
-    @abstractmethod
-    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
-        """The same as operators of a graph: the next states from the projected inputs of every gate, and the states."""
+    def multiplied(self, state: Any) -> Any:
+        """An array of states as it is multiplied by the recurrent weights."""
+        return state
 
-    def clipped(self, x: Any) -> Any:
-        """x between -clip and clip, or as it is."""
-        return x if self.clip is None else np.clip(x, -self.clip, self.clip)
-
-    def lowered_clipped(self, x: Scalar) -> Scalar:
-        """The same of an expression."""
+    def clipped(self, x: Scalar) -> Scalar:
+        """An expression between -clip and clip, or as it is."""
         return x if self.clip is None else apply("minimum", apply("maximum", x, Literal(-self.clip)), Literal(self.clip))
 
-    def _directions(self, x: Any, w: Any, r: Any, b: Any, p: Any, first: State) -> list[Direction]:
-        """The parameters of each direction, in float32 or wider; missing ones are 0."""
-        count = self._count()
-        functions = [tuple(map(_of_arrays, of_one)) for of_one in self._functions(count)]
-        wide = np.result_type(x.dtype, np.float32)
+    def _array_ways(self, x: Any, steps: Any, w: Any, r: Any, b: Any, p: Any, first: Any) -> list[Way]:
+        """The directions with arrays in float32 or wider; missing ones are 0."""
+        count, wide = self._count(), np.result_type(x.dtype, np.float32)
+        functions = self._functions(count)
         inputs, recurrent, biases, peepholes, *states = (
             np.zeros(shape, wide) if array is None else np.asarray(array, wide)
             for array, shape in self._checked(x, w, r, b, p, first, count)
         )
         states = [np.swapaxes(state, 0, 1) if self.layout else state for state in states]
-        halves, is_reverse = np.split(biases, 2, axis=1), [self._is_reverse(number) for number in range(count)]
-        ways = zip(inputs, recurrent, *halves, peepholes, functions, zip(*states, strict=True), is_reverse, strict=True)
-        return [Direction(*of_one) for of_one in ways]
+        ways = []
+        for number, of_one in enumerate(zip(*states, strict=True)):
+            of_inputs, bias = np.split(biases[number], 2)
+            of_inputs = of_inputs if self.adds_biases_apart else of_inputs + bias
+            projected, multiply = steps @ inputs[number].T + of_inputs, partial(self._product, recurrent[number])
+            peeps = () if p is None else tuple(np.split(peepholes[number], 3))
+            ways.append(Way(projected, multiply, bias, peeps, functions[number], of_one, self._is_reverse(number)))
+        return ways
+
+    def _product(self, weights: Any, state: Any, first: int, last: int) -> Any:
+        hidden = weights.shape[-1]
+        return self.multiplied(state) @ weights[first * hidden : last * hidden].T
 
     def lowered(
-        self, builder: Builder, x: Tensor, w: Tensor, r: Tensor, parameters: Parameters, products: ProductsOf
+        self, builder: Builder, x: Tensor, w: Tensor, r: Tensor, parameters: Parameters, products: unrolled.ProductsOf
     ) -> tuple[Tensor, ...]:
         """What `reference` gives, of float32 and a known, moderate number of steps; raises `UnsupportedOperation` for others.
 
@@ -165,12 +140,14 @@ class RecurrentLayer(ABC):
         unrolled.check_steps(steps, where)
         _check_lengths(parameters.lengths, steps, where)
         ways = [self._way(builder, products(steps, n), parameters, n, functions[n]) for n in range(count)]
-        results = unrolled.unrolled(builder, ways, self.gates, parameters.lengths, partial(self.lowered_step, builder))
+        results = unrolled.unrolled(builder, ways, self.gates, parameters.lengths, partial(self.step, builder))
         if not self.layout:
             return results
         return builder.transpose(results[0], (2, 0, 1, 3)), *(builder.transpose(last, (1, 0, 2)) for last in results[1:])
 
-    def _way(self, builder: Builder, products: Products, parameters: Parameters, number: int, functions: Sequence[Scalar]) -> Way:
+    def _way(
+        self, builder: Builder, products: unrolled.Products, parameters: Parameters, number: int, functions: unrolled.Functions
+    ) -> Way:
         """A direction with its biases, peepholes and first states: 0 where they are left out."""
         projected, bias = products.of_inputs, None
         if parameters.bias is not None:
@@ -182,10 +159,9 @@ class RecurrentLayer(ABC):
         peeps = [] if peepholes is None else parts(builder, builder.slice(peepholes, (number,)), 3)
         shape, place = (projected.shape[1], products.hidden), (slice(None), number) if self.layout else (number,)
         states = [zeros_of(builder, shape) if state is None else builder.slice(state, place) for state in parameters.states]
-        of_scalars = tuple(map(_of_scalars, functions))
-        return Way(projected, products.of_state, bias, tuple(peeps), of_scalars, tuple(states), self._is_reverse(number))
+        return Way(projected, products.of_state, bias, tuple(peeps), functions, tuple(states), self._is_reverse(number))
 
-    def _functions(self, directions: int) -> list[tuple[Scalar, ...]]:
+    def _functions(self, directions: int) -> list[unrolled.Functions]:
         """The activations of each direction, with the next given alpha and beta, if they have such, or their own.
 
         Raises `UnsupportedOperation` for unknown ones, or too few.
@@ -198,7 +174,7 @@ class RecurrentLayer(ABC):
         given = {"alpha": iter(self.activation_alpha), "beta": iter(self.activation_beta)}
         own = [signature(_FUNCTIONS[name]).parameters.values() for name in names]
         values = [{one.name: next(given[one.name], one.default) for one in of_one} for of_one in own]
-        made = [_FUNCTIONS[name](**coefficients) for name, coefficients in zip(names, values, strict=True)]
+        made = [_applied(_FUNCTIONS[name](**coefficients)) for name, coefficients in zip(names, values, strict=True)]
         return [tuple(made[start : start + each]) for start in range(0, wanted, each)]
 
     def _is_reverse(self, number: int) -> bool:
@@ -233,11 +209,7 @@ class RecurrentLayer(ABC):
         return [(array, shape) for _, array, shape in wanted[1:]]
 
 
-def _of_arrays(function: Scalar) -> Callable[[Any], Any]:
-    return lambda x: computed(function, [x])
-
-
-def _of_scalars(function: Scalar) -> Callable[[Scalar], Scalar]:
+def _applied(function: Scalar) -> Callable[[Scalar], Scalar]:
     return lambda x: with_loads(function, {0: x})
 
 
@@ -247,18 +219,6 @@ def _check_lengths(lengths: Any, steps: Any, where: str) -> None:
         raise ShapeError(f"sequence_lens of shape {tuple(lengths.shape)} for {steps.shape[1]} sequences", where=where)
 
 
-def _walk(steps: Any, lengths: Any, way: Direction, cell: Cell) -> tuple[Any, State]:
-    """The hidden states of all steps, and the last states."""
-    states = way.states
-    hidden = np.zeros((len(steps), *states[0].shape), states[0].dtype)
-    for number in reversed(range(len(steps))) if way.is_reverse else range(len(steps)):
-        new = cell(steps[number] @ way.inputs.T + way.input_bias, states)
-        is_inside = (number < lengths)[:, None]
-        states = tuple(np.where(is_inside, after, before) for after, before in zip(new, states, strict=True))
-        hidden[number] = np.where(is_inside, states[0], 0)
-    return hidden, states
-
-
 @onnx_operator("RNN", since=7)
 class RNN(RecurrentLayer):
     """The simple cell: a function of the projected input and the projected state."""
@@ -266,18 +226,10 @@ class RNN(RecurrentLayer):
     gates: ClassVar[int] = 1
     default_activations: ClassVar[tuple[str, ...]] = ("Tanh",)
 
-    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+    def step(self, builder: Builder | Arrays, way: Way, projected: Sequence[Any], states: States) -> States:
         (f,), operands = way.functions, Operands()
         total = apply("add", operands(projected[0]), operands(way.multiply(states[0], 0, 1)))
-        return (operands.computed(builder, f(self.lowered_clipped(total)), "hidden"),)
-
-    def cell(self, way: Direction) -> Cell:
-        (f,) = way.functions
-
-        def step(projected: Any, states: State) -> State:
-            return (f(self.clipped(projected + states[0] @ way.recurrent.T + way.recurrent_bias)),)
-
-        return step
+        return (operands.computed(builder, f(self.clipped(total)), "hidden"),)
 
 
 @onnx_operator("GRU", since=7)
@@ -290,7 +242,7 @@ class GRU(RecurrentLayer):
     adds_biases_apart: ClassVar[bool] = True
     default_activations: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh")
 
-    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+    def step(self, builder: Builder | Arrays, way: Way, projected: Sequence[Any], states: States) -> States:
         (hidden,), (f, g) = states, way.functions
         biases = [] if way.bias is None else parts(builder, way.bias, 3)
         count = 3 if self.linear_before_reset else 2
@@ -298,7 +250,7 @@ class GRU(RecurrentLayer):
 
         def gate(operands: Operands, number: int) -> Scalar:
             terms = [operands(each[number]) for each in (projected, products, biases) if each]
-            return f(self.lowered_clipped(total(terms)))
+            return f(self.clipped(total(terms)))
 
         operands = Operands()
         if self.linear_before_reset:
@@ -309,25 +261,9 @@ class GRU(RecurrentLayer):
             inner = operands(way.multiply(of_reset.computed(builder, body, "reset"), 2, 3))
         inner = apply("add", inner, operands(biases[2])) if biases else inner
         inner = apply("multiply", reset, inner) if self.linear_before_reset else inner
-        update, candidate = gate(operands, 0), g(self.lowered_clipped(apply("add", operands(projected[2]), inner)))
+        update, candidate = gate(operands, 0), g(self.clipped(apply("add", operands(projected[2]), inner)))
         fresh = apply("multiply", apply("subtract", Literal(1.0), update), candidate)
         return (operands.computed(builder, apply("add", fresh, apply("multiply", update, operands(hidden))), "hidden"),)
-
-    def cell(self, way: Direction) -> Cell:
-        weights, biases = np.split(way.recurrent, 3), np.split(way.recurrent_bias, 3)
-        f, g = way.functions
-
-        def step(projected: Any, states: State) -> State:
-            (h,) = states
-            xz, xr, xh = np.split(projected, 3, axis=-1)
-            z = f(self.clipped(xz + h @ weights[0].T + biases[0]))
-            reset = f(self.clipped(xr + h @ weights[1].T + biases[1]))
-            operand = h if self.linear_before_reset else reset * h
-            inner = operand @ weights[2].T + biases[2]
-            inner = reset * inner if self.linear_before_reset else inner
-            return ((1 - z) * g(self.clipped(xh + inner)) + z * h,)
-
-        return step
 
 
 @onnx_operator("LSTM", since=7)
@@ -340,7 +276,7 @@ class LSTM(RecurrentLayer):
     state_count: ClassVar[int] = 2
     default_activations: ClassVar[tuple[str, ...]] = ("Sigmoid", "Tanh", "Tanh")
 
-    def lowered_step(self, builder: Builder, way: Way, projected: Sequence[Tensor], states: States) -> States:
+    def step(self, builder: Builder | Arrays, way: Way, projected: Sequence[Any], states: States) -> States:
         hidden, memory = states
         (f, g, h), products = way.functions, parts(builder, way.multiply(hidden, 0, 4), 4)
 
@@ -348,7 +284,7 @@ class LSTM(RecurrentLayer):
             terms = [operands(projected[number]), operands(products[number])]
             if remembered is not None and way.peepholes:
                 terms.append(apply("multiply", operands(way.peepholes[number]), operands(remembered)))
-            return self.lowered_clipped(total(terms))
+            return self.clipped(total(terms))
 
         of_memory, of_hidden = Operands(), Operands()
         enter = f(gate(of_memory, 0, memory))
@@ -358,18 +294,3 @@ class LSTM(RecurrentLayer):
         new = of_memory.computed(builder, apply("add", kept, entering), "memory")
         shown = apply("multiply", f(gate(of_hidden, 1, new)), h(of_hidden(new)))
         return of_hidden.computed(builder, shown, "hidden"), new
-
-    def cell(self, way: Direction) -> Cell:
-        peep_i, peep_o, peep_f = np.split(way.peepholes, 3)
-        f, g, h = way.functions
-
-        def step(projected: Any, states: State) -> State:
-            hidden, memory = states
-            gates = projected + hidden @ way.recurrent.T + way.recurrent_bias
-            at_i, at_o, at_f, at_c = np.split(gates, 4, axis=-1)
-            enter = f(self.clipped(at_i + peep_i * memory))
-            keep = 1 - enter if self.input_forget else f(self.clipped(at_f + peep_f * memory))
-            memory = keep * memory + enter * g(self.clipped(at_c))
-            return f(self.clipped(at_o + peep_o * memory)) * h(memory), memory
-
-        return step

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import concatenated
-from tilewright.graph.builders.elementwise import broadcast
+from tilewright.graph.builders.elementwise import broadcast, computed
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply
 from tilewright.graph.types import Extent, Tensor
@@ -23,11 +23,24 @@ from tilewright.graph.types import Extent, Tensor
 MOST_STEPS = 64
 """Steps that are written out: planning and compiling take some time for each."""
 
-Function: TypeAlias = Callable[[Scalar], Scalar]
-States: TypeAlias = tuple[Tensor, ...]
+Functions: TypeAlias = tuple[Callable[[Scalar], Scalar], ...]
+States: TypeAlias = tuple[Any, ...]
 
 
-Product: TypeAlias = Callable[[Tensor, int, int], Tensor]
+class Arrays:
+    """NumPy in the place of a builder, for the steps of a layer."""
+
+    def body(self, body: Scalar, *operands: Any, kind: str) -> Any:
+        return computed(body, operands)
+
+    def slice(self, x: Any, key: tuple[Any, ...]) -> Any:
+        return x[key]
+
+
+NUMPY = Arrays()
+
+
+Product: TypeAlias = Callable[[Any, int, int], Any]
 """Of a state (batch, hidden) with the recurrent weights of some gates (first, last): (batch, gates * hidden)."""
 
 
@@ -56,23 +69,23 @@ ProductsOf: TypeAlias = Callable[[Tensor, int], Products]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A direction: its inputs, products with its recurrent weights, and what else its steps read.
+    """A direction: its inputs, products with its recurrent weights, and what else its steps read, as tensors or as arrays.
 
     `projected` (steps, batch, gates * hidden) are the inputs times their weights, with biases; `multiply` gives the product of a
     state (batch, hidden) with the columns of some gates (first, last), without one. `bias` (gates * hidden) is the recurrent one
     where it is not in `projected`.
     """
 
-    projected: Tensor
+    projected: Any
     multiply: Product
-    bias: Tensor | None
-    peepholes: tuple[Tensor, ...]
-    functions: tuple[Function, ...]
+    bias: Any
+    peepholes: tuple[Any, ...]
+    functions: Functions
     states: States
     is_reverse: bool
 
 
-Step: TypeAlias = Callable[[Way, Sequence[Tensor], States], States]
+Step: TypeAlias = Callable[[Way, Sequence[Any], States], States]
 """The next states from the projected inputs of a step, a tensor (batch, hidden) for every gate, and the states."""
 
 
@@ -80,15 +93,16 @@ class Operands:
     """The tensors of an expression, in the order in which they are met."""
 
     def __init__(self) -> None:
-        self.tensors: list[Tensor] = []
+        self.tensors: list[Any] = []
 
-    def __call__(self, tensor: Tensor) -> Scalar:
-        """The element of a tensor."""
-        if tensor not in self.tensors:
+    def __call__(self, tensor: Any) -> Scalar:
+        """The element of a tensor or an array."""
+        numbers = [number for number, known in enumerate(self.tensors) if known is tensor]
+        if not numbers:
             self.tensors.append(tensor)
-        return Load(self.tensors.index(tensor))
+        return Load(*numbers or (len(self.tensors) - 1,))
 
-    def computed(self, builder: Builder, body: Scalar, kind: str) -> Tensor:
+    def computed(self, builder: Builder | Arrays, body: Scalar, kind: str) -> Any:
         """An expression of them at every point."""
         return builder.body(body, *self.tensors, kind=kind)
 
@@ -103,7 +117,7 @@ def check_steps(steps: Tensor, where: str) -> None:
         raise UnsupportedOperation(f"{where} of {count} steps has no lowering", why=why)
 
 
-def parts(builder: Builder, x: Tensor, count: int) -> list[Tensor]:
+def parts(builder: Builder | Arrays, x: Any, count: int) -> list[Any]:
     """The last dimension in so many equal parts."""
     extent = x.shape[-1]
     assert isinstance(extent, int)
@@ -137,16 +151,16 @@ def unrolled(builder: Builder, ways: Sequence[Way], gates: int, lengths: Tensor 
     Behind the end of a sequence, if `lengths` (batch,) are given, hidden states are 0, and no state changes.
     """
     counts = None if lengths is None else builder.reshape(builder.cast(lengths, "float32"), (lengths.shape[0], 1))
-    walked = [_walked(builder, way, gates, counts, step) for way in ways]
-    hidden = [states for together in zip(*(states for states, _ in walked), strict=True) for states in together]
+    of_ways = [walked(builder, way, gates, counts, step) for way in ways]
+    hidden = [states for together in zip(*(states for states, _ in of_ways), strict=True) for states in together]
     (steps, *_), state = ways[0].projected.shape, ways[0].states[0].shape
-    stacked = [_stacked(builder, list(states)) for states in zip(*(last for _, last in walked), strict=True)]
+    stacked = [_stacked(builder, list(states)) for states in zip(*(last for _, last in of_ways), strict=True)]
     return builder.reshape(_stacked(builder, hidden), (steps, len(ways), *state)), *stacked
 
 
-def _walked(builder: Builder, way: Way, gates: int, counts: Tensor | None, step: Step) -> tuple[list[Tensor], States]:
+def walked(builder: Builder | Arrays, way: Way, gates: int, counts: Any, step: Step) -> tuple[list[Any], States]:
     """The hidden states of all steps in the order of time, and the last states."""
-    steps, states, hidden = way.projected.shape[0], way.states, dict[int, Tensor]()
+    steps, states, hidden = way.projected.shape[0], way.states, dict[int, Any]()
     assert isinstance(steps, int)
     for number in reversed(range(steps)) if way.is_reverse else range(steps):
         projected = parts(builder, builder.slice(way.projected, (number,)), gates)
@@ -159,7 +173,7 @@ def _walked(builder: Builder, way: Way, gates: int, counts: Tensor | None, step:
     return [hidden[number] for number in range(steps)], states
 
 
-def _where_inside(builder: Builder, number: int, counts: Tensor, inside: Tensor, outside: Tensor | float) -> Tensor:
+def _where_inside(builder: Builder | Arrays, number: int, counts: Any, inside: Any, outside: Any) -> Any:
     is_inside = apply("less", Literal(float(number)), Load(0))
     return builder.body(apply("where", is_inside, Load(1), Load(2)), counts, inside, outside, kind="within")
 
