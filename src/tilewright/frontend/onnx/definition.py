@@ -8,7 +8,7 @@ definition: a session waits for this, and a model has few of the operators.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
 from importlib import import_module
@@ -130,15 +130,13 @@ class _WithOperands:
     given: Mapping[str, Any]
 
     def reference(self, *operands: Any) -> Any:
-        return self.operator.reference(*operands, **{name: np.asarray(value) for name, value in self._present()})
+        return self.operator.reference(*operands, **self._made(np.asarray))
 
     def lower(self, builder: Builder, *operands: Tensor) -> Any:
-        return self.operator.lower(
-            builder, *operands, **{name: builder.constant(value, "attribute") for name, value in self._present()}
-        )
+        return self.operator.lower(builder, *operands, **self._made(lambda value: builder.constant(value, "attribute")))
 
-    def _present(self) -> Iterable[tuple[str, Any]]:
-        return ((name, value) for name, value in self.given.items() if value is not None)
+    def _made(self, make: Callable[[Any], Any]) -> dict[str, Any]:
+        return {name: make(value) for name, value in self.given.items() if value is not None}
 
 
 _definitions: dict[tuple[str, str], dict[int, Definition]] = {}
@@ -227,10 +225,8 @@ def _load_files_of(name: str) -> None:
 def _texts() -> tuple[tuple[str, str], ...]:
     """The files of operators by the names of their modules; none where the package is no directory: then all are loaded."""
     roots = map(Path, import_module(OPERATORS).__path__)
-    files = [(root, path) for root in roots for path in sorted(root.glob("*/*.py"))]
-    return tuple(
-        (".".join((OPERATORS, *path.relative_to(root).with_suffix("").parts)), path.read_text("utf-8")) for root, path in files
-    )
+    files = [path for root in roots for path in sorted(root.glob("*/*.py"))]
+    return tuple((f"{OPERATORS}.{path.parent.name}.{path.stem}", path.read_text("utf-8")) for path in files)
 
 
 @cache

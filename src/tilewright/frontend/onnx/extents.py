@@ -33,10 +33,7 @@ class Symbolic:
 
     def evaluate(self, symbols: Mapping[str, int]) -> Array:
         """The array, where symbols have values."""
-        flat = [
-            value_of(element, symbols) if isinstance(element, SymbolicExtent) else element
-            for element in self.array.reshape(-1).tolist()
-        ]
+        flat = [value_of(one, symbols) if isinstance(one, SymbolicExtent) else one for one in self.array.reshape(-1).tolist()]
         return np.array(flat, self.dtype).reshape(self.array.shape)
 
 

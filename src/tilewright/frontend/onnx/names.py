@@ -100,9 +100,8 @@ def free_names(node: Any) -> Iterator[str]:
 
 
 def _free_names_of_graph(graph: Any) -> Iterator[str]:
-    defined = {tensor.name for tensor in (*graph.input, *graph.initializer)} | {
-        tensor.values.name for tensor in graph.sparse_initializer
-    }
+    sparse = (tensor.values for tensor in graph.sparse_initializer)
+    defined = {tensor.name for tensor in (*graph.input, *graph.initializer, *sparse)}
     defined |= {name for node in graph.node for name in node.output}
     yield from (name for node in graph.node for name in free_names(node) if name not in defined)
     yield from (output.name for output in graph.output if output.name not in defined)

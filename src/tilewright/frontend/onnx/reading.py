@@ -44,9 +44,8 @@ def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = 
     if not proto.HasField("graph"):
         raise raised_as(InvalidModel("the model has no graph", where="model"), InvalidArgument)
     if proto.ir_version > NEWEST_IR:
-        raise InvalidModel(
-            f"there is no version {proto.ir_version} of the format", where="ir_version", why=f"{NEWEST_IR} is known"
-        )
+        text = f"there is no version {proto.ir_version} of the format"
+        raise InvalidModel(text, where="ir_version", why=f"{NEWEST_IR} is known")
     opsets = _opsets(proto.opset_import) or {"": 1}
     functions: dict[Key, Any] = {}
     for function in proto.functions:
@@ -99,10 +98,8 @@ class _Reader:
         if context.depth > MOST_DEPTH:
             raise InvalidModel("graphs are nested too deeply", where=where)
         inputs = tuple(self._input(value, scope, where) for value in graph.input)
-        known = {
-            scope.find(name, where) if scope.owns(name) else scope.define(name, where): array
-            for name, array in self._constants(graph, where, self.large if context.depth == 0 else ())
-        }
+        constants = self._constants(graph, where, self.large if context.depth == 0 else ())
+        known = {(scope.find if scope.owns(name) else scope.define)(name, where): array for name, array in constants}
         nodes = self._nodes(graph.node, context, scope, where, known)
         outputs = tuple(declared(info, scope.find(info.name, f"output {info.name!r} of {where}")) for info in graph.output)
         return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
@@ -140,11 +137,10 @@ class _Reader:
             for name in proto.output:
                 if name and not (context.functions and scope.owns(name) and not _is_made_twice(name, number, protos)):
                     scope.define(name, _label(proto, number, context))
-        return tuple(
-            node
-            for number, proto in sorted_nodes(protos, where)
-            for node in self._node(proto, context, scope, _label(proto, number, context), constants)
-        )
+        nodes: list[Node] = []
+        for number, proto in sorted_nodes(protos, where):
+            nodes += self._node(proto, context, scope, _label(proto, number, context), constants)
+        return tuple(nodes)
 
     def _node(self, proto: Any, context: _Context, scope: Scope, where: str, constants: dict[str, Array]) -> Iterator[Node]:
         """The nodes that a `NodeProto` stands for: none for a constant, many for a function."""

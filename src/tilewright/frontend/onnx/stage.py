@@ -384,10 +384,8 @@ def _if(traversal: _Traversal, node: Node) -> None:
     if len(body.outputs) != len(node.outputs):
         raise InvalidModel(f"{node.label} has {len(node.outputs)} outputs, its branch {len(body.outputs)}", where=node.label)
     traversal.known.update(body.constants)
-    results = [
-        Node(node.name, "Identity", "", None, (inner.unique,), (outer,))
-        for inner, outer in zip(body.outputs, node.outputs, strict=True)
-    ]
+    passed = zip(body.outputs, node.outputs, strict=True)
+    results = [Node(node.name, "Identity", "", None, (inner.unique,), (outer,)) for inner, outer in passed]
     traversal.work.extendleft(reversed([*body.nodes, *results]))
 
 

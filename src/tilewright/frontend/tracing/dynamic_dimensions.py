@@ -147,12 +147,10 @@ class Length(_Arithmetic, SymbolicExtent):
 
     def _undecided(self, comparison: str, compared: object) -> NoReturn:
         bound = extent_of(compared) if isinstance(compared, SymbolicExtent) else int(np.floor(float(compared)))  # type: ignore[arg-type]
-        raise Undecided(
-            f"whether {self} {comparison} {compared} is not known while the function is traced",
-            where=user_location(),
-            why=f"{self} may be {self.low} to {self.high}",
-            hint="give tw.jit dynamic=False, or the Dim a range that decides it",
-        ).with_cuts(cuts_between(extent_of(self), bound, comparison.strip("=") and comparison))
+        text = f"whether {self} {comparison} {compared} is not known while the function is traced"
+        why, hint = f"{self} may be {self.low} to {self.high}", "give tw.jit dynamic=False, or the Dim a range that decides it"
+        cuts = cuts_between(extent_of(self), bound, comparison.strip("=") and comparison)
+        raise Undecided(text, where=user_location(), why=why, hint=hint).with_cuts(cuts)
 
 
 def lengths(shape: Shape) -> Shape:
@@ -252,9 +250,8 @@ def whole(value: Any) -> Any:
     try:
         return operator.index(value)
     except TypeError as problem:
-        raise ShapeError(
-            f"{value!r} is not an integer", where=user_location(), hint="axes, extents and positions are ints"
-        ) from problem
+        hint = "axes, extents and positions are ints"
+        raise ShapeError(f"{value!r} is not an integer", where=user_location(), hint=hint) from problem
 
 
 def wholes(values: Iterable[Any]) -> tuple[Any, ...]:

@@ -110,12 +110,10 @@ def pow(x: Any, exponent: Any) -> Any:
     """
     if not isinstance(exponent, int | float | np.generic) or not has_simple_power(float(exponent)):
         why = "an exponent must be a number that is a multiple of 1/2 in -16..16"
-        raise unsupported(
-            f"pow with the exponent {exponent!r}", (), why, "whole and half exponents are products and square roots"
-        )
-    return record_map(
-        "pow", power_body(float(exponent)), (x,), dtype=power_type(x, exponent if isinstance(exponent, int) else float(exponent))
-    )
+        hint = "whole and half exponents are products and square roots"
+        raise unsupported(f"pow with the exponent {exponent!r}", (), why, hint)
+    number = exponent if isinstance(exponent, int) else float(exponent)
+    return record_map("pow", power_body(float(exponent)), (x,), dtype=power_type(x, number))
 
 
 def _numpy_where(condition: Any, x: Any, y: Any) -> Any:

@@ -239,9 +239,8 @@ def squeeze(x: Any, axis: Any = None) -> Any:
     wanted = unit_axes if axis is None else wholes(axis if isinstance(axis, tuple | list) else (axis,))
     chosen = normalize_axes(wanted, x.ndim, user_location())
     if not set(chosen) <= set(unit_axes):
-        raise ShapeError(
-            f"squeeze of axis {axis} of shape {shape_text(x.shape)}", where=user_location(), why="its extent is not 1"
-        )
+        text = f"squeeze of axis {axis} of shape {shape_text(x.shape)}"
+        raise ShapeError(text, where=user_location(), why="its extent is not 1")
     return reshape(x, tuple(extent for d, extent in enumerate(x.shape) if d not in chosen))
 
 

@@ -24,6 +24,5 @@ def __getattr__(name: str) -> Any:
         return FUNCTIONS[name]
     if name.startswith("_"):
         raise AttributeError(name)
-    raise UnsupportedAttribute(
-        f"function {name!r}", where=user_location(), why="it is not there", hint=instead_of(name, FUNCTIONS)
-    )
+    hint = instead_of(name, FUNCTIONS)
+    raise UnsupportedAttribute(f"function {name!r}", where=user_location(), why="it is not there", hint=hint)

@@ -57,9 +57,8 @@ def max_pool(
     def record(builder: Builder, x: Tensor, given: Window | PaddedWindow, first: int) -> Tensor:
         return pooled(builder, x, given, REDUCTIONS["max"], lowest(x.dtype), first)
 
-    return _pooled(
-        "max_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(reduced_type, "max"), record
-    )
+    windows = (kernel_size, stride, padding, dilation)
+    return _pooled("max_pool", x, windows, ceil_mode, layout, partial(reduced_type, "max"), record)
 
 
 def avg_pool(
@@ -87,9 +86,8 @@ def avg_pool(
     def record(builder: Builder, x: Tensor, given: Window | PaddedWindow, first: int) -> Tensor:
         return pooled_mean(builder, x, given, with_padding=bool(count_include_pad), first=first)
 
-    return _pooled(
-        "avg_pool", x, (kernel_size, stride, padding, dilation), ceil_mode, layout, partial(float_type, "avg_pool"), record
-    )
+    windows = (kernel_size, stride, padding, dilation)
+    return _pooled("avg_pool", x, windows, ceil_mode, layout, partial(float_type, "avg_pool"), record)
 
 
 def global_max_pool(x: Any, *, layout: str | None = None) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from tilewright.errors import TilewrightError, UnsupportedOperation, bug, is_bug
 from tilewright.frontend.tracing.recorder import Recorder, recording
 from tilewright.frontend.tracing.traced import Traced
-from tilewright.graph.builders.elementwise import elementwise
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites.rebuild import rename_tensors
@@ -49,10 +47,9 @@ def trace(
 
     recorder = Recorder(name or getattr(function, "__name__", "function"), element_types)
     _check_symbols(arguments)
-    inputs = [
-        Traced(recorder, recorder.input(spec.name or f"x{position}", spec.shape, spec.dtype))
-        for position, spec in enumerate(arguments)
-    ]
+    names = [spec.name or f"x{position}" for position, spec in enumerate(arguments)]
+    given = zip(names, arguments, strict=True)
+    inputs = [Traced(recorder, recorder.input(name, spec.shape, spec.dtype)) for name, spec in given]
     with recording(recorder):
         try:
             returned = function(*inputs)
@@ -79,9 +76,7 @@ def _output(recorder: Recorder, result: Any, earlier: Sequence[Any]) -> str:
     before = [value.tensor for value in earlier if isinstance(value, Traced)]
     if result.tensor.name in written and result.tensor not in before:
         return result.tensor.name
-    return recorder.record(
-        partial(elementwise, kind="copy"), Load(0), [result.tensor], kind="copy", dtype=result.tensor.dtype
-    ).name
+    return recorder.body(Load(0), result.tensor, dtype=result.tensor.dtype, kind="copy").name
 
 
 def _with_output_names(graph: Graph) -> Graph:

@@ -96,10 +96,8 @@ class Traced:
     __getitem__ = _method("index")
 
     def __setitem__(self, key: Any, value: Any) -> NoReturn:
-        hint = "build a new array: where(), or einsum with a constant"
-        raise UnsupportedOperation(
-            "assignment into a traced array", where=user_location(), why="traced values do not change", hint=hint
-        )
+        why, hint = "traced values do not change", "build a new array: where(), or einsum with a constant"
+        raise UnsupportedOperation("assignment into a traced array", where=user_location(), why=why, hint=hint)
 
     def __len__(self) -> int:
         if self.shape and isinstance(self.shape[0], int):
@@ -126,9 +124,8 @@ class Traced:
         if name.startswith("__"):
             raise AttributeError(name)
         hint = f"use tilewright.{name}" if name in namespace.FUNCTIONS else instead_of(name, _methods())
-        raise UnsupportedAttribute(
-            f"attribute {name!r} of a traced array", where=user_location(), why="it is not there", hint=hint
-        )
+        text = f"attribute {name!r} of a traced array"
+        raise UnsupportedAttribute(text, where=user_location(), why="it is not there", hint=hint)
 
     def __repr__(self) -> str:
         return f"Traced({self.tensor.name}: {self.tensor.dtype}{shape_text(self.shape)})"
@@ -209,8 +206,6 @@ def _methods() -> list[str]:
 
 def _no_value(property_name: str, alternative: str = "") -> UnsupportedOperation:
     static = "if it depends on an argument that is no array, name that argument in static_argnames"
-    text, why = (
-        f"the {property_name} of a traced array was asked for",
-        "while a function is traced, its arrays have shapes but no values",
-    )
+    text = f"the {property_name} of a traced array was asked for"
+    why = "while a function is traced, its arrays have shapes but no values"
     return UnsupportedOperation(text, where=user_location(), why=why, hint=f"{alternative}; {static}" if alternative else static)

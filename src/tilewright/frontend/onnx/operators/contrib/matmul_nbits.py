@@ -22,13 +22,7 @@ from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.operands import completed, is_at_most
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.concatenate import pad
-from tilewright.graph.builders.nbits_matmul import (
-    WORD_BYTES,
-    PackedWeights,
-    RoundedRows,
-    nbits_matmul,
-    numbers_of_bytes,
-)
+from tilewright.graph.builders.nbits_matmul import WORD_BYTES, PackedWeights, RoundedRows, nbits_matmul, numbers_of_bytes
 from tilewright.graph.builders.reshape import gather
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.positions import check_positions
@@ -215,11 +209,9 @@ class MatMulNBits:
         if g_idx is not None:
             blocks = builder.slice(g_idx, (slice(0, self.K),))
             flat = self._in_steps(builder, numbers)
-            of_steps = [
-                each if isinstance(each, float) else builder.record(gather, each, blocks, 1, kind="gather")
-                for each in (zeros, factors)
-            ]
-            return builder.map("multiply", builder.map("subtract", flat, of_steps[0]), of_steps[1])
+            zeros = zeros if isinstance(zeros, float) else builder.record(gather, zeros, blocks, 1, kind="gather")
+            factors = builder.record(gather, factors, blocks, 1, kind="gather")
+            return builder.map("multiply", builder.map("subtract", flat, zeros), factors)
         numbers, shape = builder.reshape(numbers, (self.N, self._blocks, self.block_size)), (self.N, self._blocks, 1)
         zeros = builder.reshape(zeros, shape) if isinstance(zeros, Tensor) else zeros
         weights = builder.map("multiply", builder.map("subtract", numbers, zeros), builder.reshape(factors, shape))

@@ -152,9 +152,8 @@ class RoiAlign(SchemaAttributes):
         columns = _samples(left, right, width, self.sampling_ratio, half)
         if not len(rows) or not len(columns):
             return np.zeros((len(image), height, width))
-        corners = [
-            _element(image, row, column) for row in _corners(rows, image.shape[1]) for column in _corners(columns, image.shape[2])
-        ]
+        neighbours = product(_corners(rows, image.shape[1]), _corners(columns, image.shape[2]))
+        corners = [_element(image, row, column) for row, column in neighbours]
         values = np.sum(corners, axis=0) if self.mode == "avg" else np.max(corners, axis=0)
         samples = values.reshape(len(image), height, len(rows) // height, width, len(columns) // width)
         return samples.mean(axis=(2, 4)) if self.mode == "avg" else samples.max(axis=(2, 4))
@@ -214,12 +213,11 @@ class NonMaxSuppression(SchemaAttributes):
         self, boxes: Any, scores: Any, most_per_class: Any = None, overlaps: Any = None, least_score: Any = None
     ) -> Any:
         most, overlap, threshold = int(_number(most_per_class, 0)), _number(overlaps, 0.0), _number(least_score, -np.inf)
+        corners = [_box_corners(of_one, self.center_point_box) for of_one in boxes]
         found = [
             (batch, kind, box)
-            for batch in range(scores.shape[0])
-            for corners in (_box_corners(boxes[batch], self.center_point_box),)
-            for kind in range(scores.shape[1])
-            for box in _kept(corners, scores[batch, kind], most, overlap, threshold)
+            for batch, kind in np.ndindex(*scores.shape[:2])
+            for box in _kept(corners[batch], scores[batch, kind], most, overlap, threshold)
         ]
         return np.array(found, np.int64).reshape(-1, 3)
 

@@ -74,9 +74,8 @@ def run_time_lowered(builder: Builder, x: Tensor, found: Mapping[int, RunTimeRes
         raise UnsupportedOperation(f"Resize by {how.mode} taps of dimensions known at run time only", where="Resize")
     for d, resampling in found.items():
         if largest_extent(resampling.output) > MOST_OUTPUTS:
-            raise UnsupportedOperation(
-                f"Resize to {resampling.output} elements", where="Resize", why="they are too many to count"
-            )
+            text = f"Resize to {resampling.output} elements"
+            raise UnsupportedOperation(text, where="Resize", why="they are too many to count")
         if not resampling.is_identity:
             x = (_nearest if how.mode == "nearest" else _linear)(builder, x, d, resampling, how)
     return x
@@ -177,10 +176,7 @@ class Resize(Mode):
     keep_aspect_ratio_policy: str = "stretch"
 
     def reference(self, x: Any, roi: Any = None, scales: Any = None, sizes: Any = None) -> Any:
-        given = (
-            None if operand is None or not np.size(operand) else np.reshape(operand, -1).tolist()
-            for operand in (scales, sizes, roi)
-        )
+        given = (None if operand is None else np.reshape(operand, -1).tolist() or None for operand in (scales, sizes, roi))
         return interpolation.resized(x, self._resamplings(x.shape, *given), self, self.extrapolation_value)
 
     def lower(
@@ -190,10 +186,8 @@ class Resize(Mode):
 
         Axes of known extents and sizes are resized first.
         """
-        factors, extents = (
-            None if operand is None else builder.constant_value(operand).reshape(-1).tolist() or None
-            for operand in (scales, sizes)
-        )
+        given = (None if operand is None else builder.constant_value(operand) for operand in (scales, sizes))
+        factors, extents = (None if values is None else values.reshape(-1).tolist() or None for values in given)
         if self.coordinate_transformation_mode == "tf_crop_and_resize":
             why = "elements outside have a value of their own"
             raise UnsupportedOperation("Resize of a part of a tensor", where="Resize", why=why)

@@ -183,11 +183,9 @@ def _pairs(kernel: Any, weights: Any, rho: Sequence[float], counts: Sequence[int
         raise ShapeError(f"{len(rho)} rho and {weights.shape[1]} coefficients do not fit", where="SVMClassifier")
     edges = np.cumsum([0, *counts])
     parts = [slice(start, end) for start, end in pairwise(edges)]
-    scores = [
-        kernel[:, parts[i]] @ weights[j - 1, parts[i]] + kernel[:, parts[j]] @ weights[i, parts[j]] + rho[number]
-        for number, (i, j) in enumerate(pairs)
-    ]
-    return np.stack(scores, axis=1)
+    against = [(parts[i], weights[j - 1, parts[i]], parts[j], weights[i, parts[j]]) for i, j in pairs]
+    scores = [kernel[:, one] @ of_one + kernel[:, other] @ of_other for one, of_one, other, of_other in against]
+    return np.stack(scores, axis=1) + np.asarray(rho[: len(pairs)])
 
 
 def _votes(scores: Any, classes: int) -> Any:

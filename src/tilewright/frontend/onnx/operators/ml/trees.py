@@ -6,7 +6,7 @@ nodes of the other two are numbered within their trees.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,14 +18,7 @@ from tilewright.frontend.onnx.operators.ml.linear import DOMAIN, TRANSFORMS, cla
 from tilewright.frontend.onnx.sizes import check_size
 
 MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER")
-_COMPARISONS: tuple[Callable[[Any, Any], Any], ...] = (
-    np.less_equal,
-    np.less,
-    np.greater_equal,
-    np.greater,
-    np.equal,
-    np.not_equal,
-)
+_COMPARISONS = (np.less_equal, np.less, np.greater_equal, np.greater, np.equal, np.not_equal)
 AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 
 
@@ -162,14 +155,12 @@ class NumberedNodes(SchemaAttributes):
         for position, (tree, number) in enumerate(zip(trees, self.nodes_nodeids, strict=True)):
             places[tree, number] = ~position if is_leaf[position] else position
             roots.setdefault(tree, places[tree, number])
-        features, modes = (
-            [default if leaf else value for value, leaf in zip(values, is_leaf, strict=True)]
-            for values, default in ((self.nodes_featureids, 0), (self.nodes_modes, MODES[0]))
-        )
+        features = [0 if leaf else feature for feature, leaf in zip(self.nodes_featureids, is_leaf, strict=True)]
+        modes = [0 if leaf else MODES.index(mode) for mode, leaf in zip(self.nodes_modes, is_leaf, strict=True)]
         return Forest(
             roots=np.array(list(roots.values()), np.int64),
             features=np.array(features, np.int64),
-            modes=np.array([MODES.index(mode) for mode in modes]),
+            modes=np.array(modes),
             splits=_either(self.nodes_values, self.nodes_values_as_tensor),
             members={},
             is_missing_true=flags(self.nodes_missing_value_tracks_true, len(trees)),

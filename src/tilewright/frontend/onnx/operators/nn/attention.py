@@ -160,9 +160,8 @@ def _unpacked(builder: Builder, x: Tensor, heads: int) -> Tensor:
 def _check_heads(shape: Shape, heads: int | None) -> None:
     if not heads or heads < 1 or (isinstance(shape[2], int) and shape[2] % heads):
         why = f"{heads or 0} heads do not divide {shape[2]} columns"
-        raise ShapeError(
-            f"Attention of packed heads in {shape_text(shape)}", why=why, hint="q_num_heads, kv_num_heads say how many"
-        )
+        hint = "q_num_heads, kv_num_heads say how many"
+        raise ShapeError(f"Attention of packed heads in {shape_text(shape)}", why=why, hint=hint)
 
 
 def _behind(builder: Builder, past: Tensor | None, present: Tensor) -> Tensor:
@@ -346,9 +345,8 @@ def _rotation(
     length = x.shape[1 if is_packed else 2]
     half = width // 2
     axes = [Axis("b", x.shape[0]), Axis("n", heads), Axis("t", length), Axis("j", half), Axis("s", 2)]
-    column, partner = (
-        (axis("j") * 2 + place if interleaved else axis("j") + place * half) for place in (axis("s"), number(1) - axis("s"))
-    )
+    places = (axis("s"), number(1) - axis("s"))
+    column, partner = (axis("j") * 2 + place if interleaved else axis("j") + place * half for place in places)
     reads = (
         Access(x.name, _position(is_packed, width, column)),
         Access(x.name, _position(is_packed, width, partner)),
@@ -357,9 +355,7 @@ def _rotation(
     sign = apply("subtract", apply("multiply", AxisValue("s"), Literal(2.0)), Literal(1.0))
     across = apply("multiply", apply("multiply", Load(1), Load(3)), sign)
     body = apply("add", apply("multiply", Load(0), Load(2)), across)
-    order = [axes[i] for i in ((0, 2, 1) if is_packed else (0, 1, 2))] + (
-        [axes[3], axes[4]] if interleaved else [axes[4], axes[3]]
-    )
+    order = [axes[i] for i in (*((0, 2, 1) if is_packed else (0, 1, 2)), *((3, 4) if interleaved else (4, 3)))]
     write = Access(result, _position(is_packed, width, column))
     operator = Operator(name, "rotation", tuple(order), reads, write, body, accumulator=accumulator_of(x.dtype))
     return operator, Tensor(result, x.shape, x.dtype)

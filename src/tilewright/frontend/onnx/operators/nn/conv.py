@@ -89,10 +89,8 @@ class ConvTranspose(Sliding):
     def reference(self, x: Any, w: Any, b: Any = None) -> Any:
         found = self.spread(x.shape, w.shape)
         begins, outputs = tuple(map(planned_extent, found.begins)), tuple(map(planned_extent, found.outputs))
-        reach = (
-            max(planned_extent(r), begin + o)
-            for r, begin, o in zip(written(x.shape[2:], found.taps), begins, outputs, strict=True)
-        )
+        ends = zip(written(x.shape[2:], found.taps), begins, outputs, strict=True)
+        reach = (max(planned_extent(end), begin + output) for end, begin, output in ends)
         computed = np.result_type(x.dtype, np.float32)
         data = x.astype(computed).reshape(x.shape[0], self.group, -1, *x.shape[2:])
         filters = w.astype(computed).reshape(self.group, w.shape[0] // self.group, *w.shape[1:])

@@ -255,10 +255,8 @@ class IntegerConvolution(Convolution):
     def integer_sums(self, x: Any, w: Any, x_zero: Any, w_zero: Any, dtype: Any) -> Any:
         """The sums of arrays, in a type."""
         _check_conv_zeros(x, x_zero, w, w_zero)
-        pairs = ((x, x_zero), (w, w_zero))
-        return self.sums(
-            *(y.astype(dtype) - (0 if zero is None else spread(zero, y.shape, 0, 0).astype(dtype)) for y, zero in pairs)
-        )
+        zeros = [0 if zero is None else spread(zero, y.shape, 0, 0).astype(dtype) for y, zero in ((x, x_zero), (w, w_zero))]
+        return self.sums(x.astype(dtype) - zeros[0], w.astype(dtype) - zeros[1])
 
     def lowered_integers(self, builder: Builder, operands: Operands, dtype: str = "int32") -> Tensor:
         """The sums in int32 or int64."""

@@ -278,10 +278,8 @@ class Slice:
         self, builder: Builder, x: Tensor, starts: Tensor, ends: Tensor, axes: Tensor | None = None, steps: Tensor | None = None
     ) -> Tensor:
         """An index change."""
-        chosen, walked = (
-            None if operand is None else known(builder.integers(operand), "Slice along axes, or with steps,")
-            for operand in (axes, steps)
-        )
+        given = (None if operand is None else builder.integers(operand) for operand in (axes, steps))
+        chosen, walked = (None if each is None else known(each, "Slice along axes, or with steps,") for each in given)
         key = _key(x.shape, builder.integers(starts), builder.integers(ends), chosen, walked)
         return x if all(part == slice(None) for part in key) else builder.slice(x, key)
 
