@@ -19,7 +19,7 @@ from tests.support.random.constants.styles import program  # noqa: E402
 from tests.support.sweeps import EQUAL  # noqa: E402
 from tilewright import compiler  # noqa: E402
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext  # noqa: E402
-from tilewright.frontend.onnx.loading import load  # noqa: E402
+from tilewright.frontend.onnx.reading import load  # noqa: E402
 from tilewright.frontend.onnx.stage_types import Stage  # noqa: E402
 from tilewright.graph.rewrites.constants.constant_part import split  # noqa: E402
 

@@ -17,7 +17,7 @@ from benchmarks.onnx_models.exporting import expand  # noqa: E402
 from tests.support.whole_models import exported  # noqa: E402
 from tilewright import compiler  # noqa: E402
 from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext  # noqa: E402
-from tilewright.frontend.onnx.loading import load  # noqa: E402
+from tilewright.frontend.onnx.reading import load  # noqa: E402
 from tilewright.machine import Machine  # noqa: E402
 
 

@@ -30,7 +30,7 @@ def reading(path: Path, feeds: Path) -> Figures:
     """Seconds of loading the file, and of copying as many bytes to new memory, which packing cannot do without."""
     import numpy as np
 
-    from tilewright.frontend.onnx.loading import load
+    from tilewright.frontend.onnx.reading import load
 
     begin = time.perf_counter()
     load(path)
@@ -45,7 +45,7 @@ def planning(path: Path, feeds: Path) -> Figures:
     import numpy as np
 
     from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
-    from tilewright.frontend.onnx.loading import load
+    from tilewright.frontend.onnx.reading import load
 
     body, context = load(path).body, SessionContext()
     remaining = RemainingSubgraph("model", body.nodes, body.constants, [one.unique for one in body.outputs], context)
@@ -64,7 +64,7 @@ def arena(path: Path, feeds: Path) -> Figures:
     import numpy as np
 
     from tilewright.api.onnx.steps import RemainingSubgraph, SessionContext
-    from tilewright.frontend.onnx.loading import load
+    from tilewright.frontend.onnx.reading import load
     from tilewright.lower.workspace import arena_bytes
 
     body, context = load(path).body, SessionContext()

@@ -16,8 +16,8 @@ import tilewright.onnx as ort
 from tilewright.api.building import Compiled, Options
 from tilewright.backends import loading
 from tilewright.errors import InvalidModel
-from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Array
+from tilewright.frontend.onnx.reading import load
 from tilewright.graph.constant_values import can_change
 from tilewright.machine import Machine
 from tilewright.runtime.constants import held, release_pages

@@ -99,7 +99,7 @@ def joined(outputs: Sequence[Array]) -> Array:
 def in_numpy(path: Path, feeds: dict[str, Array]) -> list[Array]:
     """A model's outputs with no node compiled."""
     from tilewright.api.onnx.steps import NodeRunner, SessionContext
-    from tilewright.frontend.onnx.loading import load
+    from tilewright.frontend.onnx.reading import load
 
     body, context = load(path).body, SessionContext()
     values: dict[str, Any] = {

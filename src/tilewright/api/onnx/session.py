@@ -24,8 +24,8 @@ from tilewright.api.onnx.values import NO_VALUES
 from tilewright.api.onnx.weights import held_model
 from tilewright.api.tracebacks import Shortened, shorten
 from tilewright.errors import DTypeError, FeedError, InvalidModel, NotPicklable, ShapeError, TilewrightError
-from tilewright.frontend.onnx.loading import load
 from tilewright.frontend.onnx.model import Declared
+from tilewright.frontend.onnx.reading import load
 from tilewright.machine.machine import Machine
 from tilewright.ort_errors import ArgumentTypeError, Fail, InvalidArgument, of_loading, of_run, raised_as
 from tilewright.precision import checked

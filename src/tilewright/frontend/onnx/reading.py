@@ -1,26 +1,30 @@
-"""ONNX protobufs as a `Model`: functions inlined, names unique, nodes in order, attributes and tensors as Python values.
+"""ONNX files and protobufs as a `Model`: functions inlined, names unique, nodes in order, attributes and tensors as values.
 
 Whatever makes no sense raises `InvalidModel` with its place; operators without a definition are listed all at once.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from itertools import zip_longest
+from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from onnx import AttributeProto
+from google.protobuf.message import DecodeError
+from onnx import AttributeProto, ModelProto
 
+from tilewright import ort_errors
 from tilewright.errors import InvalidModel, UnsupportedOperation
 from tilewright.frontend.onnx.definition import Definition, definition
-from tilewright.frontend.onnx.files import ExternalFiles
+from tilewright.frontend.onnx.files import ExternalFiles, without_large_contents
 from tilewright.frontend.onnx.model import Array, Body, Declared, Model, Node
 from tilewright.frontend.onnx.names import Names, Scope, sorted_nodes
 from tilewright.frontend.onnx.values import array_of, check_against, declared, kind_of, schema_of, sparse_array_of, value_of
 from tilewright.graph.short_names import short_name
-from tilewright.ort_errors import Fail, InvalidArgument, InvalidGraph, raised_as
+from tilewright.ort_errors import Fail, InvalidArgument, InvalidGraph, InvalidProtobuf, raised_as
 
 MOST_NODES = 100_000
 """After functions have been inlined: a few functions that call each other can mean billions."""
@@ -34,6 +38,50 @@ TRAINING = "ai.onnx.preview.training."
 """The domain of Adagrad, Adam, Momentum and Gradient."""
 STRUCTURAL = frozenset({"Constant", "Identity", "If", "Shape", "Size"})
 """Standard operators that the importer does itself."""
+
+
+def load(source: Any) -> Model:
+    """The model of a path, of bytes, or of a `ModelProto`.
+
+    Raises `InvalidModel` for what is none, and `UnsupportedOperation` for operators that are not known.
+    """
+    if isinstance(source, ModelProto):
+        return read(source, ExternalFiles(None))
+    if isinstance(source, (bytes, bytearray, memoryview)):
+        fixed = source if isinstance(source, bytes) else bytes(source)
+        return _read_bytes(memoryview(fixed), "bytes", ExternalFiles(None))
+    if isinstance(source, (str, os.PathLike)):
+        path, files = Path(source), ExternalFiles(Path(source).parent)
+        return _read_bytes(_content(path, files), str(path), files)
+    raise ort_errors.ArgumentTypeError(
+        f"a model cannot be a {type(source).__name__}", hint="pass a path, bytes or an onnx.ModelProto"
+    )
+
+
+def _read_bytes(content: memoryview, where: str, files: ExternalFiles) -> Model:
+    """Large contents of tensors are not copied: arrays share the memory of `content`."""
+    try:
+        rest, large = without_large_contents(content)
+    except InvalidProtobuf as problem:
+        raise InvalidProtobuf(problem.message, where=where, why=problem.why) from problem
+    return replace(read(_parsed(rest, where), files, large), check_files=files.check)
+
+
+def _content(path: Path, files: ExternalFiles) -> memoryview:
+    try:
+        return files.mapped(path)
+    except OSError as problem:
+        kind = ort_errors.NoSuchFile if isinstance(problem, FileNotFoundError) else InvalidProtobuf
+        raise kind(f"{path} cannot be read", where=str(path), why=str(problem)) from problem
+
+
+def _parsed(content: bytes, where: str) -> Any:
+    proto = ModelProto()
+    try:
+        proto.ParseFromString(content)
+    except (DecodeError, ValueError, RecursionError) as problem:
+        raise InvalidProtobuf("this is no ONNX model, or a damaged one", where=where, why=str(problem)) from problem
+    return proto
 
 
 def read(proto: Any, files: ExternalFiles, large: Sequence[memoryview | None] = ()) -> Model:

@@ -11,7 +11,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
-from onnx import AttributeProto, SparseTensorProto, TensorProto, defs
+from onnx import AttributeProto, SparseTensorProto, TensorProto, defs, helper
 
 from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.element_types import BITS, STRING, dtype_of
@@ -22,17 +22,6 @@ from tilewright.ort_errors import InvalidGraph
 
 MOST_DIMENSIONS = 64
 """NumPy's limit."""
-
-_BY_FIELD = {
-    "float32": ("float_data", np.float32),
-    "complex64": ("float_data", np.float32),
-    "float64": ("double_data", np.float64),
-    "complex128": ("double_data", np.float64),
-    "int64": ("int64_data", np.int64),
-    "uint64": ("uint64_data", np.uint64),
-    "uint32": ("uint64_data", np.uint64),
-}
-"""The typed field of an element type; all others are in `int32_data`."""
 
 
 def array_of(tensor: Any, files: ExternalFiles, where: str, content: memoryview | None = None) -> Array:
@@ -96,7 +85,8 @@ def _from_bytes(content: memoryview, dtype: np.dtype[Any], shape: tuple[int, ...
 
 
 def _from_fields(tensor: Any, dtype: np.dtype[Any], shape: tuple[int, ...], where: str) -> Array:
-    field, stored = _BY_FIELD.get(dtype.name, ("int32_data", np.int32))
+    field = helper.tensor_dtype_to_field(tensor.data_type)
+    stored = "float32" if field == "float_data" else field.removesuffix("_data")
     given, count = getattr(tensor, field), math.prod(shape)
     needed = _size_bytes(dtype, shape) if dtype.name in BITS else count * (2 if dtype.kind == "c" else 1)
     if len(given) != needed:
@@ -231,14 +221,11 @@ def check_against(schema: Any, node: Any, where: str) -> None:
     missing = [name for name, expected in schema.attributes.items() if expected.required and name not in given]
     if missing:
         raise InvalidGraph(f"{node.op_type} lacks the attribute {missing[0]!r}", where=where)
-    counts = (
-        ("inputs", node.input, schema.min_input, schema.max_input),
-        ("outputs", node.output, schema.min_output, schema.max_output),
-    )
-    for role, names, least, most in counts:
-        if not least <= len(names) <= most:
+    for role in ("input", "output"):
+        count, least, most = len(getattr(node, role)), getattr(schema, f"min_{role}"), getattr(schema, f"max_{role}")
+        if not least <= count <= most:
             why = f"{node.op_type} has {least} to {most}" if least != most else f"{node.op_type} has {least}"
-            raise InvalidGraph(f"{len(names)} {role} are wrong", where=where, why=why)
+            raise InvalidGraph(f"{count} {role}s are wrong", where=where, why=why)
 
 
 def _decoded(content: bytes, where: str) -> str:

@@ -32,15 +32,12 @@ def layer_norm(
     [[-1.0, 1.0], [-1.0, 1.0]]
     """
     axes = _axes("layer_norm", x, normalized_shape, axis, eps)
-    operands = [operand for operand in (x, weight, bias) if operand is not None]
-    _check_extents("layer_norm", operands, axes)
-    if not any(isinstance(operand, Traced) for operand in operands):
-        return norm_operator.norm_reference(np.asanyarray(x), axes, eps, weight, bias)
-    if weight is None and bias is not None:
+    if weight is None and bias is not None and any(isinstance(operand, Traced) for operand in (x, bias)):
+        _check_extents("layer_norm", [x, bias], axes)
         shape = wholes(array_of(x).shape)
         aligned = tw.reshape(bias, tuple(extent if d in axes else 1 for d, extent in enumerate(shape)))
         return layer_norm(x, None, None, None, eps, axis=axes) + aligned
-    return _record(norm_operator.layer_norm, operands, axes, eps, kind="layer_norm", has_bias=bias is not None)
+    return _normed(norm_operator.layer_norm, (x, weight, bias), axes, eps, kind="layer_norm", has_bias=bias is not None)
 
 
 def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: float | None = None, *, axis: Any = None) -> Any:
@@ -55,17 +52,19 @@ def rms_norm(x: Any, normalized_shape: Any = None, weight: Any = None, eps: floa
     """
     eps = _usual_eps(x) if eps is None else eps
     axes = _axes("rms_norm", x, normalized_shape, axis, eps)
-    operands = [operand for operand in (x, weight) if operand is not None]
-    _check_extents("rms_norm", operands, axes)
+    return _normed(norm_operator.rms_norm, (x, weight, None), axes, eps, kind="rms_norm")
+
+
+def _normed(build: Any, given: tuple[Any, Any, Any], axes: tuple[int, ...], eps: Any, *, kind: str, **options: Any) -> Any:
+    """The norm of x with its weight and bias: recorded, or of plain arrays by its reference implementation."""
+    operands = [operand for operand in given if operand is not None]
+    _check_extents(kind, operands, axes)
     if not any(isinstance(operand, Traced) for operand in operands):
-        return norm_operator.norm_reference(np.asanyarray(x), axes, eps, weight, centred=False)
-    return _record(norm_operator.rms_norm, operands, axes, eps, kind="rms_norm")
-
-
-def _record(build: Any, operands: list[Any], *arguments: Any, kind: str, **options: Any) -> Traced:
+        x, weight, bias = given
+        return norm_operator.norm_reference(np.asanyarray(x), axes, eps, weight, bias, centred=kind == "layer_norm")
     recorder = recorder_of(operands)
     tensors = in_one_type(operands, float_type, kind)
-    return Traced(recorder, recorder.record(build, tensors, *arguments, kind=kind, **options))
+    return Traced(recorder, recorder.record(build, tensors, axes, eps, kind=kind, **options))
 
 
 def _check_extents(kind: str, operands: list[Any], axes: tuple[int, ...]) -> None:

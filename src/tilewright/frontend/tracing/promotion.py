@@ -84,9 +84,8 @@ def power_type(x: Any, exponent: float) -> str:
     """Of an array to the power of a number. Raises `DTypeError` for truth values, and for quotients of integers."""
     kinds = [kind_of(x), kind_of(exponent)]
     if kinds[0] == np.bool_ or (exponent < 0 and not any(map(is_float, kinds))):
-        _refuse(
-            "pow", kinds, "integers have no negative powers" if exponent < 0 else "NumPy's type depends on the exponent", _CONVERT
-        )
+        why = "integers have no negative powers" if exponent < 0 else "NumPy's type depends on the exponent"
+        _refuse("pow", kinds, why, _CONVERT)
     return _resolved("pow", kinds).name
 
 

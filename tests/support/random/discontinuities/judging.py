@@ -15,7 +15,7 @@ from tests.support.random.discontinuities.operators import OPERATORS
 from tests.support.random.discontinuities.program import Array, Chosen, difference
 from tests.support.sweeps import EQUAL, WRONG, Outcome, judged
 from tilewright import compiler
-from tilewright.frontend.onnx.loading import load
+from tilewright.frontend.onnx.reading import load
 from tilewright.frontend.onnx.stage import import_stage
 from tilewright.frontend.onnx.stage_types import Given, ImportRequest
 from tilewright.graph.interpreter import evaluate

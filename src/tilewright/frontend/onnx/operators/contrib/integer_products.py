@@ -101,17 +101,8 @@ class QAttention(Composed):
         x, weight, bias, x_scale, weight_scale, mask, x_zero, weight_zero, _ = completed(inputs, 9)
         joint = call(MatMulIntegerToFloat())(x, weight, x_scale, weight_scale, x_zero, weight_zero, bias)
         query, key, value = call(Split(axis=-1, output_count=3))(joint)
-        attention = Attention(
-            q_num_heads=self.num_heads,
-            kv_num_heads=self.num_heads,
-            scale=self.scale or None,
-            is_causal=self.unidirectional,
-            softcap=0.0,
-            left_window_size=-1,
-            right_window_size=-1,
-            qk_matmul_output_mode=0,
-            output_count=1,
-        )
+        heads, scale = self.num_heads, self.scale or None
+        attention = Attention(q_num_heads=heads, kv_num_heads=heads, scale=scale, is_causal=self.unidirectional)
         (mixed,) = call(attention)(query, key, value, None if mask is None else self._added(call, mask, x.shape))
         return mixed
 

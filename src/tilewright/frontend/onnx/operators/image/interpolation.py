@@ -157,9 +157,12 @@ def taps(resampling: Resampling, how: Mode) -> tuple[Any, Any]:
 
 
 def _kernel(distance: Any, how: Mode) -> Any:
-    t, a = np.abs(distance), how.cubic_coeff_a
-    if how.mode == "linear":
-        return np.clip(1 - t, 0, None)
+    t = np.abs(distance)
+    return np.clip(1 - t, 0, None) if how.mode == "linear" else cubic(t, how.cubic_coeff_a)
+
+
+def cubic(t: Any, a: float) -> Any:
+    """The weight of a tap at a distance from 0 on."""
     near = ((a + 2) * t - (a + 3)) * t * t + 1
     far = ((t - 5) * t + 8) * t * a - 4 * a
     return np.where(t <= 1, near, np.where(t < 2, far, 0.0))

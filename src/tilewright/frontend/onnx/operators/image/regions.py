@@ -19,6 +19,7 @@ import numpy as np
 
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
+from tilewright.frontend.onnx.operators.image.interpolation import cubic
 from tilewright.frontend.onnx.sizes import MOST_ELEMENTS
 from tilewright.graph.positions import check_positions
 from tilewright.graph.shapes import shape_text
@@ -73,13 +74,7 @@ def _taps(place: Any, mode: str) -> list[tuple[Any, Any]]:
         return [(np.rint(place), np.ones_like(place))]
     if mode == "linear":
         return [(base, 1 - (place - base)), (base + 1, place - base)]
-    return [(base + i, _cubic(np.abs(place - base - i))) for i in range(-1, 3)]
-
-
-def _cubic(t: Any) -> Any:
-    near = ((CUBIC_A + 2) * t - (CUBIC_A + 3)) * t * t + 1
-    far = ((t - 5) * t + 8) * t * CUBIC_A - 4 * CUBIC_A
-    return np.where(t <= 1, near, np.where(t < 2, far, 0.0))
+    return [(base + i, cubic(np.abs(place - base - i), CUBIC_A)) for i in range(-1, 3)]
 
 
 def _gathered(x: Any, taps: list[list[tuple[Any, Any]]], padding: str, align_corners: bool) -> Any:

@@ -120,9 +120,8 @@ class TreeEnsemble(SchemaAttributes):
     def _check(self) -> None:
         """Raises `ShapeError` for attributes of different lengths."""
         names = ("falseleafs", "falsenodeids", "featureids", "modes", "splits", "trueleafs", "truenodeids")
-        if len({len(getattr(self, f"nodes_{name}")) for name in names}) != 1 or len(self.leaf_targetids) != len(
-            self.leaf_weights
-        ):
+        lengths = {len(getattr(self, f"nodes_{name}")) for name in names}
+        if len(lengths) != 1 or len(self.leaf_targetids) != len(self.leaf_weights):
             raise ShapeError("attributes of nodes or leaves have different lengths", where="TreeEnsemble")
 
 
@@ -173,10 +172,8 @@ class NumberedNodes(SchemaAttributes):
         """Raises `ShapeError` and `UnsupportedOperation` for nodes that do not fit each other."""
         names = ("treeids", "nodeids", "featureids", "modes", "truenodeids", "falsenodeids")
         per_node = [getattr(self, f"nodes_{name}") for name in names]
-        if (
-            len(set(map(len, [*per_node, _either(self.nodes_values, self.nodes_values_as_tensor)]))) != 1
-            or len(set(map(len, votes))) != 1
-        ):
+        per_node.append(_either(self.nodes_values, self.nodes_values_as_tensor))
+        if len(set(map(len, per_node))) != 1 or len(set(map(len, votes))) != 1:
             raise ShapeError("attributes of nodes or votes have different lengths", where=DOMAIN)
         unknown = set(self.nodes_modes) - {*MODES[:-1], "LEAF"}
         if unknown:

@@ -56,6 +56,9 @@ STAGES = ("scores", "capped", "biased", "shares")
 class Attention(SchemaAttributes):
     """The attended values, and if they are asked for the keys and values with the past ones, and a stage of the scores."""
 
+    softcap, qk_matmul_output_mode, left_window_size, right_window_size, output_count = 0.0, 0, -1, -1, 1
+    """The defaults of ONNX's schema, for operators that are made of this one."""
+
     def reference(self, *operands: Any) -> Any:
         q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
         self._check_forms(past_key, past_value)

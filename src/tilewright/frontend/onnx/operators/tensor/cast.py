@@ -16,7 +16,7 @@ import numpy as np
 
 from tilewright.errors import DTypeError, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_function, onnx_operator
-from tilewright.frontend.onnx.element_types import element_type
+from tilewright.frontend.onnx.element_types import BITS, element_type
 from tilewright.frontend.onnx.operators.operands import Call, Composed, Known
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.exactness import IN_FLOAT32, SHORT_TYPES
@@ -113,13 +113,11 @@ def converted(x: Any, target: np.dtype[Any], saturate: bool = True, round_mode: 
 
 def _in_range(x: Any, target: np.dtype[Any]) -> Any:
     """Values as a narrow type takes them: floating-point ones wide enough, integers by their lowest bits."""
-    if target.name in ("int4", "int2") and x.dtype.kind in "iu":
-        bits = int(target.name[3:])
-        low = x.astype(np.int64) & ((1 << bits) - 1)
-        return np.where(low >> (bits - 1), low - (1 << bits), low)
-    if target.name in ("uint4", "uint2") and x.dtype.kind in "iu":
-        return x.astype(np.int64) & ((1 << int(target.name[4:])) - 1)
-    return x
+    if target.name not in ("int4", "int2", "uint4", "uint2") or x.dtype.kind not in "iu":
+        return x
+    bits = BITS[target.name]
+    low = x.astype(np.int64) & ((1 << bits) - 1)
+    return np.where(low >> (bits - 1), low - (1 << bits), low) if target.name.startswith("int") else low
 
 
 def lowered_power(x: Scalar, round_mode: str, saturate: bool) -> Scalar:
@@ -218,5 +216,4 @@ def bit_cast(x: Any, *, to: Any) -> Any:
 
 
 def _bits(dtype: np.dtype[Any]) -> int:
-    digits = dtype.name.removeprefix("u").removeprefix("int")
-    return int(digits) if digits in ("2", "4") else 4 if dtype.name.startswith("float4") else dtype.itemsize * 8
+    return BITS.get(dtype.name, dtype.itemsize * 8)
