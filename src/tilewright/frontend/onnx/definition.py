@@ -142,22 +142,15 @@ class _WithOperands:
 _definitions: dict[tuple[str, str], dict[int, Definition]] = {}
 
 
-def define(
-    name: str,
-    implementation: type[Any],
-    *parameters: Any,
-    since: int = 1,
-    domain: str = "",
-    by_attribute: Mapping[str, Any] | None = None,
-    is_random: bool = False,
-    unpacks: bool = False,
-) -> None:
-    """Define an operator from version `since` of its domain on. Raises `InternalError` if that is defined already."""
+def define(name: str, implementation: type[Any], *parameters: Any, since: int = 1, domain: str = "", **options: Any) -> None:
+    """Define an operator from version `since` of its domain on; `options` are those of a `Definition`.
+
+    Raises `InternalError` if that is defined already.
+    """
     versions = _definitions.setdefault((domain, name), {})
     if since in versions:
         raise InternalError(f"{domain or 'the standard'} operator {name} is defined twice from version {since} on")
-    flags = {"is_random": is_random, "unpacks": unpacks}
-    versions[since] = Definition(name, domain, since, implementation, parameters, by_attribute=by_attribute or {}, **flags)
+    versions[since] = Definition(name, domain, since, implementation, parameters, **options)
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

@@ -74,8 +74,13 @@ class Body:
     outputs: tuple[Declared, ...]
     nodes: tuple[Node, ...]
     constants: Mapping[str, Array]
-    captured: frozenset[str] = frozenset()
-    """Names of outer values that are read inside."""
+
+    @property
+    def captured(self) -> frozenset[str]:
+        """Names of outer values that are read inside."""
+        defined = {value.unique for value in self.inputs}.union(self.constants, *(node.outputs for node in self.nodes))
+        read = {value.unique for value in self.outputs}.union(*(node.reads() for node in self.nodes))
+        return frozenset(read - defined)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -53,9 +53,8 @@ def load(source: Any) -> Model:
     if isinstance(source, (str, os.PathLike)):
         path, files = Path(source), ExternalFiles(Path(source).parent)
         return _read_bytes(_content(path, files), str(path), files)
-    raise ort_errors.ArgumentTypeError(
-        f"a model cannot be a {type(source).__name__}", hint="pass a path, bytes or an onnx.ModelProto"
-    )
+    text = f"a model cannot be a {type(source).__name__}"
+    raise ort_errors.ArgumentTypeError(text, hint="pass a path, bytes or an onnx.ModelProto")
 
 
 def _read_bytes(content: memoryview, where: str, files: ExternalFiles) -> Model:
@@ -150,7 +149,7 @@ class _Reader:
         known = {(scope.find if scope.owns(name) else scope.define)(name, where): array for name, array in constants}
         nodes = self._nodes(graph.node, context, scope, where, known)
         outputs = tuple(declared(info, scope.find(info.name, f"output {info.name!r} of {where}")) for info in graph.output)
-        return Body(graph.name, inputs, outputs, nodes, known, _captured(inputs, outputs, nodes, known))
+        return Body(graph.name, inputs, outputs, nodes, known)
 
     def check_known(self) -> None:
         """Raise `UnsupportedOperation` listing all operators without a definition."""
@@ -261,22 +260,10 @@ class _Reader:
                 yield Node(where, "Identity", "", None, (scope.find(name, where),), (unique,))
             else:
                 scope.bind(name, unique)
-        inner = _Context(
-            _opsets(function.opset_import) or context.opsets,
-            {given.name: given for given in (*function.attribute_proto, *_bound(proto.attribute, context, where))},
-            (*context.functions, key),
-            context.depth + 1,
-            f"{where}, ",
-        )
+        opsets = _opsets(function.opset_import) or context.opsets
+        bindings = {given.name: given for given in (*function.attribute_proto, *_bound(proto.attribute, context, where))}
+        inner = _Context(opsets, bindings, (*context.functions, key), context.depth + 1, f"{where}, ")
         yield from self._nodes(function.node, inner, scope, where, constants)
-
-
-def _captured(
-    inputs: tuple[Declared, ...], outputs: tuple[Declared, ...], nodes: tuple[Node, ...], constants: Mapping[str, Array]
-) -> frozenset[str]:
-    defined = {value.unique for value in inputs} | set(constants) | {name for node in nodes for name in node.outputs}
-    read = {name for node in nodes for name in node.reads()} | {value.unique for value in outputs}
-    return frozenset(read - defined)
 
 
 def _bound(attributes: Any, context: _Context, where: str) -> Iterator[Any]:

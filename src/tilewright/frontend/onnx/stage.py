@@ -299,20 +299,10 @@ class _Traversal:
         if graph is not None and exact:
             graph = with_exact(graph, {self.tensors[name].name for name in needed & exact & self.tensors.keys()})
         graph_inputs = tuple(inputs.get(name, name) for name in used)
-        return Stage(
-            graph,
-            graph_inputs,
-            tuple(computed.values()),
-            same,
-            known,
-            as_numpy,
-            rest,
-            self.import_request.given,
-            self.looking_up,
-            self.operator_names,
-            {tensor.name: name for name, tensor in reversed((self.constants | self.tensors).items())},
-            self.refused,
-        )
+        outputs, given = tuple(computed.values()), self.import_request.given
+        tensor_names = {tensor.name: name for name, tensor in reversed((self.constants | self.tensors).items())}
+        names = (self.looking_up, self.operator_names, tensor_names)
+        return Stage(graph, graph_inputs, outputs, same, known, as_numpy, rest, given, *names, self.refused)
 
     def _given_names(self) -> dict[str, str]:
         """The given values that are tensors, by tensor."""

@@ -52,9 +52,6 @@ def located_call(function: Callable[P, T], *arguments: P.args, **options: P.kwar
 
 def unsupported(operation: str, known: Iterable[str], why: str = "", hint: str = "") -> UnsupportedOperation:
     """The error for a function that cannot be traced; without a hint, there may be one for its name."""
-    return UnsupportedOperation(
-        f"{operation} cannot be traced",
-        where=user_location(),
-        why=why or "it has no operator here",
-        hint=hint or instead_of(operation.rsplit(".", 1)[-1], known),
-    )
+    why = why or "it has no operator here"
+    hint = hint or instead_of(operation.rsplit(".", 1)[-1], known)
+    return UnsupportedOperation(f"{operation} cannot be traced", where=user_location(), why=why, hint=hint)

@@ -28,8 +28,8 @@ import numpy as np
 
 from tilewright.errors import DTypeError
 from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.location import user_location
+from tilewright.frontend.tracing.numpy_functions import constant_array
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.expressions.scalar_functions import FUNCTIONS
 from tilewright.graph.types import SymbolicExtent

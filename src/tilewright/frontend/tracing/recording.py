@@ -16,8 +16,8 @@ import numpy as np
 from tilewright.errors import DTypeError, UnsupportedOperation
 from tilewright.frontend.tracing import namespace
 from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber, run_time_scalar
-from tilewright.frontend.tracing.foreign_arrays import constant_array
 from tilewright.frontend.tracing.location import user_location
+from tilewright.frontend.tracing.numpy_functions import constant_array
 from tilewright.frontend.tracing.promotion import Rule, dtype_of, kind_of, map_type, text_of
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
 from tilewright.frontend.tracing.traced import Traced

@@ -11,10 +11,9 @@ import numpy as np
 from tilewright.errors import UnsupportedOperation
 from tilewright.frontend.tracing import namespace
 from tilewright.frontend.tracing.dynamic_dimensions import lengths
-from tilewright.frontend.tracing.foreign_arrays import torch_function
 from tilewright.frontend.tracing.hints import instead_of
 from tilewright.frontend.tracing.location import UnsupportedAttribute, unsupported, user_location
-from tilewright.frontend.tracing.numpy_functions import call_function, call_ufunc, check_truth
+from tilewright.frontend.tracing.numpy_functions import call_function, call_ufunc, check_truth, torch_function
 from tilewright.frontend.tracing.recorder import Recorder
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.shapes import Shape, shape_text

@@ -350,11 +350,8 @@ def _rotation(
     axes = [Axis("b", x.shape[0]), Axis("n", heads), Axis("t", length), Axis("j", half), Axis("s", 2)]
     places = (axis("s"), number(1) - axis("s"))
     column, partner = (axis("j") * 2 + place if interleaved else axis("j") + place * half for place in places)
-    reads = (
-        Access(x.name, _position(is_packed, width, column)),
-        Access(x.name, _position(is_packed, width, partner)),
-        *(Access(cache.name, (axis("b"), axis("t"), axis("j"))) for cache in (cos, sin)),
-    )
+    elements = (Access(x.name, _position(is_packed, width, at)) for at in (column, partner))
+    reads = (*elements, *(Access(cache.name, (axis("b"), axis("t"), axis("j"))) for cache in (cos, sin)))
     sign = apply("subtract", apply("multiply", AxisValue("s"), Literal(2.0)), Literal(1.0))
     across = apply("multiply", apply("multiply", Load(1), Load(3)), sign)
     body = apply("add", apply("multiply", Load(0), Load(2)), across)
