@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -65,7 +66,7 @@ class Node:
         return frozenset((*self.inputs, *captured)) - {""}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Body:
     """A graph: that of the model, or one inside a node."""
 
@@ -75,7 +76,7 @@ class Body:
     nodes: tuple[Node, ...]
     constants: Mapping[str, Array]
 
-    @property
+    @cached_property
     def captured(self) -> frozenset[str]:
         """Names of outer values that are read inside."""
         defined = {value.unique for value in self.inputs}.union(self.constants, *(node.outputs for node in self.nodes))

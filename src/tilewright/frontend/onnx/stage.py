@@ -15,16 +15,8 @@ from typing import Any, TypeAlias
 import ml_dtypes
 import numpy as np
 
-from tilewright.errors import (
-    InternalError,
-    InvalidModel,
-    PositionError,
-    ShapeError,
-    TilewrightError,
-    Undecided,
-    UnsupportedOperation,
-    bug,
-)
+from tilewright import errors
+from tilewright.errors import InvalidModel, PositionError, ShapeError, TilewrightError, Undecided, UnsupportedOperation, bug
 from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.later_readers import read_exactly
@@ -195,7 +187,7 @@ class _Traversal:
         except NotKnown:
             mark.restore(self.builder)
             raise
-        except (ShapeError, PositionError, InvalidModel, InternalError, MemoryError):
+        except (ShapeError, PositionError, InvalidModel, errors.InternalError, MemoryError):
             raise
         except TilewrightError as problem:
             mark.restore(self.builder)

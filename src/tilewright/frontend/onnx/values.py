@@ -147,18 +147,10 @@ def declared(info: Any, unique: str) -> Declared:
 
 def _tensor_in(declared_type: Any) -> tuple[str, Any]:
     """The kind of a value, and the type of its tensors; None where that is not said."""
-    match declared_type.WhichOneof("value"):
-        case "tensor_type":
-            return "tensor", declared_type.tensor_type
-        case "sequence_type":
-            return "sequence", _tensor_in(declared_type.sequence_type.elem_type)[1]
-        case "optional_type":
-            return "optional", _tensor_in(declared_type.optional_type.elem_type)[1]
-        case "map_type":
-            return "map", None
-        case "sparse_tensor_type":
-            return "sparse_tensor", None
-    return "unknown", None
+    kind = (declared_type.WhichOneof("value") or "unknown").removesuffix("_type")
+    if kind in ("sequence", "optional"):
+        return kind, _tensor_in(getattr(declared_type, f"{kind}_type").elem_type)[1]
+    return kind, declared_type.tensor_type if kind == "tensor" else None
 
 
 def _extent(dim: Any) -> int | str | None:

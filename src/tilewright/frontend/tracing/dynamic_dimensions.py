@@ -21,7 +21,7 @@ from tilewright.errors import ShapeError, Undecided, UnsupportedOperation
 from tilewright.frontend.tracing.location import user_location
 from tilewright.graph.builders.elementwise import has_simple_power, power_body
 from tilewright.graph.expressions import extents as arithmetic
-from tilewright.graph.expressions.extents import Extent, SymbolicExtent, cuts_between, minus, range_of
+from tilewright.graph.expressions.extents import Extent, SymbolicExtent, minus, plus, quotient, remainder, times
 from tilewright.graph.expressions.scalar import Literal, Load, Scalar, apply, rewrite, scalar_of
 from tilewright.graph.shapes import Shape
 
@@ -149,7 +149,7 @@ class Length(_Arithmetic, SymbolicExtent):
         bound = extent_of(compared) if isinstance(compared, SymbolicExtent) else int(np.floor(float(compared)))  # type: ignore[arg-type]
         text = f"whether {self} {comparison} {compared} is not known while the function is traced"
         why, hint = f"{self} may be {self.low} to {self.high}", "give tw.jit dynamic=False, or the Dim a range that decides it"
-        cuts = cuts_between(extent_of(self), bound, comparison.strip("=") and comparison)
+        cuts = arithmetic.cuts_between(extent_of(self), bound, comparison.strip("=") and comparison)
         raise Undecided(text, where=user_location(), why=why, hint=hint).with_cuts(cuts)
 
 
@@ -179,13 +179,7 @@ def _length(extent: Extent) -> Extent:
 
 
 _EXACT: Mapping[str, Callable[[Extent, Extent], Extent]] = MappingProxyType(
-    {
-        "add": arithmetic.plus,
-        "subtract": minus,
-        "multiply": arithmetic.times,
-        "floor_divide": arithmetic.quotient,
-        "mod": arithmetic.remainder,
-    }
+    {"add": plus, "subtract": minus, "multiply": times, "floor_divide": quotient, "mod": remainder}
 )
 """Of whole numbers, a whole number."""
 
@@ -202,7 +196,7 @@ def _computed(function: str, left: Any, right: Any) -> Any:
 
 def _power(base: Any, exponent: Any) -> Any:
     if isinstance(base, Length) and _is_whole(exponent) and not isinstance(exponent, SymbolicExtent) and exponent >= 0:
-        return _length(arithmetic.times(*[extent_of(base)] * int(exponent)))
+        return _length(times(*[extent_of(base)] * int(exponent)))
     scalar = _scalar(base)
     if scalar is None or not isinstance(exponent, int | float | np.generic) or not has_simple_power(float(exponent)):
         return NotImplemented
@@ -227,7 +221,7 @@ def _scalar(value: Any) -> Scalar | None:
 def _difference(left: SymbolicExtent, right: Any) -> tuple[float, float]:
     """The least and the largest difference of an extent and a number."""
     if _is_whole(right):
-        return range_of(minus(extent_of(left), _exact(right)))
+        return arithmetic.range_of(minus(extent_of(left), _exact(right)))
     return left.low - float(right), left.high - float(right)
 
 

@@ -18,16 +18,8 @@ from tilewright.frontend.tracing.location import located_call, unsupported, user
 from tilewright.frontend.tracing.namespace import FUNCTIONS, bool_, float32, float64, newaxis
 from tilewright.frontend.tracing.namespace import __getattr__ as __getattr__
 from tilewright.frontend.tracing.promotion import contracted_type, float_type, reduced_type
-from tilewright.frontend.tracing.recorder import INTEGERS, Recorder, current_recorder
-from tilewright.frontend.tracing.recording import (
-    apply_map,
-    in_one_type,
-    record_map,
-    record_operator,
-    recorder_of,
-    tensor_of,
-    traceable,
-)
+from tilewright.frontend.tracing.recorder import INTEGERS, current_recorder
+from tilewright.frontend.tracing.recording import apply_map, in_one_type, record_change, record_map, record_operator, traceable
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import einsum as einsum_operator
 from tilewright.graph.builders import elementwise as map_operator
@@ -35,7 +27,7 @@ from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.builders.diagonals import contracted, without_diagonals
 from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
-from tilewright.graph.types import Extent, SymbolicExtent, Tensor
+from tilewright.graph.types import Extent, SymbolicExtent
 
 # Contractions
 
@@ -56,8 +48,7 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = None) -> Any:
     """
     if not isinstance(subscripts, str):
         raise unsupported("einsum without a string of subscripts", FUNCTIONS, "operands and indices are interleaved")
-    recorder = recorder_of(operands)
-    tensors = in_one_type(operands, contracted_type, "einsum")
+    recorder, tensors = in_one_type(operands, contracted_type, "einsum")
     parsed = located_call(einsum_operator.parse, subscripts, [len(tensor.shape) for tensor in tensors])
     return Traced(recorder, contracted(recorder, *without_diagonals(recorder, parsed, tensors)))
 
@@ -104,8 +95,7 @@ def _reduction(name: str, text: str) -> Callable[..., Any]:
     """Kept dimensions are an index change behind the reduction, which folds into whoever reads the result."""
 
     def function(x: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-        recorder = recorder_of((x,))
-        (tensor,) = in_one_type((x,), reduced_type, name)
+        recorder, (tensor,) = in_one_type((x,), reduced_type, name)
         chosen = wholes(axis) if isinstance(axis, tuple | list) else None if axis is None else whole(axis)
         result = Traced(recorder, recorder.record(map_operator.reduce, name, tensor, axis=chosen, kind=name))
         if not keepdims:
@@ -190,14 +180,14 @@ def reshape(x: Any, shape: Any) -> Any:
     extents = wholes(wanted)
     if extents == wholes(x.shape):
         return x
-    return _changed(x, lambda recorder, tensor: recorder.reshape(tensor, extents))
+    return record_change(x, lambda recorder, tensor: recorder.reshape(tensor, extents))
 
 
 @traceable("transpose")
 def transpose(x: Any, axes: Any = None) -> Any:
     """Dimension i of the result is dimension `axes[i]`; None reverses the order."""
     order = tuple(reversed(range(x.ndim))) if axes is None else wholes(axes)
-    return _changed(x, lambda recorder, tensor: recorder.transpose(tensor, order))
+    return record_change(x, lambda recorder, tensor: recorder.transpose(tensor, order))
 
 
 @traceable("permute_dims")
@@ -250,14 +240,14 @@ def broadcast_to(x: Any, shape: Extent | Sequence[Extent]) -> Any:
     wanted = wholes(shape if isinstance(shape, tuple | list) else (shape,))
     if broadcast_shapes([wholes(x.shape), wanted], user_location()) != wanted:
         raise ShapeError(f"cannot broadcast {shape_text(x.shape)} to {shape_text(wanted)}", where=user_location())
-    return _changed(x, lambda recorder, tensor: recorder.record(map_operator.broadcast, tensor, wanted, kind="broadcast"))
+    return record_change(x, lambda recorder, tensor: recorder.record(map_operator.broadcast, tensor, wanted, kind="broadcast"))
 
 
 @traceable(lambda x, key: np.asarray(x)[key])
 def index(x: Any, key: Any) -> Any:
     """`x[key]` for integers, slices, None and `...`."""
     parts = tuple(map(_key_part, key if isinstance(key, tuple) else (key,)))
-    return _changed(x, lambda recorder, tensor: recorder.slice(tensor, parts))
+    return record_change(x, lambda recorder, tensor: recorder.slice(tensor, parts))
 
 
 def _key_part(part: Any) -> Any:
@@ -265,12 +255,6 @@ def _key_part(part: Any) -> Any:
     if isinstance(part, slice):
         return slice(*(whole(end) if isinstance(end, SymbolicExtent) else end for end in (part.start, part.stop, part.step)))
     return whole(part) if isinstance(part, SymbolicExtent) or (isinstance(part, Traced) and not part.ndim) else part
-
-
-def _changed(x: Any, change: Callable[[Recorder, Tensor], Tensor]) -> Any:
-    """The traced result of an index change. Errors are given the place in the user's source."""
-    recorder = recorder_of((x,))
-    return Traced(recorder, located_call(change, recorder, tensor_of(recorder, x)))
 
 
 def asarray(x: Any, dtype: Any = None) -> Any:

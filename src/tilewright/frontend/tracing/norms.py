@@ -11,7 +11,7 @@ from tilewright.frontend.tracing import functions as tw
 from tilewright.frontend.tracing.dynamic_dimensions import whole, wholes
 from tilewright.frontend.tracing.location import located_call, user_location
 from tilewright.frontend.tracing.promotion import float_type
-from tilewright.frontend.tracing.recording import array_of, in_one_type, is_number, recorder_of
+from tilewright.frontend.tracing.recording import array_of, in_one_type, is_number
 from tilewright.frontend.tracing.traced import Traced
 from tilewright.graph.builders import norms as norm_operator
 from tilewright.graph.shapes import normalize_axes, shape_text
@@ -62,8 +62,7 @@ def _normed(build: Any, given: tuple[Any, Any, Any], axes: tuple[int, ...], eps:
     if not any(isinstance(operand, Traced) for operand in operands):
         x, weight, bias = given
         return norm_operator.norm_reference(np.asanyarray(x), axes, eps, weight, bias, centred=kind == "layer_norm")
-    recorder = recorder_of(operands)
-    tensors = in_one_type(operands, float_type, kind)
+    recorder, tensors = in_one_type(operands, float_type, kind)
     return Traced(recorder, recorder.record(build, tensors, axes, eps, kind=kind, **options))
 
 

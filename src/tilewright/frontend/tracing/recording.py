@@ -16,7 +16,7 @@ import numpy as np
 from tilewright.errors import DTypeError, UnsupportedOperation
 from tilewright.frontend.tracing import namespace
 from tilewright.frontend.tracing.dynamic_dimensions import RunTimeNumber, run_time_scalar
-from tilewright.frontend.tracing.location import user_location
+from tilewright.frontend.tracing.location import located_call, user_location
 from tilewright.frontend.tracing.numpy_functions import constant_array
 from tilewright.frontend.tracing.promotion import Rule, dtype_of, kind_of, map_type, text_of
 from tilewright.frontend.tracing.recorder import Recorder, current_recorder
@@ -209,18 +209,26 @@ def record_operator(
     build: Callable[..., Any], operands: Sequence[Any], rule: Rule, *arguments: Any, kind: str, **options: Any
 ) -> Any:
     """The traced result of an operator that is no map, which computes with its operands in the type that a rule says."""
-    tensors = in_one_type(operands, rule, kind)
-    recorder = recorder_of(operands)
+    recorder, tensors = in_one_type(operands, rule, kind)
     return Traced(recorder, recorder.record(build, *tensors, *arguments, kind=kind, **options))
 
 
-def in_one_type(operands: Sequence[Any], rule: Rule, kind: str) -> list[Tensor]:
-    """The operands of an operator that is no map, in the type that it computes in. Raises `DTypeError` if kernels do not."""
+def record_change(x: Any, change: Callable[[Recorder, Tensor], Tensor]) -> Any:
+    """The traced result of an index change. Errors are given the place in the user's source."""
+    recorder = recorder_of((x,))
+    return Traced(recorder, located_call(change, recorder, tensor_of(recorder, x)))
+
+
+def in_one_type(operands: Sequence[Any], rule: Rule, kind: str) -> tuple[Recorder, list[Tensor]]:
+    """The trace, and the operands of an operator that is no map, in the type that it computes in.
+
+    Raises `DTypeError` if kernels do not.
+    """
     recorder = recorder_of(operands)
     kinds = [dtype_of(operand) for operand in operands]
     dtype = rule(kind, kinds)
     recorder.check_result(kind, text_of(kinds), dtype.name, is_map=False)
-    return [tensor_of(recorder, converted(operand, dtype)) for operand in operands]
+    return recorder, [tensor_of(recorder, converted(operand, dtype)) for operand in operands]
 
 
 def recorded(name: str, record: Callable[..., Tensor], operands: Sequence[Any]) -> Any:

@@ -30,6 +30,11 @@ Call: TypeAlias = Callable[[Any], Callable[..., Any]]
 """An operator of ONNX as a function: its reference implementation of arrays, or its lowering of tensors."""
 
 
+def known_value(parameter: Any, known: Known) -> Any:
+    """An array, or the value of a tensor; None where that is no constant."""
+    return known.get(parameter.name) if isinstance(parameter, Tensor) else parameter
+
+
 class Composed(ABC):
     """An operator that is made of others."""
 

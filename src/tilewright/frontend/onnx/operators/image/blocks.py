@@ -15,9 +15,9 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_function, onnx_operator
 from tilewright.frontend.onnx.operators.nn.sliding import window_of
-from tilewright.graph.builders.builder import Builder
+from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, Reshaped
+from tilewright.frontend.onnx.operators.tensor.shapes import Transpose
 from tilewright.graph.shapes import shape_text
-from tilewright.graph.types import Tensor
 
 TO_SPACE = {"DCR": (0, 3, 4, 1, 5, 2), "CRD": (0, 1, 4, 2, 5, 3)}
 """The order of dimensions, by mode: columns and rows of a block before the channels, or behind."""
@@ -27,16 +27,13 @@ TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 
 
 @onnx_operator("DepthToSpace")
-class DepthToSpace(SchemaAttributes):
+class DepthToSpace(Composed, SchemaAttributes):
     """Channels as blocks of pixels: dimensions split, put into another order, and merged."""
 
-    def reference(self, x: Any) -> Any:
+    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
+        (x,) = inputs
         split, order, shape = self._moves(x.shape)
-        return np.reshape(np.transpose(np.reshape(x, split), order), shape)
-
-    def lower(self, builder: Builder, x: Tensor) -> Tensor:
-        split, order, shape = self._moves(x.shape)
-        return builder.reshape(builder.transpose(builder.reshape(x, split), order), shape)
+        return call(Reshaped(shape))(call(Transpose(perm=order))(call(Reshaped(split))(x)))
 
     def _moves(self, shape: Any) -> tuple[tuple[Any, ...], tuple[int, ...], tuple[Any, ...]]:
         (n, c, h, w), block = _four("DepthToSpace", shape), self.blocksize

@@ -215,11 +215,8 @@ def _first_places(x: Tensor, largest: Tensor, window: Window, *, name: str, resu
     """Where in an image the largest element of a window stands first: a float32, which numbers the elements by rows."""
     outputs = [Axis(f"d{d}", extent) for d, extent in enumerate(largest.shape)]
     taps = [Axis(f"k{d}", extent, AxisKind.REDUCTION) for d, extent in enumerate(window.kernel)]
-    extents = {
-        f"{letter}{d + first}": extent
-        for letter, first, sizes in (("d", 2, window.outputs), ("k", 0, window.kernel))
-        for d, extent in enumerate(sizes)
-    }
+    extents = {f"d{d + 2}": extent for d, extent in enumerate(window.outputs)}
+    extents |= {f"k{d}": extent for d, extent in enumerate(window.kernel)}
     places = [position(window, d, axis_index(f"d{d + 2}"), axis_index(f"k{d}")) for d in range(window.rank)]
     constraints = tuple(constraint for d, place in enumerate(places) for constraint in inside(place, window.extents[d], extents))
     indices = tuple(axis_index(axis.name) for axis in outputs)

@@ -17,7 +17,7 @@ import numpy as np
 from tilewright.errors import InvalidModel, ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.operands import Known, known
+from tilewright.frontend.onnx.operators.operands import Known, known, known_value
 from tilewright.graph.builders.builder import Builder, Operand, least_value
 from tilewright.graph.builders.elementwise import repeat
 from tilewright.graph.exactness import SHORT_TYPES
@@ -58,11 +58,6 @@ def check_output_type(zero: Any, declared: str | None, what: str) -> None:
         hint = "leave it out, or make both the same"
         text = f"the zero point of {what} is {_name(zero)}, and output_dtype is {declared}"
         raise InvalidModel(text, where=WHERE, why="the result has one type", hint=hint)
-
-
-def known_value(parameter: Any, known: Known) -> Any:
-    """An array, or the value of a tensor; None where that is no constant."""
-    return known.get(parameter.name) if isinstance(parameter, Tensor) else parameter
 
 
 def check_scale(scale: Any, what: str, known: Known, *, divides: bool, where: str = WHERE) -> None:
