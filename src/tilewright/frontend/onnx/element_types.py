@@ -11,17 +11,13 @@ from tilewright.errors import DTypeError, InvalidModel
 
 STRING = 8
 
-_NUMPY_NAMES = dict(
-    enumerate(
-        (
-            *("float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "object", "bool", "float16", "float64"),
-            *("uint32", "uint64", "complex64", "complex128", "bfloat16"),
-            *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
-            *("uint4", "int4", "float4_e2m1fn", "float8_e8m0fnu", "uint2", "int2"),
-        ),
-        start=1,
-    )
+_NAMES = (
+    *("float32", "uint8", "int8", "uint16", "int16", "int32", "int64", "object", "bool", "float16", "float64"),
+    *("uint32", "uint64", "complex64", "complex128", "bfloat16"),
+    *("float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"),
+    *("uint4", "int4", "float4_e2m1fn", "float8_e8m0fnu", "uint2", "int2"),
 )
+_NUMPY_NAMES = dict(enumerate(_NAMES, start=1))
 """By the number of `TensorProto.DataType`."""
 _OTHER = {
     "float32": "float",

@@ -18,9 +18,7 @@ from tilewright.frontend.onnx.model import Array, Node
 from tilewright.graph.expressions import extents as arithmetic
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent, cuts_between, least_extent, minus, range_of, value_of
 
-MOVES = frozenset(
-    {"Gather", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape", "Transpose", "Expand", "Tile", "Split", "Flatten", "Pad"}
-)
+MOVES = ("Gather", "Slice", "Concat", "Squeeze", "Unsqueeze", "Reshape", "Transpose", "Expand", "Tile", "Split", "Flatten", "Pad")
 """Operators whose reference implementation moves elements of any kind."""
 
 

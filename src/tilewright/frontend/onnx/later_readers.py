@@ -9,26 +9,22 @@ from collections.abc import Iterable
 
 from tilewright.frontend.onnx.model import Node
 
-DISCONTINUOUS = frozenset(
-    (
-        *("Ceil", "Floor", "Mod", "Round", "Sign", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "NonZero"),
-        *("Hardmax", "ThresholdedRelu", "Shrink", "QuantizeLinear", "DynamicQuantizeLinear", "OneHot", "Unique", "Bernoulli"),
-        *("DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "BitCast", "Range", "Resize", "Upsample"),
-        *("GridSample", "RoiAlign", "MaxRoiPool", "AffineGrid"),
-        *("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"),
-        *("StringNormalizer", "LabelEncoder", "CastMap", "Binarizer", "Imputer", "OneHotEncoder"),
-    )
+DISCONTINUOUS = (
+    *("Ceil", "Floor", "Mod", "Round", "Sign", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "NonZero"),
+    *("Hardmax", "ThresholdedRelu", "Shrink", "QuantizeLinear", "DynamicQuantizeLinear", "OneHot", "Unique", "Bernoulli"),
+    *("DynamicQuantizeLSTM", "DynamicQuantizeMatMul", "BitCast", "Range", "Resize", "Upsample"),
+    *("GridSample", "RoiAlign", "MaxRoiPool", "AffineGrid"),
+    *("TreeEnsemble", "TreeEnsembleClassifier", "TreeEnsembleRegressor"),
+    *("StringNormalizer", "LabelEncoder", "CastMap", "Binarizer", "Imputer", "OneHotEncoder"),
 )
 """With those that look something up at positions, or in tables, that they compute from values, and lengths that they compute."""
-ENDS = frozenset(
-    (
-        *("ArgMax", "ArgMin", "NonMaxSuppression", "Multinomial", "IsNaN", "IsInf", "Shape", "Size"),
-        *("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "CumSum", "LSTM", "GRU", "RNN", "DFT", "STFT", "Attention"),
-        *("AveragePool", "GlobalAveragePool", "LpPool", "GlobalLpPool", "Softmax", "LogSoftmax", "Det", "LRN", "MelWeightMatrix"),
-        *("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
-        *("BatchNormalization", "InstanceNormalization", "LayerNormalization", "GroupNormalization", "RMSNormalization"),
-        *("LpNormalization", "MeanVarianceNormalization", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"),
-    )
+ENDS = (
+    *("ArgMax", "ArgMin", "NonMaxSuppression", "Multinomial", "IsNaN", "IsInf", "Shape", "Size"),
+    *("MatMul", "Gemm", "Conv", "ConvTranspose", "Einsum", "CumSum", "LSTM", "GRU", "RNN", "DFT", "STFT", "Attention"),
+    *("AveragePool", "GlobalAveragePool", "LpPool", "GlobalLpPool", "Softmax", "LogSoftmax", "Det", "LRN", "MelWeightMatrix"),
+    *("ReduceSum", "ReduceMean", "ReduceProd", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceSumSquare"),
+    *("BatchNormalization", "InstanceNormalization", "LayerNormalization", "GroupNormalization", "RMSNormalization"),
+    *("LpNormalization", "MeanVarianceNormalization", "SoftmaxCrossEntropyLoss", "NegativeLogLikelihoodLoss"),
 )
 """Sums and their like, whose own results are as exact as they are."""
 CASTS = ("Cast", "CastLike")

@@ -5,6 +5,7 @@ With unique names bodies can be taken apart and put together.
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterator, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Any
@@ -40,14 +41,13 @@ class Scope:
 
     def __init__(self, names: Names, outer: Scope | None = None) -> None:
         self._names = names
-        self._outer = outer
-        self._defined: dict[str, str] = {}
+        self._defined: ChainMap[str, str] = ChainMap() if outer is None else outer._defined.new_child()
 
     def define(self, name: str, where: str) -> str:
         """A new value. Raises `InvalidModel` where the graph has one of that name."""
         if not isinstance(name, str):  # protobuf gives the bytes of what is no UTF-8
             raise InvalidModel(f"{name!r} is no name", where=where, why="it is not UTF-8")
-        if name in self._defined:
+        if self.owns(name):
             raise InvalidModel(f"two values are named {name!r}", where=where)
         self._defined[name] = self._names.unique(name)
         return self._defined[name]
@@ -58,17 +58,14 @@ class Scope:
 
     def owns(self, name: str) -> bool:
         """Whether the graph itself defines it."""
-        return name in self._defined
+        return name in self._defined.maps[0]
 
     def find(self, name: str, where: str) -> str:
         """The unique name of a value; "" stays. Raises `InvalidModel` if there is no such value."""
         if not name:
             return ""
-        scope: Scope | None = self
-        while scope is not None:
-            if name in scope._defined:
-                return scope._defined[name]
-            scope = scope._outer
+        if name in self._defined:
+            return self._defined[name]
         problem = InvalidModel(f"{where} reads {name!r}, which nothing defines", where=where)
         raise raised_as(problem, InvalidArgument)
 

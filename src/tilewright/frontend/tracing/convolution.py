@@ -31,6 +31,8 @@ class _Operands:
     """What a convolution is of: arrays, and where their dimensions lie."""
 
     name: str
+    what: str
+    """The operation and its shapes, for messages."""
     x: Any
     w: Any
     bias: Any
@@ -45,11 +47,6 @@ class _Operands:
     def rank(self) -> int:
         """How many spatial dimensions there are."""
         return len(self.layouts.image) - 2
-
-    @property
-    def what(self) -> str:
-        """The operation and its shapes, for messages."""
-        return _what(self.name, self.x, self.w)
 
     def extents(self) -> Shape:
         """Of x: N, C, space."""
@@ -184,7 +181,7 @@ def _operands(
 ) -> _Operands:
     """Arrays of one type, with their layouts and ranks checked. Raises `ShapeError` and `DTypeError`."""
     x, w, bias = map(array_of, (x, w, bias))
-    rank, what = len(filter_letters) - 2, _what(name, x, w)
+    rank, what = len(filter_letters) - 2, f"{name} of {shape_text(wholes(x.shape))} by {shape_text(wholes(w.shape))}"
     letters = f"NC{space(rank)}"
     layouts = Layouts(
         places("layout", layout, letters, what),
@@ -202,7 +199,7 @@ def _operands(
     bias = None if bias is None else converted(bias, dtype)
     is_one_image = x.ndim == rank + 1
     x = tw.expand_dims(x, layouts.image[0]) if is_one_image else x
-    return _Operands(name, x, w, bias, int(groups), layouts, is_one_image, (layout, filter_layout))
+    return _Operands(name, what, x, w, bias, int(groups), layouts, is_one_image, (layout, filter_layout))
 
 
 def _check(given: _Operands, filters: int, taken: int, taps: Sequence[int]) -> None:
@@ -234,10 +231,6 @@ def _recorded(given: _Operands, record: Any) -> Any:
 
 def _ordered(builder: Builder, x: Tensor, order: tuple[int, ...]) -> Tensor:
     return x if order == tuple(range(len(order))) else builder.transpose(x, order)
-
-
-def _what(name: str, x: Any, w: Any) -> str:
-    return f"{name} of {shape_text(wholes(x.shape))} by {shape_text(wholes(w.shape))}"
 
 
 def _along(rank: int, of_images: Callable[..., Any], compute: Callable[..., Any]) -> Callable[[Callable[..., Any]], Any]:

@@ -82,11 +82,9 @@ def _refuse(name: str, options: Mapping[str, Any]) -> None:
 
 
 Array = np.ndarray[Any, np.dtype[Any]]
-_OPERATORS = frozenset(
-    (
-        *("add", "sub", "rsub", "mul", "div", "matmul", "pow", "floordiv", "remainder"),
-        *("lt", "le", "gt", "ge", "eq", "ne", "bitwise_and", "bitwise_or"),
-    )
+_OPERATORS = (
+    *("add", "sub", "rsub", "mul", "div", "matmul", "pow", "floordiv", "remainder"),
+    *("lt", "le", "gt", "ge", "eq", "ne", "bitwise_and", "bitwise_or"),
 )
 """Methods of torch.Tensor that stand for operators: where they do not know an operand, Python asks it."""
 _TORCH_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "cat": "concat"}

@@ -19,8 +19,7 @@ A map computes in the type of its result, and a condition in the common type of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 import ml_dtypes
@@ -40,9 +39,7 @@ Rule: TypeAlias = Callable[[str, Sequence[Kind]], np.dtype[Any]]
 """The type that a function computes in, by its name and the types of its operands."""
 _OTHER_NAMES = {"mod": "remainder", "pow": "power", "abs": "absolute", "relu": "maximum"}
 _FLOATS_ALONE = frozenset(("erf", "sigmoid", "silu", "gelu", "gelu_tanh", "reciprocal"))
-_OF_TRUTH: Mapping[str, str] = MappingProxyType(
-    {"add": "x | y", "maximum": "x | y", "multiply": "x & y", "minimum": "x & y", "subtract": "x != y", "negative": "~x"}
-)
+_OF_TRUTH = {"add": "x | y", "maximum": "x | y", "multiply": "x & y", "minimum": "x & y", "subtract": "x != y", "negative": "~x"}
 """What NumPy's function, or what it advises, means for truth values."""
 _CONVERT = "convert the operands first: x.astype(numpy.float32)"
 

@@ -18,13 +18,13 @@ from tilewright.errors import InvalidModel
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT
 from tilewright.frontend.onnx.operators.operands import Known
-from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
+from tilewright.frontend.onnx.operators.quantization.linear import (
     DequantizeLinear,
     DynamicQuantizeLinear,
     check_scale,
     check_zero_type,
 )
+from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
 from tilewright.frontend.onnx.operators.recurrent.layers import LSTM
 from tilewright.frontend.onnx.operators.recurrent.unrolled import Parameters, Products
 from tilewright.graph.builders.builder import Builder

@@ -26,8 +26,8 @@ from tilewright.frontend.onnx.operators.contrib.qlinear import MICROSOFT, check_
 from tilewright.frontend.onnx.operators.math.elements import ElementFunction
 from tilewright.frontend.onnx.operators.nn.attention import Attention
 from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, Reshaped, completed
+from tilewright.frontend.onnx.operators.quantization.linear import DynamicQuantizeLinear
 from tilewright.frontend.onnx.operators.quantization.products import ExactMatMul, Scaled
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import DynamicQuantizeLinear
 from tilewright.frontend.onnx.operators.tensor.cast import Cast
 from tilewright.frontend.onnx.operators.tensor.shapes import Split, Transpose
 from tilewright.graph.expressions.scalar import Literal, Load, apply

@@ -22,12 +22,7 @@ from tilewright.frontend.onnx.operators.math.elements import ElementFunction
 from tilewright.frontend.onnx.operators.nn.pools import AveragePool, GlobalPool
 from tilewright.frontend.onnx.operators.nn.sliding import Pooling
 from tilewright.frontend.onnx.operators.operands import Call, Composed, Known, completed, known_value
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
-    DequantizeLinear,
-    QuantizeLinear,
-    check_scale,
-    check_zero_type,
-)
+from tilewright.frontend.onnx.operators.quantization.linear import DequantizeLinear, QuantizeLinear, check_scale, check_zero_type
 from tilewright.frontend.onnx.operators.tensor.shapes import Concat, Transpose
 from tilewright.graph.builders.elementwise import body_of
 from tilewright.graph.exactness import BYTES

@@ -76,7 +76,7 @@ class BatchNormalization:
         """One factor and one summand per channel, made by maps, and a map; in training, means over all else come first."""
         check_channels("BatchNormalization", x, scale, bias, mean, var)
         if not self.training_mode:
-            return _lowered_scaling(builder, x, scale, bias, mean, var, self.epsilon)
+            return _lowered_scale(builder, x, scale, bias, mean, var, self.epsilon)
         if any(operand.dtype != "float32" for operand in (x, mean, var)):
             text = "BatchNormalization in training in another type than float32"
             raise UnsupportedOperation(text, where="BatchNormalization")
@@ -85,7 +85,7 @@ class BatchNormalization:
         spread = builder.reduce("mean", builder.map("square", builder.map("subtract", x, centre)), over)
         used = (builder.reshape(centre, mean.shape), spread)
         kept = builder.body(MOVED, mean, used[0], self.momentum), builder.body(MOVED, var, spread, self.momentum)
-        return _lowered_scaling(builder, x, scale, bias, *used, self.epsilon), *kept
+        return _lowered_scale(builder, x, scale, bias, *used, self.epsilon), *kept
 
 
 @onnx_operator("BatchNormalization")
@@ -108,9 +108,7 @@ def _scaled_channels(x: Any, scale: Any, bias: Any, mean: Any, var: Any, epsilon
     return x * factor.reshape(shape) + summand.reshape(shape)
 
 
-def _lowered_scaling(
-    builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: float
-) -> Tensor:
+def _lowered_scale(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, mean: Tensor, var: Tensor, epsilon: float) -> Tensor:
     factor = builder.map("multiply", builder.map("reciprocal", builder.map("sqrt", builder.map("add", var, epsilon))), scale)
     summand = builder.map("subtract", bias, builder.map("multiply", mean, factor))
     shape = (x.shape[1], *(1,) * (len(x.shape) - 2))

@@ -19,7 +19,7 @@ from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import onnx_operator
 from tilewright.frontend.onnx.operators.nn.conv import Convolution
 from tilewright.frontend.onnx.operators.operands import completed, is_at_most, total
-from tilewright.frontend.onnx.operators.quantization.quantize_linear import (
+from tilewright.frontend.onnx.operators.quantization.linear import (
     SMALL,
     check_scale,
     check_zero_type,
@@ -95,13 +95,12 @@ def largest_bias(builder: Builder, bias: Tensor | None) -> float:
 class MatMulInteger:
     """(a - zero of a) (b - zero of b) in int32; zero points are of the tensor, of rows of a, or of columns of b."""
 
-    def reference(self, a: Any, b: Any, a_zero_point: Any = None, b_zero_point: Any = None) -> Any:
-        return np.matmul(*_centred_matrices(a, b, a_zero_point, b_zero_point))
+    def reference(self, *operands: Any) -> Any:
+        return np.matmul(*_centred_matrices(*completed(operands, 4)))
 
-    def lower(
-        self, builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None = None, b_zero_point: Tensor | None = None
-    ) -> Tensor:
+    def lower(self, builder: Builder, *operands: Any) -> Tensor:
         """A product with its zero points as one operator, whose sums are of 32 bits."""
+        a, b, a_zero_point, b_zero_point = completed(operands, 4)
         zeros = _lowered_zeros(builder, a, b, a_zero_point, b_zero_point)
         return builder.record(integer_matmul, a, b, *zeros, kind="matmul")
 
@@ -223,12 +222,11 @@ def _in_parts(builder: Builder, a: Tensor, b: Tensor, zeros: tuple[Tensor | None
     return builder.body(total([Load(number) for number in range(len(parts))]), *products, dtype="int64", kind="parts")
 
 
-def _lowered_zeros(
-    builder: Builder, a: Tensor, b: Tensor, a_zero_point: Tensor | None, b_zero_point: Tensor | None
-) -> tuple[Tensor | None, ...]:
+def _lowered_zeros(builder: Builder, a: Tensor, b: Tensor, *zeros: Tensor | None) -> tuple[Tensor | None, ...]:
     """The zero points of both operands, each of the tensor, or of every row or column, as they broadcast; None for a known 0."""
-    _check_zeros(a, a_zero_point, b, b_zero_point)
-    operands = ((a_zero_point, a, True), (b_zero_point, b, False))
+    of_a, of_b = zeros
+    _check_zeros(a, of_a, b, of_b)
+    operands = ((of_a, a, True), (of_b, b, False))
     return tuple(zero and _lowered_zero(builder, zero, x, of_rows=of_rows) for zero, x, of_rows in operands)
 
 

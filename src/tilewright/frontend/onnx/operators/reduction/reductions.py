@@ -120,13 +120,6 @@ def _log_sum_exp(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
     return total if keepdims else total.reshape([extent for d, extent in enumerate(total.shape) if d not in axis])
 
 
-def _extreme(function: Callable[..., Any], sign: int) -> Callable[..., Any]:
-    def evaluate(x: Any, axis: Sequence[int], keepdims: bool) -> Any:
-        return function(x, axis=axis, keepdims=keepdims, initial=_least(x.dtype, sign))
-
-    return evaluate
-
-
 def _least(dtype: np.dtype[Any], sign: int) -> Any:
     """What the maximum (sign -1) or the minimum (sign 1) of nothing is."""
     if dtype.kind == "b":
@@ -147,8 +140,8 @@ _NUMPY: Mapping[str, Callable[..., Any]] = {
     "sum": np.sum,
     "mean": _mean,
     "prod": np.prod,
-    "max": _extreme(np.max, -1),
-    "min": _extreme(np.min, 1),
+    "max": lambda x, **over: np.max(x, initial=_least(x.dtype, -1), **over),
+    "min": lambda x, **over: np.min(x, initial=_least(x.dtype, 1), **over),
 }
 FORMULAS: Mapping[str, Formula] = {
     "ReduceSum": Formula(),
