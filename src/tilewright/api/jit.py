@@ -317,7 +317,7 @@ class Jitted:
         try:
             return trace_call(self._function, call, specs, self._element_types)
         except NeedsValue:
-            from tilewright.frontend.tracing.closures import with_traced_arrays
+            from tilewright.frontend.tracing.trace import with_traced_arrays
 
             same = with_traced_arrays(self._function)
             if same is None:

@@ -6,6 +6,7 @@ Whatever makes no sense raises `InvalidModel` with its place; operators without 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, replace
 from itertools import zip_longest
@@ -163,12 +164,10 @@ class _Reader:
             raise raised_as(problem, Fail if any("." in name for name in self.unknown) else InvalidGraph)
 
     def _constants(self, graph: Any, where: str, large: Sequence[memoryview | None]) -> Iterator[tuple[str, Array]]:
-        seen: set[str] = set()
         names = [*(tensor.name for tensor in graph.initializer), *(tensor.values.name for tensor in graph.sparse_initializer)]
-        for name in names:
-            if not name or name in seen:
+        for name, count in Counter(names).items():
+            if not name or count > 1:
                 raise InvalidModel(f"two initializers are named {name!r}" if name else "an initializer has no name", where=where)
-            seen.add(name)
         for tensor, content in zip_longest(graph.initializer, large):
             yield tensor.name, array_of(tensor, self.files, f"initializer {tensor.name!r}", content)
         for tensor in graph.sparse_initializer:

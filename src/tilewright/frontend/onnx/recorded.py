@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -13,26 +12,18 @@ from tilewright.graph.expressions.scalar import Parameter
 from tilewright.graph.types import Graph, Operator
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """How far a builder was, to go back to when a lowering is refused."""
+def rollback(builder: Builder) -> Callable[[], None]:
+    """A function that forgets what is recorded from now on, for a lowering that is refused."""
+    operators, tensors, constants = len(builder.operators), len(builder.tensors), len(builder.constants)
 
-    operators: int
-    tensors: int
-    constants: int
-
-    @classmethod
-    def of(cls, builder: Builder) -> Mark:
-        """How far it is now."""
-        return cls(len(builder.operators), len(builder.tensors), len(builder.constants))
-
-    def restore(self, builder: Builder) -> None:
-        """Forget what was recorded since."""
-        del builder.operators[self.operators :]
-        while len(builder.constants) > self.constants:
+    def restore() -> None:
+        del builder.operators[operators:]
+        while len(builder.constants) > constants:
             builder.constants.popitem()
-        while len(builder.tensors) > self.tensors:
+        while len(builder.tensors) > tensors:
             builder.known.pop(builder.tensors.popitem()[0], None)
+
+    return restore
 
 
 def needed_operators(operators: Sequence[Operator], outputs: Iterable[str]) -> list[Operator]:

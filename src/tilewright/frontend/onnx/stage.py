@@ -21,7 +21,7 @@ from tilewright.frontend.onnx import extents
 from tilewright.frontend.onnx.extents import Symbolic
 from tilewright.frontend.onnx.later_readers import read_exactly
 from tilewright.frontend.onnx.model import Array, Node
-from tilewright.frontend.onnx.recorded import Mark, evaluated, needed_operators, that_bind_symbols
+from tilewright.frontend.onnx.recorded import evaluated, needed_operators, rollback, that_bind_symbols
 from tilewright.frontend.onnx.reference import described, grown_elements, placed, run_reference
 from tilewright.frontend.onnx.sizes import check_shape
 from tilewright.frontend.onnx.stage_types import ImportRequest, NeedsValues, Obstacle, Stage
@@ -181,30 +181,33 @@ class _Traversal:
             self.postpone(node, as_numpy=True)
             return
         operands = [self.tensor(name) if name else None for name in node.inputs]
-        mark = Mark.of(self.builder)
+        restore = rollback(self.builder)
         try:
-            results = self._lowered(node, operands, mark)
+            results = self._lowered(node, operands)
         except NotKnown:
-            mark.restore(self.builder)
+            restore()
             raise
         except (ShapeError, PositionError, InvalidModel, errors.InternalError, MemoryError):
             raise
         except TilewrightError as problem:
-            mark.restore(self.builder)
-            self._refused(node, problem)
+            restore()
+            if not self._fold(node, is_refused=True):
+                self.refused[node.label] = problem
+                self.postpone(node, as_numpy=True)
             return
         except Exception as problem:
             raise self._broken(node, operands, problem) from problem
         self.tensors.update((name, result) for name, result in zip(node.outputs, results, strict=False) if name)
 
-    def _lowered(self, node: Node, operands: Sequence[Tensor | None], mark: Mark) -> tuple[Tensor, ...]:
+    def _lowered(self, node: Node, operands: Sequence[Tensor | None]) -> tuple[Tensor, ...]:
         assert node.definition is not None
+        first = len(self.builder.operators)
         lower = node.definition.operator(output_count=len(node.outputs), **node.attributes).lower
         results = lower(self.builder, *operands)
         results = results if isinstance(results, tuple) else (results,)
         if sum(bool(name) for name in node.outputs) > sum(result is not None for result in results):
             raise UnsupportedOperation(f"{node.label} has results that are not compiled")
-        for operator in self.builder.operators[mark.operators :]:
+        for operator in self.builder.operators[first:]:
             written = self.builder.tensors[operator.write.tensor]
             check_shape(written.shape, np.dtype(getattr(ml_dtypes, written.dtype, written.dtype)).itemsize, node.label)
             reason = self.obstacle(operator, self.builder.tensors)
@@ -234,12 +237,6 @@ class _Traversal:
         shape = [extent.low if isinstance(extent, SymbolicExtent) else extent for extent in tensor.shape]
         return np.broadcast_to(np.zeros((), getattr(ml_dtypes, tensor.dtype, tensor.dtype)), shape)
 
-    def _refused(self, node: Node, problem: TilewrightError) -> None:
-        if self._fold(node, is_refused=True):
-            return
-        self.refused[node.label] = problem
-        self.postpone(node, as_numpy=True)
-
     def _has_strings(self, node: Node) -> bool:
         known = (self.known.get(name) for name in node.inputs)
         return any(isinstance(value, list) or (isinstance(value, np.ndarray) and value.dtype.hasobject) for value in known)
@@ -249,13 +246,11 @@ class _Traversal:
         if name in self.tensors:
             return self.tensors[name]
         if name not in self.constants:
-            self.constants[name] = self._constant(name, self.known[name])
+            value, build = self.known[name], self.builder
+            is_symbolic = isinstance(value, Symbolic)
+            made = build.run_time_constant(value.array, value.dtype, name) if is_symbolic else build.constant(value, name)
+            self.constants[name] = made
         return self.constants[name]
-
-    def _constant(self, name: str, value: Array | Symbolic) -> Tensor:
-        if not isinstance(value, Symbolic):
-            return self.builder.constant(value, name)
-        return self.builder.run_time_constant(value.array, value.dtype, name)
 
     # What the importer does itself
 

@@ -83,13 +83,8 @@ def scaled_dot_product_attention(
         taken = Participation(lengths, left, right, first)
         return attend(builder, shape, q, k, v, scale=scale, softcap=softcap or 0.0, mask=mask, taken=taken).result
 
-    return recorded(NAME, record, (*_in_one_type(q, k, v), lengths, mask))
-
-
-def _in_one_type(*operands: Any) -> list[Any]:
-    """Raises `DTypeError` for others than floating-point numbers."""
-    dtype = float_type(NAME, [operand.dtype for operand in operands])
-    return [converted(operand, dtype) for operand in operands]
+    dtype = float_type(NAME, [operand.dtype for operand in (q, k, v)])
+    return recorded(NAME, record, (*(converted(operand, dtype) for operand in (q, k, v)), lengths, mask))
 
 
 def _checked_mask(shape: AttentionShape, mask: Any, dtype: Any) -> Any:

@@ -97,11 +97,7 @@ def _compared_by_sign(function: str, operands: Sequence[Any], signed: int) -> Tr
     holds_below = bool(FUNCTIONS[function].numpy(*(-1 if number == signed else 0 for number in range(2))))
     is_below = apply_map("less", operands[signed], 0)
     among = record_map(function, body_of(function), [converted(operand, np.dtype(np.uint64)) for operand in operands])
-    return apply_map("where", is_below, _truths(is_below, holds_below), among)
-
-
-def _truths(like: Traced, value: bool) -> Any:
-    return np.full((1,) * len(like.shape), value)
+    return apply_map("where", is_below, np.full((1,) * len(is_below.shape), holds_below), among)
 
 
 def record_map(kind: str, body: Scalar, operands: Sequence[Any], dtype: str | None = None) -> Traced:

@@ -122,7 +122,11 @@ class Traced:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        hint = f"use tilewright.{name}" if name in namespace.FUNCTIONS else instead_of(name, _methods())
+        hint = (
+            f"use tilewright.{name}"
+            if name in namespace.FUNCTIONS
+            else instead_of(name, [known for known in dir(Traced) if not known.startswith("_")])
+        )
         text = f"attribute {name!r} of a traced array"
         raise UnsupportedAttribute(text, where=user_location(), why="it is not there", hint=hint)
 
@@ -197,10 +201,6 @@ class Traced:
     __ge__ = _method("greater_equal")
     __eq__: Any = _method("equal")
     __ne__: Any = _method("not_equal")
-
-
-def _methods() -> list[str]:
-    return [attribute for attribute in dir(Traced) if not attribute.startswith("_")]
 
 
 def _no_value(property_name: str, alternative: str = "") -> UnsupportedOperation:

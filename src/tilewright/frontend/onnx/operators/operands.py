@@ -35,6 +35,14 @@ def known_value(parameter: Any, known: Known) -> Any:
     return known.get(parameter.name) if isinstance(parameter, Tensor) else parameter
 
 
+by_reference: Call = attrgetter("reference")
+
+
+def by_lowering(builder: Builder) -> Call:
+    """Operators as their lowerings."""
+    return lambda operator: partial(operator.lower, builder)
+
+
 class Composed(ABC):
     """An operator that is made of others."""
 
@@ -45,11 +53,11 @@ class Composed(ABC):
         """The result for arrays or tensors. Raises `InvalidModel` for parameters that do not fit."""
 
     def reference(self, *inputs: Any, **given: Any) -> Any:
-        return self.composed(attrgetter("reference"), {}, *inputs, **given)
+        return self.composed(by_reference, {}, *inputs, **given)
 
     def lower(self, builder: Builder, *inputs: Any, **given: Any) -> Any:
         """The lowerings of the operators."""
-        return self.composed(lambda operator: partial(operator.lower, builder), builder.known, *inputs, **given)
+        return self.composed(by_lowering(builder), builder.known, *inputs, **given)
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,18 +197,22 @@ class Trilu(SchemaAttributes):
     """The triangle with the diagonal k."""
 
     def reference(self, x: Any, k: Any = None) -> Any:
-        if x.ndim < 2:
-            raise ShapeError(f"a triangle of shape {x.shape}", where="Trilu")
+        _check_matrices(x, "Trilu")
         diagonal = 0 if k is None else int(np.asarray(k).reshape(-1)[0])
         diagonal = max(-SPREAD, min(diagonal, SPREAD))
         return np.triu(x, diagonal) if self.upper else np.tril(x, diagonal)
 
     def lower(self, builder: Builder, x: Tensor, k: Tensor | None = None) -> Tensor:
         """A comparison of positions."""
-        if len(x.shape) < 2:
-            raise ShapeError(f"a triangle of shape {shape_text(x.shape)}", where="Trilu")
+        _check_matrices(x, "Trilu")
         diagonal = 0 if k is None else int(builder.constant_value(k).reshape(-1)[0])
         return builder.record(_triangle, x, diagonal, bool(self.upper), kind="trilu")
+
+
+def _check_matrices(x: Any, where: str, most: float = math.inf) -> None:
+    """Raise `ShapeError` for other numbers of dimensions; arrays or tensors."""
+    if not 2 <= len(x.shape) <= most:
+        raise ShapeError(f"a diagonal of shape {shape_text(x.shape)}", where=where)
 
 
 def _triangle(x: Tensor, diagonal: int, upper: bool, *, name: str, result: str) -> tuple[Operator, Tensor]:
@@ -229,14 +233,12 @@ class EyeLike(SchemaAttributes):
     """Of the shape of a matrix and, without `dtype`, of its type."""
 
     def reference(self, x: Any) -> Any:
-        if x.ndim != 2:
-            raise ShapeError(f"a diagonal of shape {x.shape}", where="EyeLike")
+        _check_matrices(x, "EyeLike", most=2)
         return np.eye(x.shape[0], x.shape[1], self.k).astype(x.dtype if self.dtype is None else element_type(self.dtype))
 
     def lower(self, builder: Builder, x: Tensor) -> Tensor:
         """A comparison of positions that reads nothing."""
-        if len(x.shape) != 2:
-            raise ShapeError(f"a diagonal of shape {shape_text(x.shape)}", where="EyeLike")
+        _check_matrices(x, "EyeLike", most=2)
         target = x.dtype if self.dtype is None else element_type(self.dtype).name
         if target == "object":
             raise DTypeError("a diagonal of strings", where="EyeLike")

@@ -238,16 +238,12 @@ def lowered(builder: Builder, x: Tensor, found: dict[int, Resampling], how: Mode
         return _lowered_nearest(builder, x, changed, how)
     if "float" not in x.dtype:
         raise UnsupportedOperation(f"Resize by {how.mode} of {x.dtype} in generated code", where="Resize")
-    for d in sorted(changed, key=lambda d: _turn(d, changed[d])):
+    # inner axes, whose taps do not lie side by side, while there are fewest elements
+    for d in sorted(changed, key=lambda d: (0, d) if changed[d].output < changed[d].extent else (1, -d)):
         places, weights = taps(changed[d], how)
         operands = (builder.constant(places, "taps"), builder.constant(weights.astype(x.dtype), "weights"))
         x = builder.record(_weighted, x, *operands, d, kind="resize")
     return x
-
-
-def _turn(d: int, resampling: Resampling) -> tuple[int, int]:
-    """The order of the axes: the inner ones, whose taps do not lie side by side, while there are fewest elements."""
-    return (0, d) if resampling.output < resampling.extent else (1, -d)
 
 
 def _weighted(x: Tensor, places: Tensor, weights: Tensor, d: int, *, name: str, result: str) -> tuple[Operator, Tensor]:

@@ -125,27 +125,23 @@ class LabelEncoder(SchemaAttributes):
         return np.array(chosen, kind), default
 
 
-@onnx_operator("LabelEncoder", domain=DOMAIN)
-class LabelEncoderBefore2(SchemaAttributes):
+@onnx_function("LabelEncoder", domain=DOMAIN)
+def label_encoder_before_2(x: Any, *, classes_strings: Any, default_int64: Any, default_string: Any) -> Any:
     """The first version: strings to their places in a list, places to strings."""
-
-    def reference(self, x: Any) -> Any:
-        return _mapped(x, range(len(self.classes_strings)), self.classes_strings, self, "LabelEncoder")
+    return _mapped(x, range(len(classes_strings)), classes_strings, default_int64, default_string, "LabelEncoder")
 
 
-@onnx_operator("CategoryMapper", domain=DOMAIN)
-class CategoryMapper(SchemaAttributes):
+@onnx_function("CategoryMapper", domain=DOMAIN)
+def category_mapper(x: Any, *, cats_int64s: Any, cats_strings: Any, default_int64: Any, default_string: Any) -> Any:
     """Strings to integers, integers to strings."""
-
-    def reference(self, x: Any) -> Any:
-        return _mapped(x, self.cats_int64s, self.cats_strings, self, "CategoryMapper")
+    return _mapped(x, cats_int64s, cats_strings, default_int64, default_string, "CategoryMapper")
 
 
-def _mapped(x: Any, integers: Sequence[int], strings: Sequence[str], defaults: Any, where: str) -> Any:
-    """Strings as the integers at their places, or integers as the strings; others as the defaults of an operator."""
+def _mapped(x: Any, integers: Sequence[int], strings: Sequence[str], integer: int, text: str, where: str) -> Any:
+    """Strings as the integers at their places, or integers as the strings; others as a usual integer or text."""
     if np.asarray(x).dtype == object:
-        return _looked_up(x, strings, np.array(integers, np.int64), defaults.default_int64, where)
-    return _looked_up(x, integers, np.array(list(strings), object), defaults.default_string, where)
+        return _looked_up(x, strings, np.array(integers, np.int64), integer, where)
+    return _looked_up(x, integers, np.array(list(strings), object), text, where)
 
 
 def _looked_up(x: Any, keys: Sequence[Any], values: Any, default: Any, where: str) -> Any:

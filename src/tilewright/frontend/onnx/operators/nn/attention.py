@@ -34,9 +34,9 @@ import numpy as np
 from tilewright.errors import ShapeError, UnsupportedOperation
 from tilewright.frontend.onnx.definition import SchemaAttributes, onnx_operator
 from tilewright.frontend.onnx.element_types import element_type
-from tilewright.frontend.onnx.operators.operands import completed, known
+from tilewright.frontend.onnx.operators.operands import Call, Reshaped, by_lowering, by_reference, completed, known
 from tilewright.frontend.onnx.operators.tensor.gather import Gather
-from tilewright.frontend.onnx.operators.tensor.shapes import Concat
+from tilewright.frontend.onnx.operators.tensor.shapes import Concat, Transpose
 from tilewright.graph.builders.attention import Participation, attend, attention_shape, check_mask
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.elementwise import accumulator_of
@@ -63,7 +63,7 @@ class Attention(SchemaAttributes):
         q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
         self._check_forms(past_key, past_value)
         dtype, is_packed = q.dtype, q.ndim == 3
-        q, k, v = _apart(q, self.q_num_heads), _apart(k, self.kv_num_heads), _apart(v, self.kv_num_heads)
+        q, k, v = self._apart(by_reference, q, k, v)
         past = 0 if past_key is None else past_key.shape[2]
         k = k if past_key is None else np.concatenate([past_key, k], axis=2)
         v = v if past_value is None else np.concatenate([past_value, v], axis=2)
@@ -86,8 +86,7 @@ class Attention(SchemaAttributes):
         q, k, v, attn_mask, past_key, past_value, nonpad_kv_seqlen = completed(operands, 7)
         self._check_forms(past_key, past_value)
         packed = q.shape if len(q.shape) == 3 else None
-        heads = (self.q_num_heads, self.kv_num_heads, self.kv_num_heads)
-        q, k, v = (_unpacked(builder, x, count) for x, count in zip((q, k, v), heads, strict=True))
+        q, k, v = self._apart(by_lowering(builder), q, k, v)
         present = k, v = _behind(builder, past_key, k), _behind(builder, past_value, v)
         if attn_mask is not None:
             k, v = _as_masked(builder, attn_mask, k, v, self.output_count)
@@ -115,18 +114,23 @@ class Attention(SchemaAttributes):
         if not 0 <= mode < len(STAGES):
             raise UnsupportedOperation(f"Attention with qk_matmul_output_mode={mode}", hint=f"choose from 0..{len(STAGES) - 1}")
 
+    def _apart(self, call: Call, *operands: Any) -> tuple[Any, ...]:
+        heads = (self.q_num_heads, self.kv_num_heads, self.kv_num_heads)
+        return tuple(_apart(call, x, count) for x, count in zip(operands, heads, strict=True))
+
     def _window(self) -> tuple[int | None, int | None]:
         """How many keys before and behind its own a query takes; None: all."""
         behind = [size for size in (self.right_window_size, 0 if self.is_causal else -1) if size >= 0]
         return (self.left_window_size if self.left_window_size >= 0 else None), min(behind, default=None)
 
 
-def _apart(x: Any, heads: int) -> Any:
+def _apart(call: Call, x: Any, heads: int) -> Any:
     """Packed heads (batch, length, heads * width) as (batch, heads, length, width)."""
-    if x.ndim != 3:
+    if len(x.shape) != 3:
         return x
     _check_heads(x.shape, heads)
-    return x.reshape(*x.shape[:2], heads, x.shape[2] // heads).swapaxes(1, 2)
+    (width,) = known(x.shape[2:], "Attention with packed heads")
+    return call(Transpose(perm=(0, 2, 1, 3)))(call(Reshaped((*x.shape[:2], heads, width // heads)))(x))
 
 
 def _takes_part(queries: int, keys: int, lengths: Any, window: tuple[int | None, int | None], first: int | None) -> Any:
@@ -149,15 +153,6 @@ def _biased(scores: Any, mask: Any) -> Any:
         mask = np.where(mask, 0, -np.inf).astype(scores.dtype)
     padding = [(0, 0)] * (mask.ndim - 1) + [(0, missing)]
     return scores + np.pad(widened(mask), padding, constant_values=-np.inf)
-
-
-def _unpacked(builder: Builder, x: Tensor, heads: int) -> Tensor:
-    """Packed heads (batch, length, heads * width) as (batch, heads, length, width)."""
-    if len(x.shape) != 3:
-        return x
-    _check_heads(x.shape, heads)
-    (width,) = known(x.shape[2:], "Attention with packed heads")
-    return builder.transpose(builder.reshape(x, (*x.shape[:2], heads, width // heads)), (0, 2, 1, 3))
 
 
 def _check_heads(shape: Shape, heads: int | None) -> None:

@@ -132,20 +132,18 @@ def scatter_nd(x: Any, ids: Any, updates: Any, *, reduction: Any) -> Any:
     return _scattered(x, tuple(ids[..., k] for k in range(depth)), updates, reduction)
 
 
-@onnx_operator("TensorScatter", since=24)
-class TensorScatter(SchemaAttributes):
+@onnx_function("TensorScatter", since=24)
+def tensor_scatter(past: Any, update: Any, write_indices: Any = None, *, axis: Any, mode: Any) -> Any:
     """A cache with new entries along `axis`, from a position that every batch item has; `circular` ones begin anew at the end."""
-
-    def reference(self, past: Any, update: Any, write_indices: Any = None) -> Any:
-        axis = normalize_axis(self.axis, past.ndim, "TensorScatter")
-        starts = np.zeros(past.shape[0], np.int64) if write_indices is None else np.asarray(write_indices)
-        if axis == 0 or update.ndim != past.ndim or starts.shape != past.shape[:1]:
-            raise ShapeError(f"an update of shape {update.shape} along axis {axis}", where=f"TensorScatter into {past.shape}")
-        places = _grid(update.shape)
-        places[axis] = places[axis] + starts.reshape((-1,) + (1,) * (past.ndim - 1))
-        if self.mode == "circular":
-            places[axis] = places[axis] % past.shape[axis]
-        return _scattered(past, tuple(places), update, "none")
+    along = normalize_axis(axis, past.ndim, "TensorScatter")
+    starts = np.zeros(past.shape[0], np.int64) if write_indices is None else np.asarray(write_indices)
+    if along == 0 or update.ndim != past.ndim or starts.shape != past.shape[:1]:
+        raise ShapeError(f"an update of shape {update.shape} along axis {along}", where=f"TensorScatter into {past.shape}")
+    places = _grid(update.shape)
+    places[along] = places[along] + starts.reshape((-1,) + (1,) * (past.ndim - 1))
+    if mode == "circular":
+        places[along] = places[along] % past.shape[along]
+    return _scattered(past, tuple(places), update, "none")
 
 
 def _scattered(x: Any, places: tuple[Any, ...], updates: Any, reduction: str) -> Any:
