@@ -57,19 +57,14 @@ def fold(node: Node, inputs: Sequence[Any]) -> Array | Symbolic | None:
     if node.operator in MOVES and node.definition is not None:
         return _moved(node, inputs, arrays, dtype)
     function = _ELEMENTWISE.get(node.operator)
-    if function is None or not all(map(_has_whole_numbers, inputs)):
-        return None
+    if function is None or not all(np.dtype(value.dtype).kind in "iub" for value in inputs):
+        return None  # arithmetic of extents would drop what is behind the point of others
     try:
         return _array(np.asarray(np.frompyfunc(function, len(arrays), 1)(*arrays), object), _result_type(node.operator, dtype))
     except Undecided:
         raise
     except (UnsupportedOperation, ValueError):
         return None
-
-
-def _has_whole_numbers(value: Any) -> bool:
-    """Whether a value is of integers or truth values: arithmetic of extents would drop what is behind the point of others."""
-    return np.dtype(value.dtype).kind in "iub"
 
 
 def _moved(node: Node, inputs: Sequence[Any], arrays: Sequence[Any], dtype: str) -> Array | Symbolic | None:

@@ -197,7 +197,9 @@ class _Reader:
             raise InvalidModel("the name of an operator is not UTF-8", where=where)
         domain = _domain(proto.domain)
         key = (domain, proto.op_type, proto.overload)
-        inputs = _without_trailing(tuple(scope.find(name, where) for name in proto.input))
+        inputs = tuple(scope.find(name, where) for name in proto.input)
+        while inputs and not inputs[-1]:  # operands that are left out at the end
+            inputs = inputs[:-1]
         outputs = tuple(scope.find(name, where) for name in proto.output)
         if key in self.functions:
             yield from self._inlined(key, proto, context, inputs, outputs, where, constants)
@@ -287,13 +289,6 @@ def _check_attributes(operator: Definition, given: set[str], where: str) -> None
     missing = sorted(name for name in defaults.keys() - given if defaults[name] is MISSING)
     if missing:
         raise InvalidGraph(f"{operator.name} lacks the attribute {missing[0]!r}", where=where)
-
-
-def _without_trailing(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Operands that are left out at the end."""
-    while names and not names[-1]:
-        names = names[:-1]
-    return names
 
 
 def _constant(attributes: Mapping[str, Any], where: str) -> Array:

@@ -32,7 +32,8 @@ def run_reference(node: Node, inputs: Sequence[Any], bodies: Mapping[str, Any] |
     except TilewrightError as problem:
         raise placed(problem, node) from problem
     except REFUSALS as problem:
-        raise InvalidModel(f"{node.label} cannot be computed", where=node.label, why=_text(problem)) from problem
+        why = f"{type(problem).__name__}: {problem}".removesuffix(": ")
+        raise InvalidModel(f"{node.label} cannot be computed", where=node.label, why=why) from problem
     except (InternalError, MemoryError):
         raise
     except Exception as problem:
@@ -116,7 +117,3 @@ _GROWING: Mapping[str, Callable[..., int]] = {
 
 def _value(value: Any) -> Any:
     return value if value is None or isinstance(value, (list, np.ndarray)) else np.asarray(value)
-
-
-def _text(problem: Exception) -> str:
-    return f"{type(problem).__name__}: {problem}" if str(problem) else type(problem).__name__

@@ -29,9 +29,7 @@ from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.shapes import broadcast_shapes, normalize_axes, normalize_axis, shape_text
 from tilewright.graph.types import Extent, SymbolicExtent
 
-
-def _plain(function: str) -> Callable[..., Any]:
-    return map_operator.numpy_reference(function)
+_plain = map_operator.numpy_reference
 
 
 # Functions of elements
@@ -261,14 +259,6 @@ def astype(x: Any, dtype: Any) -> Any:
     return record_map("astype", Load(0), (x,), dtype=name)
 
 
-def _number_of_steps(first: float, last: float, by: float) -> Extent:
-    """The length of a range, as NumPy counts it. Raises `ShapeError` where there is none."""
-    try:
-        return map_operator.range_length(first, last, by)
-    except (ZeroDivisionError, OverflowError, ValueError) as problem:
-        raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
-
-
 def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) -> Any:
     """`start, start + step, ...` below `stop` (a single argument is the stop), of shape (number,); whole unless told otherwise.
 
@@ -282,19 +272,18 @@ def arange(start: Any, stop: Any = None, step: Any = 1, *, dtype: Any = None) ->
     recorder = current_recorder()
     if recorder is None:
         return np.arange(start, stop, step, dtype=dtype)
-    first, last, by = map(_bound, (start, stop, step))
+    first, last, by = (bound if isinstance(bound, float) else whole(bound) for bound in (start, stop, step))
     if any(isinstance(bound, SymbolicExtent) for bound in (first, last, by)):
         if isinstance(by, SymbolicExtent) or any(isinstance(bound, float) for bound in (first, last, by)) or by == 0:
             raise unsupported("arange to or from an extent by other steps than whole ones", (), hint="multiply the positions")
         number, kind = map_operator.range_length(first, last, by), np.dtype(dtype or np.int64).name
     else:
-        number, kind = _number_of_steps(first, last, by), np.arange(first, first, by, dtype=dtype).dtype.name
+        try:
+            number = map_operator.range_length(first, last, by)
+        except (ZeroDivisionError, OverflowError, ValueError) as problem:
+            raise ShapeError(f"a range from {first} to {last} in steps of {by} has no length", where="arange") from problem
+        kind = np.arange(first, first, by, dtype=dtype).dtype.name
     return Traced(recorder, recorder.record(map_operator.arange, number, first, by, kind, kind="arange"))
-
-
-def _bound(value: Any) -> Any:
-    """A start, a stop or a step: a number or a symbolic extent."""
-    return value if isinstance(value, float) else whole(value)
 
 
 # Index changes
@@ -308,8 +297,7 @@ def reshape(x: Any, shape: Any) -> Any:
     >>> reshape(np.ones((2, 6)), (3, -1)).shape
     (3, 4)
     """
-    wanted = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
-    extents = wholes(wanted)
+    extents = wholes(shape if isinstance(shape, tuple | list) else (shape,))
     if extents == wholes(x.shape):
         return x
     return record_change(x, lambda recorder, tensor: recorder.reshape(tensor, extents))

@@ -14,7 +14,7 @@ from tilewright.frontend.tracing.dynamic_dimensions import wholes
 from tilewright.frontend.tracing.location import user_location
 from tilewright.frontend.tracing.promotion import Kind, float_type, reduced_type
 from tilewright.frontend.tracing.recording import array_of, converted, recorded
-from tilewright.frontend.tracing.window_arguments import SPACE, Pads, WindowArguments, explicit_padding, numbers, places, space
+from tilewright.frontend.tracing.window_arguments import SPACE, WindowArguments, explicit_padding, numbers, places, space
 from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.window_means import lowest, pooled, pooled_mean
 from tilewright.graph.builders.convolutions.windows import PaddedWindow, Window
@@ -127,7 +127,10 @@ def _pooled(
         raise _no_elements(what, padding, space(rank)[extents.index(0)], arguments.spans()[extents.index(0)])
     window = arguments.windows(extents, ceil_mode=bool(ceil_mode))
     if not isinstance(padding, str):
-        _check_windows_see_elements(what, padding, explicit_padding(padding, rank, what), arguments.spans())
+        pads = explicit_padding(padding, rank, what)
+        for letter, before, behind, span in zip(space(rank), *pads, arguments.spans(), strict=True):
+            if max(before, behind) >= span:
+                raise _no_elements(what, padding, letter, span)
     return recorded(name, lambda builder, tensor: record(builder, tensor, window, first), (x,))
 
 
@@ -144,12 +147,6 @@ def _spatial(name: str, x: Any, layout: str | None) -> tuple[int, ...]:
         why = f"the dimensions {', '.join(space(rank))} lie side by side, in this order"
         raise ShapeError(f"{what} with layout={layout!r}", where=user_location(), why=why, hint="transpose x first")
     return found
-
-
-def _check_windows_see_elements(what: str, padding: Any, pads: Pads, spans: tuple[int, ...]) -> None:
-    for letter, before, behind, span in zip(space(len(spans)), *pads, spans, strict=True):
-        if max(before, behind) >= span:
-            raise _no_elements(what, padding, letter, span)
 
 
 def _no_elements(what: str, padding: Any, letter: str, span: int) -> ShapeError:

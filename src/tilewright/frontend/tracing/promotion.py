@@ -154,8 +154,7 @@ def _resolved(function: str, kinds: Sequence[Kind]) -> np.dtype[Any]:
 
 
 def _instead(function: str) -> str:
-    meant = f"use {_OF_TRUTH[function]}, or " if function in _OF_TRUTH else ""
-    return meant + _CONVERT
+    return f"use {_OF_TRUTH[function]}, or {_CONVERT}" if function in _OF_TRUTH else _CONVERT
 
 
 def _check_fits(function: str, operand: Any, result: np.dtype[Any]) -> None:

@@ -85,10 +85,8 @@ def _output(recorder: Recorder, result: Any, earlier: Sequence[Any]) -> str:
 
 
 def _with_output_names(graph: Graph) -> Graph:
-    if len(graph.outputs) == 1:
-        names = {graph.outputs[0]: "out"}
-    else:
-        names = {output: f"out_{position}" for position, output in enumerate(graph.outputs)}
+    numbered = {output: f"out_{position}" for position, output in enumerate(graph.outputs)}
+    names = {graph.outputs[0]: "out"} if len(graph.outputs) == 1 else numbered
     taken = {tensor.name for tensor in graph.tensors}
     return rename_tensors(graph, {old: new for old, new in names.items() if new not in taken})
 

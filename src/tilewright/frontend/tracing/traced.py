@@ -122,11 +122,8 @@ class Traced:
     def __getattr__(self, name: str) -> NoReturn:
         if name.startswith("__"):
             raise AttributeError(name)
-        hint = (
-            f"use tilewright.{name}"
-            if name in namespace.FUNCTIONS
-            else instead_of(name, [known for known in dir(Traced) if not known.startswith("_")])
-        )
+        methods = [known for known in dir(Traced) if not known.startswith("_")]
+        hint = f"use tilewright.{name}" if name in namespace.FUNCTIONS else instead_of(name, methods)
         text = f"attribute {name!r} of a traced array"
         raise UnsupportedAttribute(text, where=user_location(), why="it is not there", hint=hint)
 

@@ -75,11 +75,6 @@ def _check_length(where: str, operand: str, role: str, shape: Any, columns: Any)
     raise InvalidModel(text, where=where, why=f"it is {wanted}", hint="quantise the model again, per tensor")
 
 
-def _dequantised(call: Call, x: Any, scale: Any, zero: Any) -> Any:
-    """What bytes stand for, in float32."""
-    return call(DequantizeLinear())(x, scale, zero)
-
-
 def _quantised(call: Call, values: Any, scale: Any, zero: Any, dtype: Any) -> Any:
     """Numbers of float32 as bytes."""
     return call(QuantizeLinear(output_dtype=onnx_number(np.dtype(dtype))))(values, scale, zero)
@@ -106,7 +101,7 @@ class QLinearOperator(Composed):
         for name, (x, *parameters) in zip(self.names, operands, strict=False):
             check_operand(where, name, x.dtype, *parameters, known=known)
         check_operand(where, self.names[-1], dtype, scale, zero, known=known, divides=True)
-        result = self.function(call, *(_dequantised(call, *operand) for operand in operands))
+        result = self.function(call, *(call(DequantizeLinear())(*operand) for operand in operands))
         return _quantised(call, result, scale, zero, dtype)
 
 
@@ -199,8 +194,9 @@ class QLinearConcat(Composed):
         scale, zero, *operands = inputs
         parts = []
         for part, *parameters in _parts(known, scale, zero, operands):
-            is_same = all(_is_same(known, x, y) for x, y in zip(parameters, (scale, zero), strict=True))
-            parts.append(part if is_same else _quantised(call, _dequantised(call, part, *parameters), scale, zero, part.dtype))
+            if not all(_is_same(known, x, y) for x, y in zip(parameters, (scale, zero), strict=True)):
+                part = _quantised(call, call(DequantizeLinear())(part, *parameters), scale, zero, part.dtype)
+            parts.append(part)
         return call(Concat(axis=self.axis))(*parts)
 
 

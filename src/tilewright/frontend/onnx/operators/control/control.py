@@ -36,7 +36,6 @@ def loop(trip_count: Any = None, condition: Any = None, *initial: Any, body: Any
     Results are the last state and the scans of all steps, stacked (float32 of shape (0,) if there was no step). The conditions of
     the body count only if there was a condition at first.
     """
-
     if trip_count is None and condition is None:
         raise UnsupportedOperation("a loop that never ends", where="Loop", why="it has neither a trip count nor a condition")
     limit = None if trip_count is None else int(single(trip_count, "Loop"))
@@ -79,7 +78,6 @@ def scan_before_9(lengths: Any, *operands: Any, body: Any, directions: Any, num_
 
     The scans of shorter members end with zeros.
     """
-
     count = _state_count(operands, num_scan_inputs)
     longest = operands[count].shape[1] if operands[count].ndim > 1 else 0
     members = []
@@ -87,7 +85,8 @@ def scan_before_9(lengths: Any, *operands: Any, body: Any, directions: Any, num_
         steps = longest if lengths is None else int(lengths[member])
         rows = _directed([x[member, :steps] for x in operands[count:]], directions)
         state, scans = _steps(body, [s[member] for s in operands[:count]], rows, output_count - count)
-        members.append([*state, *(_lengthened(stacked(elements, "Scan"), longest) for elements in scans)])
+        found = [stacked(elements, "Scan") for elements in scans]
+        members.append([*state, *(np.pad(scan, [(0, longest - len(scan)), *[(0, 0)] * (scan.ndim - 1)]) for scan in found)])
     return tuple([np.stack(results) for results in zip(*members, strict=True)])
 
 
@@ -112,10 +111,6 @@ def _steps(body: Body, state: list[Any], rows: Sequence[Any], scan_count: int) -
 def _collected(elements: list[Any], axis: int, back: int) -> Any:
     along = normalize_axis(axis, np.ndim(elements[0]) + 1, where="Scan") if elements else 0
     return stacked(elements[::-1] if back else elements, "Scan", along)
-
-
-def _lengthened(scan: Any, longest: int) -> Any:
-    return np.pad(scan, [(0, longest - len(scan)), *((0, 0) for _ in scan.shape[1:])])
 
 
 def _state_count(operands: Sequence[Any], scan_inputs: int) -> int:

@@ -142,9 +142,6 @@ def _children(numbers: Sequence[int], is_leaf: Sequence[int]) -> Any:
 class NumberedNodes(SchemaAttributes):
     """Attributes of the nodes, which are found by their tree and their number in it."""
 
-    def _base(self) -> Any:
-        return _either(self.base_values, self.base_values_as_tensor)
-
     def _forest(self, *votes: Sequence[Any]) -> Forest:
         """The forest with these votes of its leaves (trees, nodes, targets, weights). The first node of a tree is its root."""
         self._check(votes)
@@ -190,7 +187,7 @@ class TreeEnsembleRegressor(NumberedNodes):
         weights = _either(self.target_weights, self.target_weights_as_tensor)
         forest = self._forest(self.target_treeids, self.target_nodeids, self.target_ids, weights)
         scores = forest.scores(matrix(x, "TreeEnsembleRegressor"), self.n_targets or 1, self.aggregate_function)
-        base = self._base()
+        base = _either(self.base_values, self.base_values_as_tensor)
         return transformed(scores + (base if len(base) else 0.0), self.post_transform).astype(np.float32)
 
 
@@ -208,7 +205,7 @@ class TreeEnsembleClassifier(NumberedNodes):
         is_binary = len(labels) == 2 and set(self.class_ids) == {0}
         forest = self._forest(self.class_treeids, self.class_nodeids, self.class_ids, weights)
         scores = forest.scores(matrix(x, "TreeEnsembleClassifier"), 1 if is_binary else len(labels), "SUM")
-        base = self._base()
+        base = _either(self.base_values, self.base_values_as_tensor)
         scores = scores + (base[-scores.shape[1] :] if len(base) else 0.0)
         is_share = bool(np.all(weights >= 0))
         return classified(scores, labels, self.post_transform, 0.5 if is_share else 0.0, 1.0 if is_share else 0.0)

@@ -203,7 +203,6 @@ def causal_conv_with_state(x: Any, weight: Any, bias: Any = None, past_state: An
 
     `past_state` [batch, channels, k - 1] comes before x, zeros without it. Sums are float32 at least.
     """
-
     if activation not in ("none", "silu", "swish"):
         raise UnsupportedOperation(f"activation {activation!r}", where="CausalConvWithState")
     if np.ndim(x) != 3 or np.ndim(weight) != 3 or weight.shape[:2] != (x.shape[1], 1) or not weight.shape[2]:

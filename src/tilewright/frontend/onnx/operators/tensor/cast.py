@@ -44,7 +44,8 @@ def texts_of(x: Any) -> Any:
     """
     if x.dtype == object:
         return x
-    written = str if x.dtype.kind in "iu" or "int" in x.dtype.name else _whole if x.dtype.kind == "b" else _real
+    x = x.astype(np.uint8) if x.dtype.kind == "b" else x
+    written = str if x.dtype.kind in "iu" or "int" in x.dtype.name else _real
     return np.array([written(element) for element in x.reshape(-1)], object).reshape(x.shape)
 
 
@@ -57,10 +58,6 @@ def numbers_of(x: Any, target: np.dtype[Any]) -> Any:
     read = _whole_number if target.kind in "iu" else _number
     values = [read(text_of(element), target) for element in x.reshape(-1)]
     return np.array(values, np.uint64 if target.kind in "iu" else np.float64).reshape(x.shape)
-
-
-def _whole(element: Any) -> str:
-    return str(int(element))
 
 
 def _real(element: Any) -> str:

@@ -31,7 +31,6 @@ def string_split(x: Any, *, delimiter: Any, maxsplit: Any) -> Any:
 
     Without a delimiter strings are split at white space, of which any amount counts once and none at the ends.
     """
-
     x = np.asarray(x, object)
     texts = x.reshape(-1) if delimiter else [text.strip() for text in x.reshape(-1)]
     most = -1 if maxsplit is None else maxsplit
