@@ -332,8 +332,9 @@ def _is_large(node: Node, inputs: Sequence[Any]) -> bool:
 
 def _identity(traversal: _Traversal, node: Node) -> None:
     kinds: tuple[dict[str, Any], ...] = (traversal.known, traversal.tensors, traversal.opaque)
-    values = next(values for values in kinds if node.inputs[0] in values)
-    values[node.outputs[0]] = values[node.inputs[0]]
+    for values in kinds:
+        if node.inputs[0] in values:
+            values[node.outputs[0]] = values[node.inputs[0]]
 
 
 def _extents(traversal: _Traversal, node: Node) -> None:
@@ -346,7 +347,8 @@ def _extents(traversal: _Traversal, node: Node) -> None:
         traversal.known[node.outputs[0]] = extents.of_extents(shape[start:end])
     else:
         count = times(*shape)
-        traversal.known[node.outputs[0]] = np.array(count) if isinstance(count, int) else Symbolic(np.array(count, object))
+        known = np.array(count, np.int64) if isinstance(count, int) else Symbolic(np.array(count, object))
+        traversal.known[node.outputs[0]] = known
 
 
 def _if(traversal: _Traversal, node: Node) -> None:

@@ -48,8 +48,7 @@ def prelu(x: Any, slope: Any) -> Scalar:
 class PReluBefore7(Composed):
     """x, times the slope of its channel where it is negative."""
 
-    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
-        x, slope = inputs
+    def composed(self, call: Call, known: Known, x: Any, slope: Any) -> Any:
         if len(slope.shape) == 1 and len(x.shape) > 2:
             slope = call(Reshaped((*slope.shape, *(1,) * (len(x.shape) - 2))))(slope)
         return call(ElementFunction("prelu", prelu(x, slope)))(x, slope)
@@ -179,8 +178,7 @@ class OverRows(Composed):
     _: KW_ONLY
     axis: int = 1
 
-    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
-        (x,) = inputs
+    def composed(self, call: Call, known: Known, x: Any) -> Any:
         along = first_column(x.shape, self.axis)
         if len(x.shape) == along + 1:
             return call(self.operator(axis=along))(x)

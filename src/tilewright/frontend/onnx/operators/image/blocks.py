@@ -30,8 +30,7 @@ TO_DEPTH = {"DCR": (0, 3, 5, 1, 2, 4), "CRD": (0, 1, 3, 5, 2, 4)}
 class DepthToSpace(Composed, SchemaAttributes):
     """Channels as blocks of pixels: dimensions split, put into another order, and merged."""
 
-    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
-        (x,) = inputs
+    def composed(self, call: Call, known: Known, x: Any) -> Any:
         split, order, shape = self._moves(x.shape)
         return call(Reshaped(shape))(call(Transpose(perm=order))(call(Reshaped(split))(x)))
 

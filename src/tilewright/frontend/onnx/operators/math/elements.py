@@ -71,8 +71,7 @@ def pointwise(name: str, *, since: int = 1, dtype: str | None = None) -> Callabl
         fields = [(one.name, Any) if one.default is one.empty else (one.name, Any, one.default) for one in attributes]
         count = len(parameters) - len(attributes)
         own: dict[str, Any] = {"__doc__": body.__doc__, "__module__": body.__module__, "dtype": dtype}
-        own |= {"kind": body.__name__.strip("_")}
-        own |= {"body": lambda operator, *operands: body(*operands[:count], **asdict(operator))}
+        own |= {"kind": body.__name__.strip("_"), "body": lambda self, *operands: body(*operands[:count], **asdict(self))}
         made = make_dataclass(name, fields, bases=(Pointwise,), namespace=own, frozen=True, kw_only=True)
         define(name, made, since=since)
         return body
@@ -335,8 +334,7 @@ class LimitedBroadcast(Composed):
     axis: int | None = None
     broadcast: int = 0
 
-    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
-        x, y = inputs
+    def composed(self, call: Call, known: Known, x: Any, y: Any) -> Any:
         y = call(Reshaped(aligned_shape(y.shape, x.shape, self.axis, self.name)))(y) if self.broadcast else y
         later = definition(self.name, BROADCASTING)
         if later is None:

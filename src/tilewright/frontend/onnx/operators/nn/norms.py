@@ -129,8 +129,8 @@ class InstanceNormalization(Composed):
 
     epsilon: float = 1e-5
 
-    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
-        return call(GroupNormalization(num_groups=inputs[0].shape[1], epsilon=self.epsilon))(*inputs)
+    def composed(self, call: Call, known: Known, x: Any, scale: Any, bias: Any) -> Any:
+        return call(GroupNormalization(num_groups=x.shape[1], epsilon=self.epsilon))(x, scale, bias)
 
 
 @onnx_operator("GroupNormalization", since=21)

@@ -115,8 +115,9 @@ class RecurrentLayer(ABC):
         states = [np.swapaxes(state, 0, 1) if self.layout else state for state in states]
         ways = []
         for number, of_one in enumerate(zip(*states, strict=True)):
-            of_inputs, bias = np.split(biases[number], 2)
-            of_inputs = of_inputs if self.adds_biases_apart else of_inputs + bias
+            of_inputs, bias = parts(unrolled.NUMPY, biases[number], 2)
+            if not self.adds_biases_apart:
+                of_inputs, bias = of_inputs + bias, None
             projected, multiply = steps @ inputs[number].T + of_inputs, partial(self._product, recurrent[number])
             peeps = () if p is None else tuple(np.split(peepholes[number], 3))
             ways.append(Way(projected, multiply, bias, peeps, functions[number], of_one, self._is_reverse(number)))

@@ -97,10 +97,9 @@ class Operands:
 
     def __call__(self, tensor: Any) -> Scalar:
         """The element of a tensor or an array."""
-        numbers = [number for number, known in enumerate(self.tensors) if known is tensor]
-        if not numbers:
+        if not any(known is tensor for known in self.tensors):
             self.tensors.append(tensor)
-        return Load(*numbers or (len(self.tensors) - 1,))
+        return Load(next(number for number, known in enumerate(self.tensors) if known is tensor))
 
     def computed(self, builder: Builder | Arrays, body: Scalar, kind: str) -> Any:
         """An expression of them at every point."""

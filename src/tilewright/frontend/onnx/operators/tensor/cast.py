@@ -198,8 +198,7 @@ class CastLike(Composed):
     saturate: int = 1
     round_mode: str = "up"
 
-    def composed(self, call: Call, known: Known, *inputs: Any) -> Any:
-        x, target = inputs
+    def composed(self, call: Call, known: Known, x: Any, target: Any) -> Any:
         return call(Cast(to=target.dtype, saturate=self.saturate, round_mode=self.round_mode))(x)
 
 
