@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from typing import assert_never
 
-from tilewright.graph.expressions.scalar import Scalar
 from tilewright.graph.printer import scalar_text
 from tilewright.graph.scaled_points import point_factor
 from tilewright.graph.types import Access, Chain, Operator, planned_extent
@@ -17,8 +16,8 @@ from tilewright.plan.schedule import Compute, Loop, Node, Pack, Schedule
 
 
 def formula(operator: Operator) -> str:
-    """What an operator computes: `scores[b,m,l] = sum(k) q[b,m,k] * k[b,k,l]`."""
-    value = body_text(operator.body, operator.reads)
+    """What an operator computes: `scores[b,m,l] = sum(k) q[b,m,k] * k[b,k,l]`; `#0` of the printer is the first read."""
+    value = re.sub(r"#(\d+)", lambda number: access_text(operator.reads[int(number[1])]), scalar_text(operator.body))
     if operator.is_map():
         return f"{access_text(operator.write)} = {value}"
     reduced = ",".join(axis.name for axis in operator.reduction_axes())
@@ -26,11 +25,6 @@ def formula(operator: Operator) -> str:
     value = value if factor == 1 else f"{factor:g} * {value}"
     carried = "sum" if operator.is_product_sum() else operator.kind
     return f"{access_text(operator.write)} = {carried}({reduced}) {value}"
-
-
-def body_text(body: Scalar, reads: tuple[Access, ...]) -> str:
-    """A scalar expression with the reads (`#0` to the printer) spelt out."""
-    return re.sub(r"#(\d+)", lambda number: access_text(reads[int(number[1])]), scalar_text(body))
 
 
 def access_text(access: Access) -> str:

@@ -121,15 +121,11 @@ def _explained_torch(x: Any, problem: Exception) -> Array:
         )
     torch = sys.modules["torch"]
     if x.dtype == torch.bfloat16:
-        return as_bfloat16(x.view(torch.uint16).numpy())
+        bits: Array = x.view(torch.uint16).numpy()
+        return bits.view(ml_dtypes.bfloat16)
     raise UnsupportedOperation(  # sparse and quantised tensors, conjugate views, subclasses without storage
         f"a tensor of type {x.dtype} and layout {x.layout} cannot be passed to a kernel", why=str(problem)
     ) from problem
-
-
-def as_bfloat16(bits: Array) -> Array:
-    """Sixteen-bit patterns seen as bfloat16."""
-    return bits.view(ml_dtypes.bfloat16)
 
 
 def _to_torch(array: Array) -> object:

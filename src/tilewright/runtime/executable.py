@@ -74,15 +74,11 @@ class Executable:
         dimension, and `NotFiniteError` where NaN or infinities may have spread to other results (the outputs are written then,
         and mean nothing), and `MemoryError` when there is no room for scratch.
         """
-        arguments = (*inputs, *outputs)
-        if self._viewed or ((answer := self._launch(self._record_address, arguments)) and self._is_open(answer)):
+        if self._viewed:
             self._run_with_care(inputs, outputs)
-
-    def _is_open(self, answer: int) -> bool:
-        """Whether arguments that the launcher refused may still be taken, with care. Raises `NotFiniteError`."""
-        if split_answer(answer)[0] is Reason.NOT_FINITE:
-            raise self._not_finite()
-        return True
+        elif answer := self._launch(self._record_address, (*inputs, *outputs)):
+            self._check_finite(answer)
+            self._run_with_care(inputs, outputs)
 
     def run_repeatedly(self, count: int, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """The same run `count` times in C: for measurements, where the way from Python takes longer than the work.
@@ -133,12 +129,14 @@ class Executable:
         reason, number = split_answer(answer)
         if reason is Reason.POSITION:
             self._run_with_care(inputs, outputs)
-        if reason is Reason.NOT_FINITE:
-            raise self._not_finite()
+        self._check_finite(answer)
         raise TilewrightError(f"the launcher refuses argument {number}", why=reason.name, where=where)
 
-    def _not_finite(self) -> NotFiniteError:
-        return NotFiniteError(
+    def _check_finite(self, answer: int) -> None:
+        """Raise `NotFiniteError` where the kernel has reported NaN or infinities."""
+        if split_answer(answer)[0] is not Reason.NOT_FINITE:
+            return
+        raise NotFiniteError(
             "NaN or infinities may have spread to other results",
             where=self.artifact.entry_point,
             why="an algorithm that adds points of a tile before it multiplies has met them (Winograd)",
@@ -158,8 +156,7 @@ class Executable:
             reason, number = split_answer(answer)
             if reason is Reason.POSITION:
                 raise self.artifact.lookups[number].error(fault.position, fault.extent)
-            if reason is Reason.NOT_FINITE:
-                raise self._not_finite()
+            self._check_finite(answer)
             if reason is Reason.MEMORY:
                 raise MemoryError(f"no memory for {fault.missing_bytes} bytes of scratch of {self.artifact.entry_point}")
             is_output = number >= len(inputs)

@@ -102,7 +102,7 @@ class SchedulerLost(TilewrightError):
 
 
 class Cluster(AbstractContextManager["Cluster"]):
-    """The cluster of a scheduler, as an `Executor`. Close it, or use it in a `with` statement."""
+    """The cluster of a scheduler, as an `Executor`, for a `with` statement."""
 
     def __init__(self, address: str) -> None:
         """Raises `TilewrightError` without `distributed`, for what is no address, and where no scheduler answers."""
@@ -121,9 +121,6 @@ class Cluster(AbstractContextManager["Cluster"]):
             ) from None
 
     def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
         """Leave the cluster; what it still measures is given up."""
         self._client.close(timeout=CONNECT_S)
 
