@@ -15,6 +15,7 @@ from tilewright.plan.schedule import Compute, Schedule
 from tilewright.render.c.program import Program
 
 EXTENTS, TILES = {"m": 20, "n": 70, "k": 9, "l": 33}, {"m": 8, "n": 64, "k": 4, "l": 16}
+OPERATORS = ("scores", "mask", "weights", "out")
 STRIDES = {"A": (9, 1), "B": (33, 1), "D": (70, 1), "E": (70, 1)}
 
 
@@ -24,7 +25,7 @@ def traced(one: Program, **levels: Blocks) -> dict[tuple[str, str], int]:
 
 
 def blocks(axes: str) -> Blocks:
-    return frozenset((axis, TILES[axis]) for axis in axes)
+    return frozenset((name, axis, TILES[axis]) for name in OPERATORS for axis in axes)
 
 
 def test_reuse_ends_where_a_loop_that_indexes_a_tensor_stands_inside_one_that_does_not() -> None:
@@ -53,7 +54,7 @@ def test_masks_bring_in_the_keys_that_were_not_there() -> None:
     one = program(masked_chain(extents, CAUSAL), rows)
     sizes = {"A": (840, 21, 1), "B": (4200, 200, 1), "D": (12800, 64, 1), "E": (2560, 64, 1)}
     strides = {Variable(VariableKind.STRIDE, name, d): each[d] for name, each in sizes.items() for d in range(3)}
-    found = bytes_moved(one.regions[-1], one.regions, strides, {"L2": frozenset((("m", 8),))})
+    found = bytes_moved(one.regions[-1], one.regions, strides, {"L2": blocks("m")})
     assert found["D", "L2"] == 4 * 64 * 64, "up to the last key of the last row, in whole steps"
 
 

@@ -79,10 +79,14 @@ def levels_of(plan: Plan) -> dict[str, Blocks]:
     """The fusion level and those behind it, with the loops whose blocks they hold; by default those of the fusion level."""
     split = plan.schedule.body[:1] if plan.schedule.split else ()
     parts = frozenset((loop.axis, loop.tile) for loop in split if isinstance(loop, Loop))
-    blocks = {level.level: frozenset(level.tiles) | parts for level in plan.levels}
+    held = {level.level: frozenset(level.tiles) | parts for level in plan.levels}
+    around = {
+        operator.name: {(loop.axis, loop.tile) for loop in plan.schedule.path(operator.name)} for operator in plan.chain.operators
+    }
     caches = [level.name for level in plan.machine.levels[:-1]]
     caches = caches[min(1, len(caches) - 1) :]
-    return {level: blocks.get(level, blocks[caches[0]]) for level in caches}
+    loops = {level: held.get(level, held[caches[0]]) for level in caches}
+    return {level: frozenset((name, *cut) for name in around for cut in around[name] & loops[level]) for level in caches}
 
 
 def _kind(plan: Plan, tensor: str, traced: int, predicted: int) -> Kind:

@@ -116,7 +116,7 @@ def _real_share(
 ) -> Fraction:
     """The elements at points where a guard holds over those of all boxes; of windows in required regions, over their formula.
 
-    Regions that coincide count once where no loop cuts a level between them.
+    Regions that coincide count once where they follow each other: no loop inside moves other elements there.
     """
     access, sizes = operand.access, planned_sizes(context.chain)
     axes, guard = access.axes(), access.guard.constraints if access.guard is not None else ()
@@ -127,11 +127,13 @@ def _real_share(
         return Fraction(1)
     blocks = {axis: _blocks(sizes[axis], int(view.tiles[axis])) for axis in axes}
     loops = shared_loops(schedule)
+    moving = axes.union(*(view.regions[axis].loops for axis in axes & view.regions.keys()))
+    last = max((number for number, loop in enumerate(cut) if loop.trips > 1 and loop.axis in moving), default=0)
+    apart = [number for number, loop in enumerate(cut[: min(last, len(loops))]) if loop.trips > 1]
     for axis in axes & view.regions.keys():
         still = [number for number, loop in enumerate(loops) if loop.axis not in view.regions[axis].loops]
         every = region_blocks(context.chain, schedule).items()
         moved = [(trips, found[view.operator.name, axis]) for trips, found in every if not any(trips[n] for n in still)]
-        apart = [number for number, loop in enumerate(cut[: len(loops)]) if loop.trips > 1]
         regions = dict.fromkeys((tuple(trips[n] for n in apart), start, max(start, stop)) for trips, (start, stop) in moved)
         blocks[axis] = tuple(region[1:] for region in regions)
     limits = tuple(constraint.with_extents(planned_extent) for constraint in guard if constraint.axes() <= axes)

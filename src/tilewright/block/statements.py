@@ -245,9 +245,7 @@ class Leaf(Statement):
         used = {scalar.read for scalar in self.operator.scalars() if isinstance(scalar, Load)}
         used |= {lookup.read for read in self.reads if isinstance(read, Gather) for lookup in read.lookups}
         yield from (Operand(self.operator.reads[number].tensor, self.reads[number]) for number in sorted(used))
-        yield from (
-            Operand("epilogue", operand.view) for operand in (self.epilogue.operands if self.epilogue is not None else ())
-        )
+        yield from (Operand("epilogue", operand.view) for operand in self.operands)
         yield Operand("result", self.write, is_read=self.accumulate, is_written=True)
         if self.running is not None:
             yield from (Operand(name, place, is_written=True) for name, place, _ in self.running.states)

@@ -28,14 +28,14 @@ import numpy as np
 
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, evaluated, nodes
 from tilewright.block.memory import BufferName, Content, Gather, Range, View
-from tilewright.block.program import Region
+from tilewright.block.program import Region, walk
 from tilewright.block.statements import Fill, For, If, Leaf, Let, Prefetch, Rounded, Statement, Transfer
 from tilewright.errors import InternalError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.types import element_bytes, planned_extent
 
-Blocks: TypeAlias = frozenset[tuple[str, int]]
-"""(axis, tile) of the loops whose current blocks a level holds."""
+Blocks: TypeAlias = frozenset[tuple[str, str, int]]
+"""(operator, axis, tile) of the loops around operators whose current blocks a level holds."""
 Moved: TypeAlias = dict[tuple[str, str], int]
 """Bytes by tensor and level."""
 Box: TypeAlias = tuple[tuple[str, tuple[int, int]], ...]
@@ -100,6 +100,8 @@ class _Trace:
         """The starts of all loops of several blocks that it walks as one."""
         self.there: dict[tuple[str, Hashable], tuple[Hashable, dict[Hashable, tuple[int, int]]]] = {}
         """The region of an operand that a level holds, and its pieces, each with the keys that masks have let through."""
+        self.operators: dict[int, frozenset[str]] = {}
+        """Of loops, by identity."""
         self.moved: Moved = Counter()
 
     def body(self, nodes: Iterable[Statement]) -> None:
@@ -134,7 +136,7 @@ class _Trace:
     def _blocks(self, loop: For) -> Iterator[None]:
         """All blocks of a loop; one where the innermost level holds them all."""
         start, stop = self.at(loop.whole.start), self.at(loop.whole.stop)
-        if (loop.axis, loop.tile) in self.levels[self.innermost]:
+        if self._cuts(loop, self.innermost):
             bounded = {loop.axis} if _is_masked(loop.whole) else set()
             self.bounded |= bounded
             for begin in range(start, stop, loop.tile):
@@ -151,9 +153,19 @@ class _Trace:
         if is_outermost:
             del self.whole[loop.axis]
 
+    def _cuts(self, loop: For, level: str) -> bool:
+        """Whether a level holds the current block of a loop: that of a leaf inside."""
+        return any((operator, loop.axis, loop.tile) in self.levels[level] for operator in self._operators(loop))
+
+    def _operators(self, loop: For) -> frozenset[str]:
+        """The operators of the leaves in a loop."""
+        if id(loop) not in self.operators:
+            self.operators[id(loop)] = frozenset(leaf.operator.name for leaf in walk(loop.body) if isinstance(leaf, Leaf))
+        return self.operators[id(loop)]
+
     def _enter(self, loop: For, start: int, size: int) -> None:
         for level, values in self.values.items():
-            is_cut = (loop.axis, loop.tile) in self.levels[level]
+            is_cut = self._cuts(loop, level)
             if isinstance(loop.block.start, Variable):
                 values[loop.block.start] = start if is_cut else self.at(loop.whole.start, level)
             if isinstance(loop.block.size, Variable):
