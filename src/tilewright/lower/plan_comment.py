@@ -16,8 +16,8 @@ from tilewright.plan.types import Plan
 
 def header(region: Region, plan: Plan) -> tuple[str, ...]:
     """What a region of a plan does, for people; deterministic, so that generated text may be compared."""
-    if all(node.moves for node in region.body):
-        copy = next(node for node in region.nodes() if isinstance(node, Transfer))
+    copy = next((node for node in region.nodes() if isinstance(node, Transfer)), None)
+    if copy is not None and all(node.moves for node in region.body):
         return (f"packs {copy.source.buffer.tensor} for {copy.target.buffer.of}",)
     if not any(isinstance(node, Combine) for node in region.nodes()):
         return _plan_text(plan)
