@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ctypes
 from functools import cache
-from itertools import product
 
 import numpy as np
 import pytest
 
+from tests.support.dialects import every_dialect
 from tests.support.functions import BOUND, EXACT, exact, largest_error
 from tests.support.guarded import Floats
-from tests.support.kernel_build import COMPILERS, command, dialect_library
+from tests.support.kernel_build import dialect_library
 from tilewright.graph.builders.elementwise import numpy_reference
-from tilewright.kernels import VectorDialect, dialect_for
+from tilewright.kernels import VectorDialect
 from tilewright.kernels.dialects.vector_functions import VECTOR_FUNCTIONS
 
-FEATURES = ({"avx512f", "avx512dq"}, {"avx2", "fma"}, {"avx"}, set())
-DIALECTS = tuple(dialect_for("x86_64", frozenset(names)) for names in FEATURES)
 BODY = "\n".join(
     f"EXPORT void {name}(const float *p, float *out, long count) {{\n"
     f"  for (long i = 0; i < count; i += TW_LANES)\n    tw_store(out + i, tw_{name}(tw_load(p + i)));\n}}\n"
@@ -27,22 +25,6 @@ BODY = "\n".join(
     for name in VECTOR_FUNCTIONS
 )
 SPECIALS = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 3e38, -3e38, 88, -104, -14.4, 9.1, -150], np.float32)
-
-every_dialect = pytest.mark.parametrize(
-    ("dialect", "compiler"),
-    [
-        pytest.param(
-            dialect,
-            compiler,
-            marks=[
-                pytest.mark.needs(*sorted(dialect.features)),
-                pytest.mark.skipif(command(compiler) is None, reason=f"{compiler} is missing"),
-            ],
-            id=f"{dialect.name}-{compiler}",
-        )
-        for dialect, compiler in product(DIALECTS, COMPILERS)
-    ],
-)
 
 
 @cache

@@ -8,16 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
+from tests.support.dialects import every_dialect
 from tests.support.functions import exact, largest_error
 from tests.support.guarded import Floats, GuardedMemory, in_child
-from tests.support.kernel_build import COMPILERS, command, dialect_library
-from tilewright.kernels import VectorDialect, dialect_for
+from tests.support.kernel_build import dialect_library
+from tilewright.kernels import VectorDialect
 from tilewright.kernels.dialects.vocabulary import ROW_UNROLL
-
-AVX512 = frozenset({"avx512f", "avx512dq"})
-AVX2 = frozenset({"avx2", "fma"})
-AVX = frozenset({"avx"})
-DIALECTS = tuple(dialect_for("x86_64", features) for features in (AVX512, AVX2, AVX, frozenset()))
 
 UNARY = {
     "sqrt": ("tw_sqrt(a)", np.sqrt),
@@ -100,22 +96,6 @@ EXPORT void ways(const float *p, float *out, float *down) {
   TW_EACH_ROW(tw_store(out + way * TW_LANES, x[way]); tw_store(down + way * TW_LANES, y[way]);)
 }
 """
-)
-
-every_dialect = pytest.mark.parametrize(
-    ("dialect", "compiler"),
-    [
-        pytest.param(
-            dialect,
-            compiler,
-            marks=[
-                pytest.mark.needs(*sorted(dialect.features)),
-                pytest.mark.skipif(command(compiler) is None, reason=f"{compiler} is missing"),
-            ],
-            id=f"{dialect.name}-{compiler}",
-        )
-        for dialect, compiler in product(DIALECTS, COMPILERS)
-    ],
 )
 
 

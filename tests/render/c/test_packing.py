@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from tests.kernels.dialects.test_vocabulary import DIALECTS
+from tests.support.dialects import DIALECTS
 from tests.support.guarded import Floats, GuardedMemory, in_child
 from tests.support.kernel_build import COMPILERS, command, dialect_library
 from tilewright.kernels import VectorDialect
