@@ -2,8 +2,8 @@
 
 `Plan.movements`, like prices, counts whole boxes and all keys: positions at which a guard says that there is no element, required
 regions as if blocks moved by equal steps, keys that masks leave out, empty axes as one point, reads that no expression uses, and
-parts of a split by their length, though their results are as large as that of a whole. What is left is here, of the fusion level
-and those behind.
+parts of a split by their length, though their results are as large as that of a whole. It counts again what lines of one set
+push out. What is left is here, of the fusion level and those behind.
 """
 
 from __future__ import annotations
@@ -103,12 +103,14 @@ def _operands(
     for member in view.operators:
         name, loops = member.operator.name, member.running()
         block = footprints(context.for_view(member), member.operator, member.tiles)
-        moved = bytes_into(context, around, member, block, conflict=conflicts.get(name, 1.0))
+        moved, met = (bytes_into(context, around, member, block, conflict=c) for c in (conflicts.get(name, 1.0), 1.0))
         cuts = {context.fusion_level.name: loops} | {level: outside(loops, held) for level, held in around.held.items()}
         for number, operand in enumerate(context.operands[name]):
             for level, cut in cuts.items():
                 real = _real_share(context, schedule, member, operand, block.swept[number], cut)
-                yield operand, level, int(moved[level][number]), real * _masked_share(context, schedule, member, operand, cut)
+                all_bytes, once = int(moved[level][number]), int(met[level][number])
+                real *= _masked_share(context, schedule, member, operand, cut)
+                yield operand, level, all_bytes, real * once / max(all_bytes, 1)
 
 
 def _real_share(
