@@ -57,6 +57,8 @@ class Builder:
         self.constants: dict[str, Constant] = {}
         self.known: dict[str, np.ndarray] = {}
         """Constant values by tensor: constants, and integers made of extents (arrays of objects if some extent is symbolic)."""
+        self._origins: dict[str, Tensor] = {}
+        """The tensor whose elements, row by row, a reshape with computed positions copied, by the copy."""
         self._counts: dict[str, int] = {}
 
     # Tensors
@@ -153,8 +155,19 @@ class Builder:
         """The same elements, row by row, in another shape."""
         if tuple(shape) == x.shape:
             return x
-        target, places = reshape.places(x.shape, tuple(shape))
-        return reshape.read_at(self.record, x, target, places, "reshape")
+        origin = self._origins.get(x.name, x)
+        target, places = reshape.places(origin.shape, tuple(shape))
+        if target == origin.shape:
+            return origin
+        result = reshape.read_at(self.record, origin, target, places, "reshape")
+        if any(isinstance(place, reshape.Position) for place in places):
+            self._origins[result.name] = origin
+        return result
+
+    def factors(self, x: Tensor) -> list[tuple[Extent, ...]]:
+        """For every dimension, what a reshape with computed positions made it of: of these, reshapes compute no positions."""
+        origin = self._origins.get(x.name)
+        return reshape.factors(origin.shape, x.shape) if origin else [(extent,) for extent in x.shape]
 
     def slice(self, x: Tensor, key: tuple[Any, ...]) -> Tensor:
         """Basic slicing, as `x[key]` in NumPy; run-time extents may stand in the key."""

@@ -86,18 +86,17 @@ def linear(dimensions: Sequence[tuple[int, Extent]]) -> Place:
     >>> str(linear([(0, s), (1, 4)])), linear([(0, 4), (1, s)]).dimensions
     ('4*d0 + d1', (0, 1))
     """
-    strides: list[Extent] = [1]
-    for _, extent in reversed(dimensions[1:]):
-        strides.insert(0, times(strides[0], extent))
-    if all(isinstance(stride, int) for stride in strides):
-        total = constant(0)
-        for (d, extent), stride in zip(dimensions, strides, strict=False):
-            total = total + (axis(f"d{d}") * stride if extent != 1 and isinstance(stride, int) else constant(0))
-        return total
-    terms: list[Scalar] = []
-    for (d, _), stride in zip(dimensions, strides, strict=True):
-        terms.append(AxisValue(f"d{d}") if stride == 1 else apply("multiply", AxisValue(f"d{d}"), scalar_of(stride)))
-    return Position(fold("add", terms), tuple(d for d, _ in dimensions))
+    long = [(d, extent) for d, extent in dimensions if extent != 1]
+    strides = {d: times(*(extent for _, extent in long[place + 1 :])) for place, (d, _) in enumerate(long)}
+    whole = {d: stride for d, stride in strides.items() if isinstance(stride, int)}
+    if len(whole) == len(strides):
+        return sum((axis(f"d{d}") * stride for d, stride in whole.items()), constant(0))
+    terms = [_multiple(AxisValue(f"d{d}"), stride) for d, stride in strides.items()]
+    return Position(fold("add", terms), tuple(strides))
+
+
+def _multiple(value: Scalar, factor: Extent) -> Scalar:
+    return value if factor == 1 else apply("multiply", value, scalar_of(factor))
 
 
 def as_position(place: Place) -> Position:
@@ -222,6 +221,35 @@ def _digit(total: Place, inner: Extent, extent: Extent | None, extents: Mapping[
     value = value if inner == 1 else apply("floor_divide", value, scalar_of(inner))
     value = value if extent is None else apply("mod", value, scalar_of(extent))
     return Position(value, as_position(total).dimensions)
+
+
+def factors(source: Shape, target: Shape) -> list[tuple[Extent, ...]]:
+    """For every dimension of the target, factors of its extent, into which the dimensions of the source can be cut.
+
+    A dimension that cannot be cut is its own factor, and so are those behind it.
+
+    >>> s, t = SymbolicExtent("s", 1, 9, 9), SymbolicExtent("t", 1, 9, 9)
+    >>> [shape_text(each) for each in factors((3, 8, s, t), (3, 4, times(2, s, t)))]
+    ['(3,)', '(4,)', '(2, s, t)']
+    """
+    rest = list(source)
+    return [_cut(rest, extent) for extent in target]
+
+
+def _cut(rest: list[Extent], extent: Extent) -> tuple[Extent, ...]:
+    """Factors of an extent, taken from the front of `rest`."""
+    taken: list[Extent] = []
+    missing = extent
+    while missing != 1 and rest:
+        first = rest.pop(0)
+        if (quotient := exact_quotient(missing, first)) is not None:
+            taken, missing = [*taken, first], quotient
+        elif (quotient := exact_quotient(first, missing)) is not None:
+            rest.insert(0, quotient)
+            taken, missing = [*taken, missing], 1
+        else:
+            rest.clear()
+    return tuple(taken) if missing == 1 else (extent,)
 
 
 def transpose(x: Tensor, axes: Sequence[int] | None = None, *, name: str, result: str) -> tuple[Operator, Tensor]:

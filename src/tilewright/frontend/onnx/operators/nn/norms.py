@@ -32,7 +32,6 @@ A. Krizhevsky, I. Sutskever, G. Hinton, "ImageNet Classification with Deep Convo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -46,9 +45,10 @@ from tilewright.graph.builders.builder import Builder
 from tilewright.graph.builders.convolutions.windows import Window, window_reduction
 from tilewright.graph.builders.elementwise import REDUCTIONS
 from tilewright.graph.builders.norms import layer_norm, rms_norm
+from tilewright.graph.expressions.extents import times
 from tilewright.graph.expressions.scalar import Literal, Load, apply
 from tilewright.graph.numpy_types import widened
-from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text
+from tilewright.graph.shapes import normalize_axes, normalize_axis, shape_text, symbols_of
 from tilewright.graph.types import Extent, Tensor
 
 MOVED = apply("add", apply("multiply", Load(0), Load(2)), apply("multiply", Load(1), apply("subtract", Literal(1.0), Load(2))))
@@ -171,14 +171,17 @@ def _grouped(x: Any, scale: Any, bias: Any, groups: int, epsilon: float) -> Any:
 
 
 def _lowered_groups(builder: Builder, x: Tensor, scale: Tensor, bias: Tensor, groups: Extent, epsilon: float) -> Tensor:
-    channels, *spatial = known(x.shape[1:], "a norm over extents")
+    (channels,) = known(x.shape[1:2], "a norm over channels")
     if not isinstance(groups, int) or groups < 1 or channels % groups:
         raise ShapeError(f"{groups} groups of the channels of {shape_text(x.shape)}", where="GroupNormalization")
-    rows = builder.reshape(x, (x.shape[0], groups, channels // groups * prod(spatial)))
-    unit = builder.record(layer_norm, [rows], -1, epsilon, has_bias=False, kind="norm")
+    spatial = tuple(factor for factors in builder.factors(x)[2:] for factor in factors)
+    row = (channels // groups, *spatial) if symbols_of(spatial) else (times(channels // groups, *spatial),)
+    rows = builder.reshape(x, (x.shape[0], groups, *row))
+    unit = builder.record(layer_norm, [rows], range(2, 2 + len(row)), epsilon, has_bias=False, kind="norm")
     shape = (channels, *(1,) * len(spatial))
-    scaled = builder.map("multiply", builder.reshape(unit, x.shape), builder.reshape(scale, shape))
-    return builder.map("add", scaled, builder.reshape(bias, shape))
+    images = builder.reshape(unit, (x.shape[0], channels, *spatial))
+    scaled = builder.map("multiply", images, builder.reshape(scale, shape))
+    return builder.reshape(builder.map("add", scaled, builder.reshape(bias, shape)), x.shape)
 
 
 @onnx_operator("LayerNormalization", since=17)
