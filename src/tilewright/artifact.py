@@ -35,8 +35,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 
+from tilewright.entry_point import EntryPoint, Signature
 from tilewright.graph.constant_recipe import NO_CONSTANTS, Recipe
-from tilewright.graph.expressions.extents import SymbolicExtent
 from tilewright.graph.positions import NamedLookup
 from tilewright.kernels.contract import KernelSource, SourceKind
 
@@ -54,52 +54,6 @@ struct tw_context {
   void (*not_finite)(void *pool);
 };
 """
-
-
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A run-time extent: every dimension that carries the name must have the same size, within the range."""
-
-    name: str
-    low: int
-    high: int
-    extent: SymbolicExtent | None = None
-    """Of an extent with a formula, the extent: its value follows from those of dimensions, which are symbols, too."""
-
-
-@dataclass(frozen=True, slots=True)
-class TensorSlot:
-    """One tensor argument: `shape` has integers and symbol names; `unit_stride_dim` must have a stride of one element.
-
-    The elements of a dimension of `joined` (of more than one element) and those of the next must lie in a row: its stride is the
-    next one's times the next one's extent.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int | str, ...]
-    unit_stride_dim: int | None = None
-    joined: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class PackedSlot:
-    """What is packed of a constant, given by its number: `size_bytes` of it, and a digest of the way in which it is packed."""
-
-    constant: int
-    size_bytes: int
-    layout: str
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """The arguments of an entry point, in order; `constants` are those of its preparation, of integer extents."""
-
-    symbols: tuple[Symbol, ...]
-    inputs: tuple[TensorSlot, ...]
-    outputs: tuple[TensorSlot, ...]
-    constants: tuple[TensorSlot, ...] = ()
-    packed: tuple[PackedSlot, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +79,11 @@ class Artifact:
     kernels: tuple[KernelSource, ...] = ()
     reports_not_finite: bool = False
     """Whether `not_finite` may be called."""
+
+    @property
+    def entry(self) -> EntryPoint:
+        """How it is called."""
+        return EntryPoint(self.entry_point, self.signature, self.chains, self.lookups, self.reports_not_finite)
 
     @property
     def source(self) -> str:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Artifact, Signature, Symbol, TensorSlot
+from tilewright.artifact import Artifact
 from tilewright.backends.backend import Backend
+from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.graph.data_format import decode, encode
 from tilewright.graph.expressions.extents import dimensions_of
 from tilewright.graph.interpreter import evaluate

@@ -33,7 +33,7 @@ def ordered(artifact: Artifact, inputs: dict[str, np.ndarray]) -> list[np.ndarra
 
 def check(executable: Executable, plan: Plan, middle: str, inputs: dict[str, np.ndarray], out: np.ndarray) -> None:
     out[...] = np.nan
-    executable.run(ordered(executable.artifact, inputs), [out])
+    executable.run(ordered(executable.origin.artifact, inputs), [out])
     exact, bound = gemm_chain_with_bound(inputs, middle)
     error = np.abs(out - exact)
     assert (error <= bound).all(), f"{plan.chain.name} {middle}: off by {error.max()}"
@@ -141,7 +141,7 @@ def test_zero_size_arrays(zero: str) -> None:
     plan = attention_plan("x86-64-v3", "", dict(extents))
     out = np.full((extents["b"], extents["m"], extents["n"]), np.nan, np.float32)
     executable = load(artifact_of([plan]), threads=2)
-    executable.run(ordered(executable.artifact, random_inputs(plan.chain)), [out])
+    executable.run(ordered(executable.origin.artifact, random_inputs(plan.chain)), [out])
     np.testing.assert_array_equal(out, gemm_chain64(random_inputs(plan.chain)))
 
 
@@ -160,7 +160,7 @@ def test_softmax_of_extreme_scores() -> None:
     inputs["B"][0, 0, 5] = 1.0
     out = np.empty((1, 12, 5), np.float32)
     with np.errstate(invalid="ignore"):
-        executable.run(ordered(executable.artifact, inputs), [out])
+        executable.run(ordered(executable.origin.artifact, inputs), [out])
         expected = gemm_chain64(inputs, "softmax")
     np.testing.assert_allclose(out, expected, rtol=2e-5, atol=2e-6)
     assert np.isnan(out[0, 2]).all()

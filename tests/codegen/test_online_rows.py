@@ -170,7 +170,7 @@ def results(executable: Executable, inputs: dict[str, np.ndarray]) -> list[np.nd
     """The outputs of all chains of a library."""
     shape = (*inputs["A"].shape[:2], inputs["D"].shape[2])
     outputs = [np.full(shape, np.nan, np.float32) for _ in symbolic_plans()]
-    executable.run([inputs[slot.name] for slot in executable.artifact.signature.inputs], outputs)
+    executable.run([inputs[slot.name] for slot in executable.origin.artifact.signature.inputs], outputs)
     return outputs
 
 
@@ -207,7 +207,7 @@ def test_nothing_outside_the_arrays_is_touched(at_end: bool) -> None:
     inputs = random_inputs(symbolic_plans()[0].chain, {"b": 2, "m": 13, "k": 9, "l": 33, "n": 18})
     outputs = [guarded(np.zeros((2, 13, 18), np.float32), at_end=at_end) for _ in symbolic_plans()]
     protected = {name: guarded(value, at_end=at_end) for name, value in inputs.items()}
-    executable.run([protected[slot.name] for slot in executable.artifact.signature.inputs], outputs)
+    executable.run([protected[slot.name] for slot in executable.origin.artifact.signature.inputs], outputs)
     expected = interpreted(symbolic_plans()[0].chain, inputs)
     assert all(np.allclose(out, expected, 1e-5, 1e-5) for out in outputs)
 

@@ -23,7 +23,7 @@ def check(seed: int) -> None:
     graph = moves.graph(random.randint(1, 2), random.randint(2, 12))
     planned = compiler.plan(graph, Machine.named("x86-64-v3"), fuse=FORCED[seed % 3])
     executable = compiler.build(planned, threads=1 + seed % 2)
-    constants = made_of(executable.artifact.recipe, graph.constants)
+    constants = made_of(executable.origin.artifact.recipe, graph.constants)
     for at_end in (False, True):
         known = constants | {name: _placed(value, at_end) for name, value in moves.inputs.items()}
         inputs = [known[slot.name] for slot in executable.signature.inputs]

@@ -10,7 +10,7 @@ import pytest
 
 from tests.replay.planning import SUBJECTS, graphs_of
 from tilewright import compiler
-from tilewright.artifact import TensorSlot
+from tilewright.entry_point import TensorSlot
 from tilewright.plan.types import ModelPlan
 from tilewright.runtime.arrays import Array, dtype_named
 from tilewright.runtime.compilation import toolchain

@@ -61,7 +61,7 @@ def compiled(graph: Graph, values: dict[str, Floats]) -> Floats:
 
 def built(graph: Graph) -> Runnable:
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
-    assert "tw_window" in executable.artifact.source
+    assert "tw_window" in executable.origin.artifact.source
     return executable
 
 
@@ -168,7 +168,7 @@ def test_sums(name: str, maps: bool) -> None:
 @pytest.mark.parametrize(("columns", "is_prefetched"), [(40, False), (700, True)])
 def test_results_whose_rows_are_stored_in_pieces_are_prefetched(columns: int, is_prefetched: bool) -> None:
     graph = depthwise((1, 2, 30, columns), 1, (3, 3), False, pads=(1, 1, 1, 1))
-    source = compiler.build(compiler.plan(graph, Machine.named("cascadelake-6240")), threads=1).artifact.source
+    source = compiler.build(compiler.plan(graph, Machine.named("cascadelake-6240")), threads=1).origin.artifact.source
     assert bool(re.search(r"__builtin_prefetch\(.*, 1\);", source)) == is_prefetched
 
 
@@ -176,7 +176,7 @@ def test_results_whose_rows_are_stored_in_pieces_are_prefetched(columns: int, is
 def test_blocks_inside_of_the_image_ask_for_no_border(strides: tuple[int, int]) -> None:
     """Of many blocks of columns only the outer ones see what the image lacks."""
     graph = depthwise((1, 1, 12, 1000 * strides[1]), 32, (3, 3), False, pads=(1, 1, 1, 1), strides=strides)
-    source = compiler.build(compiler.plan(graph, Machine.named("cascadelake-6240")), threads=1).artifact.source
+    source = compiler.build(compiler.plan(graph, Machine.named("cascadelake-6240")), threads=1).origin.artifact.source
     found = re.search(r"^( *)for \(long column = .*?^\1\}", source, re.DOTALL | re.MULTILINE)
     assert found is not None
     assert "tw_load(row" in found[0]

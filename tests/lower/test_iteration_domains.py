@@ -76,7 +76,7 @@ def results(executable: Executable, plans: tuple[Plan, ...], inputs: dict[str, n
     """The outputs of all forms."""
     shape = (*inputs["A"].shape[:2], inputs["D"].shape[2])
     outputs = [np.full(shape, np.nan, np.float32) for _ in plans]
-    executable.run([inputs[slot.name] for slot in executable.artifact.signature.inputs], outputs)
+    executable.run([inputs[slot.name] for slot in executable.origin.artifact.signature.inputs], outputs)
     return outputs
 
 
@@ -144,7 +144,7 @@ def test_nothing_outside_the_arrays_is_touched(at_end: bool) -> None:
     outputs = [guarded(np.zeros((2, 13, 18), np.float32), at_end=at_end) for _ in data_plans()]
     protected = {name: guarded(value, at_end=at_end) for name, value in inputs.items()}
     executable = data_library(1)
-    executable.run([protected[slot.name] for slot in executable.artifact.signature.inputs], outputs)
+    executable.run([protected[slot.name] for slot in executable.origin.artifact.signature.inputs], outputs)
     expected = interpreted(data_plans()[0].chain, inputs)
     assert all(np.allclose(out, expected, 1e-5, 1e-5) for out in outputs)
 

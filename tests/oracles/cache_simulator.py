@@ -16,7 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from tilewright.artifact import Artifact, Signature
+from tilewright.artifact import Artifact
+from tilewright.entry_point import Signature
 from tilewright.errors import TilewrightError
 from tilewright.runtime.compilation import libraries
 from tilewright.runtime.store import cache as kernel_cache

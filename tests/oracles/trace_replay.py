@@ -22,11 +22,11 @@ import numpy as np
 
 from tests.oracles.cache_simulator import LINE_BITS, CacheLevel, Simulation, SimulationResult, Touches, compiled
 from tests.oracles.memory_runs import Runs
-from tilewright.artifact import TensorSlot
 from tilewright.block.integers import Variable, VariableKind, evaluated
 from tilewright.block.memory import WORD_BYTES, Buffer, BufferName
 from tilewright.block.program import Region
 from tilewright.c_text.names import buffer_name
+from tilewright.entry_point import TensorSlot
 from tilewright.errors import TilewrightError
 from tilewright.graph.expressions.extents import value_of
 from tilewright.graph.types import element_bytes

@@ -31,8 +31,9 @@ from tests.replay import stored
 from tests.replay.planning import Planned
 from tests.replay.record import DIGEST_DIGITS
 from tilewright import compiler
-from tilewright.artifact import Artifact, Symbol
+from tilewright.artifact import Artifact
 from tilewright.backends import loading
+from tilewright.entry_point import Symbol
 from tilewright.errors import PositionError
 from tilewright.graph.expressions.extents import value_of
 from tilewright.machine import Machine

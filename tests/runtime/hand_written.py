@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 
-from tilewright.artifact import CONTEXT_DECLARATION, Artifact, Signature, Symbol, TensorSlot
+from tilewright.artifact import CONTEXT_DECLARATION, Artifact
+from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.kernels.contract import KernelSource
 
 TEXT = (

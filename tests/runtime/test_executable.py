@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.runtime.hand_written import TEXT, dot, elementwise
-from tilewright.artifact import Signature
+from tilewright.entry_point import Signature
 from tilewright.errors import CacheError, DTypeError, InternalError, ShapeError, TilewrightError, ToolchainError
-from tilewright.runtime import executable
+from tilewright.runtime import executable, loader
 from tilewright.runtime.arrays import Array
 from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.compilation.toolchain import Toolchain
@@ -291,9 +291,9 @@ def test_memory_is_accounted(kernel: Executable) -> None:
     assert kernel.memory_stats().peak_bytes == peak_bytes
 
 
-def test_save_and_source(kernel: Executable, tmp_path: Path) -> None:
-    kernel.save(tmp_path / "saved.so")
-    assert (tmp_path / "saved.so.c").read_text() == kernel.source == TEXT
+def test_content_and_source(kernel: Executable, tmp_path: Path) -> None:
+    (tmp_path / "saved.so").write_bytes(kernel.origin.content())
+    assert kernel.source == TEXT
     assert ctypes.CDLL(str(tmp_path / "saved.so")).dot
 
 
@@ -323,7 +323,7 @@ def test_missing_entry_point_is_our_bug() -> None:
 def test_a_library_that_cannot_be_loaded(tmp_path: Path) -> None:
     (tmp_path / "x.so").write_bytes(b"no library")
     with pytest.raises(CacheError, match="cannot be loaded"):
-        libraries.load(tmp_path / "x.so", ctypes.CDLL)
+        loader.load(tmp_path / "x.so", ctypes.CDLL)
 
 
 def test_compiler_failure_reaches_the_user(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tilewright.artifact import Artifact, Signature
+from tilewright.artifact import Artifact
+from tilewright.entry_point import Signature
 from tilewright.errors import ToolchainError
 from tilewright.kernels import KernelSource, SourceKind
 from tilewright.runtime.compilation import build as compilation

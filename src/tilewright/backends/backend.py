@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
-from tilewright.artifact import Artifact, Signature
+from tilewright.artifact import Artifact
+from tilewright.entry_point import Signature
 from tilewright.machine.machine import Machine
 from tilewright.runtime.pool import MemoryStats
 

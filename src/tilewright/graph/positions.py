@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tilewright.errors import PositionError
-from tilewright.graph.types import Access, Operator
+
+if TYPE_CHECKING:
+    from tilewright.graph.types import Access, Operator
 
 BY_LENGTH = "reverse_sequence"
 """The kind of operators whose positions come from lengths. Those of a length L outside of 0..extent are all

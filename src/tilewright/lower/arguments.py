@@ -13,9 +13,9 @@ from dataclasses import replace
 from math import prod
 from typing import assert_never
 
-from tilewright.artifact import Signature, Symbol, TensorSlot
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind, choose, less, quotient
 from tilewright.block.memory import BufferName
+from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.errors import DTypeError
 from tilewright.graph.expressions.dimensions import dimension_of_multiple
 from tilewright.graph.expressions.extents import (

@@ -11,12 +11,12 @@ from itertools import groupby
 from math import prod
 from typing import TypeAlias
 
-from tilewright.artifact import Signature
 from tilewright.block.integers import IntegerExpression, Variable, VariableKind
 from tilewright.block.memory import Buffer, BufferName, Lifetime
 from tilewright.block.printer import to_text
 from tilewright.block.program import Region
 from tilewright.block.verifier import verify
+from tilewright.entry_point import Signature
 from tilewright.graph.types import Tensor
 from tilewright.kernels.contract import MicroKernel
 from tilewright.lower.arguments import extents_in, hints, signature_of, stored_arguments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilewright.artifact import Signature, Symbol, TensorSlot
+from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.errors import DTypeError, ShapeError
 from tilewright.graph.expressions.extents import value_of
 from tilewright.runtime.arrays import Array, dtype_named

@@ -19,13 +19,12 @@ from typing import TypeAlias
 import numpy as np
 
 from tilewright import progress
-from tilewright.artifact import Artifact, Signature
+from tilewright.entry_point import EntryPoint, Signature
 from tilewright.errors import ShapeError
 from tilewright.graph.constant_values import can_change, same_values, sample
-from tilewright.runtime import workers
+from tilewright.runtime import loader, workers
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind
-from tilewright.runtime.compilation import libraries
 from tilewright.runtime.memory import allocate
 
 PIECE_BYTES = 8 << 20
@@ -43,6 +42,11 @@ class Packed:
 
     arrays: tuple[Array, ...]
     table: ctypes.Array[ctypes.c_void_p]
+
+    @staticmethod
+    def of(arrays: Sequence[Array]) -> Packed:
+        """These arrays, in the order of the signature."""
+        return Packed(tuple(arrays), (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
 
     @property
     def address(self) -> int | None:
@@ -88,29 +92,28 @@ _shared = _Shared()
 os.register_at_fork(after_in_child=lambda: setattr(_shared, "lock", threading.Lock()))
 
 
-def prepare(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object], threads: int = 1) -> Packed:
-    """The packed constants of a loaded artifact, each on a cache line of its own, packed by so many threads.
+def prepare(entry: EntryPoint, library: ctypes.CDLL, constants: Sequence[object], threads: int = 1) -> Packed:
+    """The packed constants of a loaded entry point, each on a cache line of its own, packed by so many threads.
 
     Every constant is asked for when its turn comes and let go afterwards, pages of mapped files included: a sequence that reads
     its elements when they are asked for never holds more of them than there are threads. Raises `ShapeError` or `DTypeError` for
     constants that are not those of the signature.
     """
-    slots = artifact.signature.constants
+    slots = entry.signature.constants
     if len(constants) != len(slots):
         expected = ", ".join(slot.name for slot in slots) or "none"
         raise ShapeError(f"got {len(constants)} constants, expected {len(slots)}: {expected}")
-    packed = progress.counted(_packed(artifact, library, constants, threads), "packing constants", len(constants))
+    packed = progress.counted(_packed(entry, library, constants, threads), "packing constants", len(constants))
     together = {number: array for of_constant in packed for number, array in of_constant.items()}
-    arrays = tuple(together[number] for number in range(len(together)))
-    return Packed(arrays, (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays)))
+    return Packed.of([together[number] for number in range(len(together))])
 
 
-def _packed(artifact: Artifact, library: ctypes.CDLL, constants: Sequence[object], threads: int) -> Iterator[dict[int, Array]]:
+def _packed(entry: EntryPoint, library: ctypes.CDLL, constants: Sequence[object], threads: int) -> Iterator[dict[int, Array]]:
     """What is packed of one constant after the other, by its number."""
-    signature = artifact.signature
+    signature = entry.signature
     if not signature.packed:
         return
-    address = libraries.address(library, f"{artifact.entry_point}_prepare")
+    address = loader.address(library, f"{entry.name}_prepare")
     pack = ctypes.CFUNCTYPE(None, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)(address)
 
     def pack_constant(number: int) -> dict[int, Array]:

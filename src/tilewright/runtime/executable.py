@@ -6,41 +6,55 @@ import ctypes
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
 from tilewright import settings
-from tilewright.artifact import Artifact, Signature, TensorSlot
+from tilewright.entry_point import EntryPoint, Signature, TensorSlot
 from tilewright.errors import InternalError, NotFiniteError, TilewrightError
 from tilewright.graph.expressions.extents import SymbolicExtent, value_of
 from tilewright.machine.cores import usable_cores
-from tilewright.runtime import native
+from tilewright.runtime import loader, native
 from tilewright.runtime import pool as thread_pool
 from tilewright.runtime.arrays import Array, as_array, dtype_named
 from tilewright.runtime.binding import bind, check_counts
-from tilewright.runtime.compilation import libraries
 from tilewright.runtime.constants import Packed, prepare
 from tilewright.runtime.launcher import Fault, Reason, Record, make_record, needs_view, split_answer
 from tilewright.runtime.memory import new_result
 from tilewright.runtime.pool import MemoryStats, Pool
-from tilewright.runtime.store import cache as kernel_cache
-from tilewright.runtime.store.cache import KernelCache
+
+if TYPE_CHECKING:
+    from tilewright.artifact import Artifact
+    from tilewright.runtime.store.cache import KernelCache
 
 Place: TypeAlias = tuple[int, int]
 """An input and a dimension of it, which carry a symbol."""
 
 
+class Origin(Protocol):
+    """What a library was loaded from."""
+
+    @property
+    def source(self) -> str:
+        """The C text, file by file. Raises `TilewrightError` where it is not there."""
+
+    def content(self) -> bytes:
+        """The file of the library."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Executable:
-    """The loaded library of an artifact. Calls are safe from several Python threads at once; the GIL is released meanwhile.
+    """A loaded entry point. Calls are safe from several Python threads at once; the GIL is released meanwhile.
 
     The library is unloaded with it. Nothing else keeps an address in the library: threads of the pool have left it when a call
     returns, and a call holds on to its executable.
     """
 
-    artifact: Artifact
+    entry: EntryPoint
     path: Path
+    """Of the library, when it was loaded."""
+    origin: Origin
     pool: Pool
     _library: ctypes.CDLL
     _record: Record
@@ -59,12 +73,12 @@ class Executable:
     @property
     def signature(self) -> Signature:
         """The arguments, in order."""
-        return self.artifact.signature
+        return self.entry.signature
 
     @property
     def source(self) -> str:
         """The C text, file by file."""
-        return self.artifact.source
+        return self.origin.source
 
     def run(self, inputs: Sequence[object], outputs: Sequence[Array]) -> None:
         """Compute the outputs, which may overlap inputs, from the inputs.
@@ -93,10 +107,10 @@ class Executable:
 
         Raises `TilewrightError` for arrays that `run` would refuse or copy, and `NotFiniteError` as `run` does.
         """
-        times = (ctypes.c_long * len(self.artifact.chains))()
+        times = (ctypes.c_long * len(self.entry.chains))()
         if answer := native.library().tw_launch_timed(self._record_address, (*inputs, *outputs), times):
             self._refuse(answer, inputs, outputs, "profile")
-        return tuple((chain, time / 1e9) for chain, time in zip(self.artifact.chains, times, strict=True))
+        return tuple((chain, time / 1e9) for chain, time in zip(self.entry.chains, times, strict=True))
 
     def new_outputs(self, inputs: Sequence[object]) -> list[Array]:
         """Uninitialised arrays of the outputs' shapes and types. The inputs are only looked at as far as that needs."""
@@ -110,11 +124,7 @@ class Executable:
 
     def save(self, path: str | Path) -> None:
         """Copy the library to `path` and all of its C text to `path`.c. Raises `TilewrightError` where they cannot be written."""
-        try:
-            content = self.path.read_bytes()
-        except OSError:  # the cache has let go of the file: only the loaded library is left
-            content = libraries.available(self.artifact, kernel_cache.default()).read_bytes()
-        library = kernel_cache.without_trailer(content)
+        library = self.origin.content()
         try:
             Path(path).write_bytes(library)
             Path(f"{path}.c").write_text(self.source)
@@ -138,7 +148,7 @@ class Executable:
             return
         raise NotFiniteError(
             "NaN or infinities may have spread to other results",
-            where=self.artifact.entry_point,
+            where=self.entry.name,
             why="an algorithm that adds points of a tile before it multiplies has met them (Winograd)",
             hint='plan with precision="strict"',
         )
@@ -155,10 +165,10 @@ class Executable:
         while answer := native.library().tw_launch_with_care(self._record_address, tuple(used), ctypes.byref(fault)):
             reason, number = split_answer(answer)
             if reason is Reason.POSITION:
-                raise self.artifact.lookups[number].error(fault.position, fault.extent)
+                raise self.entry.lookups[number].error(fault.position, fault.extent)
             self._check_finite(answer)
             if reason is Reason.MEMORY:
-                raise MemoryError(f"no memory for {fault.missing_bytes} bytes of scratch of {self.artifact.entry_point}")
+                raise MemoryError(f"no memory for {fault.missing_bytes} bytes of scratch of {self.entry.name}")
             is_output = number >= len(inputs)
             if number in replaced:
                 raise InternalError(f"the launcher refuses a copy of {slots[number].name}: {reason.name}", dump=self.source)
@@ -171,6 +181,30 @@ class Executable:
                 np.copyto(arrays[number], used[number].view(dtype_named(slots[number].dtype)))
 
 
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """The library of an artifact, in the cache or elsewhere."""
+
+    artifact: Artifact
+    path: Path
+
+    @property
+    def source(self) -> str:
+        """The C text, file by file."""
+        return self.artifact.source
+
+    def content(self) -> bytes:
+        """The file of the library; it is made again where the cache has let go of it. Raises `ToolchainError` or `CacheError`."""
+        from tilewright.runtime.compilation import libraries
+        from tilewright.runtime.store import cache as kernel_cache
+
+        try:
+            content = self.path.read_bytes()
+        except OSError:
+            content = libraries.available(self.artifact, kernel_cache.default()).read_bytes()
+        return kernel_cache.without_trailer(content)
+
+
 def load(
     artifact: Artifact, *, threads: int | None = None, cache: KernelCache | None = None, constants: Sequence[object] = ()
 ) -> Executable:
@@ -179,37 +213,45 @@ def load(
     `threads` defaults to `TILEWRIGHT_NUM_THREADS`, else the CPUs that this process may use. Raises `ToolchainError` or
     `CacheError`, and `ShapeError` or `DTypeError` for constants that are not those of the signature.
     """
+    from tilewright.runtime.compilation import libraries
+    from tilewright.runtime.store import cache as kernel_cache
+
     kept = kernel_cache.default() if cache is None else cache
-    path, library = libraries.opened(artifact, kept, _exported(artifact), ctypes.CDLL)
-    return _executable(artifact, path, library, threads, constants)
+    path, library = libraries.opened(artifact, kept, artifact.entry.exported, ctypes.CDLL)
+    return _prepared(artifact, path, library, threads, constants)
 
 
 def load_from(path: Path, artifact: Artifact, *, threads: int | None = None, constants: Sequence[object] = ()) -> Executable:
     """An artifact whose entry points a library has that the caller made. Raises `CacheError` where it cannot be loaded."""
-    return _executable(artifact, path, libraries.load(path, ctypes.CDLL), threads, constants)
+    return _prepared(artifact, path, loader.load(path, ctypes.CDLL), threads, constants)
 
 
-def _executable(
+def _prepared(
     artifact: Artifact, path: Path, library: ctypes.CDLL, threads: int | None, constants: Sequence[object]
 ) -> Executable:
-    libraries.unload_when_unused(library)
-    pool = thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
-    name = artifact.entry_point
-    packed = prepare(artifact, library, constants, pool.threads)
-    entry, workspace_bytes = (libraries.address(library, function) for function in (name, f"{name}_workspace_bytes"))
-    record = make_record(artifact.signature, entry, workspace_bytes, pool.address, packed.address)
-    slots = (*artifact.signature.inputs, *artifact.signature.outputs)
+    loader.unload_when_unused(library)
+    pool = pool_of(threads)
+    packed = prepare(artifact.entry, library, constants, pool.threads)
+    return executable(artifact.entry, path, Compiled(artifact, path), library, pool, packed)
+
+
+def pool_of(threads: int | None) -> Pool:
+    """Of so many threads; None: of `TILEWRIGHT_NUM_THREADS`, else of the CPUs that this process may use."""
+    return thread_pool.get(threads if threads is not None else settings.current().num_threads or usable_cores())
+
+
+def executable(entry: EntryPoint, path: Path, origin: Origin, library: ctypes.CDLL, pool: Pool, packed: Packed) -> Executable:
+    """An entry point of a library, which somebody has seen to being unloaded."""
+    run, workspace_bytes = (loader.address(library, function) for function in entry.exported[:2])
+    record = make_record(entry.signature, run, workspace_bytes, pool.address, packed.address)
+    slots = (*entry.signature.inputs, *entry.signature.outputs)
     viewed = tuple(number for number, slot in enumerate(slots) if needs_view(slot))
     launch = native.library().tw_launch
-    places = _places(artifact.signature)
-    results = _results(artifact.signature, places)
-    return Executable(artifact, path, pool, library, record, ctypes.addressof(record), launch, viewed, results, places, packed)
-
-
-def _exported(artifact: Artifact) -> tuple[str, ...]:
-    name = artifact.entry_point
-    of_constants = (f"{name}_packed_bytes", f"{name}_prepare") if artifact.signature.packed else ()
-    return (name, f"{name}_workspace_bytes", *of_constants)
+    places = _places(entry.signature)
+    results = _results(entry.signature, places)
+    return Executable(
+        entry, path, origin, pool, library, record, ctypes.addressof(record), launch, viewed, results, places, packed
+    )
 
 
 def _extents(shape: tuple[int | Place | SymbolicExtent, ...], inputs: Sequence[Any], places: Mapping[str, Place]) -> list[int]:

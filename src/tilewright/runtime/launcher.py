@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import IntEnum
 from typing import assert_never
 
-from tilewright.artifact import Signature, Symbol, TensorSlot
+from tilewright.entry_point import Signature, Symbol, TensorSlot
 from tilewright.errors import UnsupportedOperation
 from tilewright.graph.expressions.extents import Extent, Operation, Sum
 from tilewright.runtime.arrays import dtype_named

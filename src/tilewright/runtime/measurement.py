@@ -17,6 +17,7 @@ import numpy as np
 from tilewright.machine.machine import Machine
 from tilewright.runtime import native, pool
 from tilewright.runtime.compilation import libraries
+from tilewright.runtime.native import building
 from tilewright.runtime.store import cache as kernel_cache
 
 SAMPLE_S = 2e-3
@@ -103,7 +104,7 @@ def compiled(machine: Machine) -> Measurer:
 
     Raises `ToolchainError` or `CacheError`.
     """
-    ours = native.artifact("read_bytes", text(), machine.architecture, machine.features)
+    ours = building.artifact("read_bytes", text(), machine.architecture, machine.features)
     _, library = libraries.opened(ours, kernel_cache.default(), EXPORTED, ctypes.CDLL)
     return Measurer(library, machine.levels[0].line_bytes)
 

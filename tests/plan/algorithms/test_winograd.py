@@ -224,8 +224,8 @@ def test_results_that_are_not_finite_are_computed_again(around: str | None) -> N
 def test_a_library_without_its_graph_refuses_what_it_cannot_know() -> None:
     graph = computed_by(layer(), NAMES[0])
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=2)
-    assert executable.artifact.reports_not_finite
-    values = {"x": np.full((1, 64, 30, 27), np.inf, np.float32)} | made_of(executable.artifact.recipe, graph.constants)
+    assert executable.origin.artifact.reports_not_finite
+    values = {"x": np.full((1, 64, 30, 27), np.inf, np.float32)} | made_of(executable.origin.artifact.recipe, graph.constants)
     given = [values[slot.name] for slot in executable.signature.inputs]
     out = executable.new_outputs(given)
     for call in (executable.run, lambda *arrays: executable.run_repeatedly(2, *arrays), executable.profile):
@@ -262,7 +262,7 @@ def test_generated_code(name: str, is_constant: bool) -> None:
         inputs[1] /= 24
     (exact,) = evaluate(layer(is_constant=is_constant), dict(zip(graph.inputs, inputs, strict=True)), dtype="float64").values()
     executable = compiler.build(compiler.plan(graph, Machine.detect()), threads=1)
-    values = dict(zip(graph.inputs, inputs, strict=True)) | made_of(executable.artifact.recipe, graph.constants)
+    values = dict(zip(graph.inputs, inputs, strict=True)) | made_of(executable.origin.artifact.recipe, graph.constants)
     given = [values[slot.name] for slot in executable.signature.inputs]
     out = executable.new_outputs(given)
     executable.run(given, out)

@@ -9,8 +9,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from tilewright.artifact import Artifact, Signature
+from tilewright.artifact import Artifact
+from tilewright.entry_point import Signature
 from tilewright.errors import TilewrightError
+from tilewright.runtime import loader
 from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.store import cache as kernel_cache
 from tilewright_bench.cases.case import FloatArray
@@ -77,4 +79,4 @@ def _product(name: str, function: Any, a: FloatArray, b: FloatArray, c: FloatArr
 def _library() -> ctypes.CDLL:
     text = Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
     artifact = Artifact("loop_cblas_sgemm_64", text, (), platform.machine(), frozenset(), Signature((), (), ()))
-    return libraries.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)
+    return loader.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)

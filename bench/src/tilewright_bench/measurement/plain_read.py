@@ -9,8 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from pathlib import Path
 
-from tilewright.artifact import Artifact, Signature
+from tilewright.artifact import Artifact
+from tilewright.entry_point import Signature
 from tilewright.machine.machine import Machine
+from tilewright.runtime import loader
 from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.store import cache as kernel_cache
 from tilewright.tune.timing import TURN_S
@@ -59,6 +61,6 @@ def _library() -> ctypes.CDLL:
     text = Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
     machine = Machine.detect()
     artifact = Artifact("read_arrays", text, (), platform.machine(), machine.features, Signature((), (), ()))
-    library = libraries.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)
+    library = loader.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)
     library.read_arrays.restype = ctypes.c_float
     return library

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tilewright.artifact import Artifact, Signature
+from tilewright.artifact import Artifact
+from tilewright.entry_point import Signature
 from tilewright.machine.machine import Machine
+from tilewright.runtime import loader
 from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.store import cache as kernel_cache
 from tilewright_bench.cases.case import FloatArray, aligned
@@ -58,7 +60,7 @@ def copy_of(shape: ConvShape, image: FloatArray, windows: FloatArray) -> Callabl
 def _library() -> ctypes.CDLL:
     text = Path(__file__).with_suffix(".c").read_text(encoding="utf-8")
     artifact = Artifact("im2col", text, (), platform.machine(), Machine.detect().features, Signature((), (), ()))
-    library = libraries.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)
+    library = loader.load(libraries.build(artifact, toolchain.find(), kernel_cache.default()), ctypes.CDLL)
     library.im2col.restype = None
     return library
 

@@ -12,7 +12,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
-from tilewright.artifact import Artifact, Signature
+from tilewright.artifact import Artifact
+from tilewright.entry_point import Signature
 from tilewright.machine import cpu as processor
 from tilewright.runtime.compilation import libraries, toolchain
 from tilewright.runtime.store import cache as kernel_cache

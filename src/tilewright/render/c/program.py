@@ -11,12 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
-from tilewright.artifact import Artifact, PackedSlot
+from tilewright.artifact import Artifact
 from tilewright.block.execution import Nests
 from tilewright.block.memory import WORD_BYTES, BufferName, Lifetime
 from tilewright.block.program import Region
 from tilewright.c_text import names
 from tilewright.c_text.integer_expressions import local, to_c
+from tilewright.entry_point import PackedSlot
 from tilewright.graph.expressions.scalar_functions import REPORT_NOT_FINITE
 from tilewright.kernels.contract import KernelSource, MicroKernel
 from tilewright.kernels.dialects.vocabulary import VectorDialect

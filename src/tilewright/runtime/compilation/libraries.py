@@ -1,17 +1,14 @@
-"""Libraries of artifacts: the key of the cache, building, and loading."""
+"""Libraries of artifacts: the key of the cache, and building."""
 
 from __future__ import annotations
 
-import _ctypes
 import ctypes
 import hashlib
 import logging
 import os
 import shlex
-import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from tilewright import settings
 from tilewright.artifact import CONTEXT_DECLARATION, Artifact
@@ -19,10 +16,10 @@ from tilewright.errors import CacheError, InternalError, ToolchainError
 from tilewright.kernels.contract import KernelSource, SourceKind
 from tilewright.runtime.compilation import toolchain as toolchains
 from tilewright.runtime.compilation.toolchain import Remembered, Toolchain
+from tilewright.runtime.loader import Library, is_refused_by_the_directory, load, load_exporting, not_loaded, unload
 from tilewright.runtime.store.cache import MAGIC, KernelCache, private_directory
 
 LOGGER = logging.getLogger("tilewright.cache")
-Library = TypeVar("Library", bound=ctypes.CDLL)
 
 
 def library_key(artifact: Artifact, toolchain: Toolchain) -> str:
@@ -68,7 +65,7 @@ def build(artifact: Artifact, toolchain: Toolchain, cache: KernelCache, exported
 
     def check(path: Path) -> None:
         try:
-            unload(_loaded(path, exported, ctypes.CDLL))
+            unload(load_exporting(path, exported, ctypes.CDLL))
         except OSError as problem:
             raise _unusable(artifact, toolchain, exported, path, problem) from problem
 
@@ -89,10 +86,10 @@ def opened(artifact: Artifact, cache: KernelCache, exported: Sequence[str], kind
     """
     path = available(artifact, cache, exported)
     try:
-        return path, _loaded(path, exported, kind)
+        return path, load_exporting(path, exported, kind)
     except OSError as problem:  # another process removed it, it was made on another system, or nothing can be loaded there
-        if _is_refused_by_the_directory(problem):
-            raise _not_loaded(path, problem) from problem
+        if is_refused_by_the_directory(problem):
+            raise not_loaded(path, problem) from problem
         LOGGER.warning("%s is built again: %s", path, problem)
     cache.drop(path.name)
     path = available(artifact, cache, exported)
@@ -105,83 +102,16 @@ def opened(artifact: Artifact, cache: KernelCache, exported: Sequence[str], kind
     return path, load(path, kind)
 
 
-def load(path: Path, kind: type[Library]) -> Library:
-    """Load a library (`ctypes.CDLL`, or `ctypes.PyDLL` to keep the GIL). Raises `CacheError` when the loader refuses it."""
-    try:
-        return kind(str(path))
-    except OSError as problem:
-        raise _not_loaded(path, problem) from problem
-
-
-def unload(library: ctypes.CDLL) -> None:
-    """Give a library back: it is unmapped when nobody else has loaded it. No address in it may be used any more."""
-    _ctypes.dlclose(library._handle)
-
-
-def unload_when_unused(library: ctypes.CDLL) -> None:
-    """Unload a library with its object: who keeps addresses in it keeps the object, too. At the end of the process it stays.
-
-    A forked child keeps what its parent loaded: another thread of the parent may have held the loader's lock at the fork.
-    """
-    weakref.finalize(library, _unload_in, os.getpid(), library._handle).atexit = False
-
-
-def _unload_in(process: int, handle: int) -> None:
-    if os.getpid() == process:
-        _ctypes.dlclose(handle)
-
-
-def _loaded(path: Path, exported: Sequence[str], kind: type[Library]) -> Library:
-    """Raises `OSError` where the loader refuses the library, or it lacks names."""
-    library = kind(str(path))
-    missing = [name for name in exported if not _exports(library, name)]
-    if missing:
-        unload(library)
-        raise OSError(f"it does not export {', '.join(missing)}")
-    return library
-
-
-def _is_refused_by_the_directory(problem: OSError) -> bool:
-    """Whether it is mounted without the permission to execute: glibc's words, musl's are those of the system call."""
-    return any(words in str(problem) for words in ("failed to map segment", "Operation not permitted"))
-
-
-def _not_loaded(path: Path, problem: OSError) -> CacheError:
-    return CacheError(
-        "a compiled kernel cannot be loaded",
-        where=str(path),
-        why=str(problem),
-        hint="the directory may be mounted without execute permission: set TILEWRIGHT_CACHE_DIR to another one",
-    )
-
-
 def _unusable(artifact: Artifact, toolchain: Toolchain, exported: Sequence[str], path: Path, problem: OSError) -> Exception:
     """The fault of the text, of the directory, or else of the compiler."""
     text = artifact.source
     if not all(name in text for name in exported):
         return InternalError(f"generated code cannot be used: {problem}", dump=text)
-    if _is_refused_by_the_directory(problem):
-        return _not_loaded(path, problem)
+    if is_refused_by_the_directory(problem):
+        return not_loaded(path, problem)
     return ToolchainError(
         "the C compiler made a library that cannot be used",
         where=shlex.join((*toolchain.command, *toolchain.flags(artifact.architecture, artifact.features))),
         why=str(problem),
         hint="its linker may be broken, or its words in TILEWRIGHT_CC hide symbols: set TILEWRIGHT_CC to another compiler",
     )
-
-
-def address(library: ctypes.CDLL, name: str) -> int:
-    """Where an exported function begins. Nothing is kept in the library's object, so that this goes with its last user."""
-    try:
-        found: int = _ctypes.dlsym(library._handle, name)
-    except OSError:
-        raise InternalError(f"the generated library does not export {name}") from None
-    return found
-
-
-def _exports(library: ctypes.CDLL, name: str) -> bool:
-    try:
-        address(library, name)
-    except InternalError:
-        return False
-    return True

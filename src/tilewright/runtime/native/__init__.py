@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-import platform
+import hashlib
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from tilewright import package_files
-from tilewright.artifact import Artifact, Signature
-from tilewright.kernels.contract import KernelSource, SourceKind
-from tilewright.runtime.compilation import libraries
-from tilewright.runtime.store import cache as kernel_cache
 
 DIRECTORY = Path(__file__).parent
 PYTHON_FUNCTIONS = (
@@ -34,23 +30,38 @@ _FUNCTIONS: dict[str, tuple[tuple[Any, ...], Any]] = {
 EXPORTED = ("tw_launcher_init", *_FUNCTIONS)
 
 
-@lru_cache(maxsize=1)
+_loaded: list[ctypes.PyDLL] = []
+"""The library, once it is loaded: pools and kernels hold addresses in it."""
+
+
 def library() -> ctypes.PyDLL:
     """The loaded library, which holds the GIL while it is called. Raises `ToolchainError` or `CacheError`."""
-    launcher = KernelSource(SourceKind.C, source("launcher.c"))
-    ours = artifact("tw_launch", source("pool.c"), platform.machine(), frozenset(), launcher)
-    _, loaded = libraries.opened(ours, kernel_cache.default(), EXPORTED, ctypes.PyDLL)
+    if not _loaded:
+        from tilewright.runtime.native import building
+
+        use(building.runtime_library(EXPORTED))
+    return _loaded[0]
+
+
+def use(library: ctypes.PyDLL) -> None:
+    """Let a library be this process's."""
     functions = [ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p) for name in PYTHON_FUNCTIONS]
-    loaded.tw_launcher_init((ctypes.c_void_p * len(functions))(*functions))
+    library.tw_launcher_init((ctypes.c_void_p * len(functions))(*functions))
     for name, (arguments, result) in _FUNCTIONS.items():
-        function = getattr(loaded, name)
+        function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
-    return loaded
+    _loaded.append(library)
 
 
-def artifact(entry_point: str, text: str, architecture: str, features: frozenset[str], *linked: KernelSource) -> Artifact:
-    """C text of ours, which no plan is behind."""
-    return Artifact(entry_point, text, linked, architecture, features, Signature((), (), ()))
+def is_loaded() -> bool:
+    """Whether the process has its library."""
+    return bool(_loaded)
+
+
+@lru_cache(maxsize=1)
+def digest() -> str:
+    """Of the C part and of the ABI of kernels: libraries of equal digests serve each other's kernels."""
+    return hashlib.sha256("\0".join(map(source, ("pool.c", "launcher.c"))).encode()).hexdigest()
 
 
 def source(name: str) -> str:

@@ -63,7 +63,7 @@ def test_compiled_functions_take_what_is_made_of_constants() -> None:
     graph = scaled_weights()
     executable = compiler.build(compiler.plan(graph, Machine.named("x86-64-v3")), threads=1)
     names = [slot.name for slot in executable.signature.inputs[1:]]
-    values = made_of(executable.artifact.recipe, graph.constants)
+    values = made_of(executable.origin.artifact.recipe, graph.constants)
     out = np.empty((7, 11), np.float32)
     executable.run([X, *(values[name] for name in names)], [out])
     np.testing.assert_allclose(out, result(graph), rtol=1e-5, atol=1e-5)
