@@ -3,8 +3,8 @@
 `pytest` alone proves what may differ between machines, in ten minutes on two cores: that every operator, micro kernel and front
 end computes what it should, sessions, faults, documentation. `.ci/run` proves more: `tests/support/samples.py`, the marker `ci`.
 
-A tenth of the tests that draw no examples runs with semantic verification, but for `pytest` alone: it says the same everywhere.
-All tests do under `TILEWRIGHT_VERIFY=1 pytest`.
+In all tests every stage's graph is verified (TILEWRIGHT_VERIFY=graphs). A tenth of those that draw no examples runs with semantic
+verification, but for `pytest` alone: it says the same everywhere. All tests do under `TILEWRIGHT_VERIFY=1 pytest`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(
         name, "1"
     )  # before NumPy and torch start threads: those of two workers would wait for each other, spinning
+
+os.environ.setdefault("TILEWRIGHT_VERIFY", "graphs")
 
 from tests.support import samples  # noqa: E402
 from tests.support.targets import executable_features  # noqa: E402
@@ -87,8 +89,8 @@ def no_fits_of_cpus(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 def verified_tenth(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets TILEWRIGHT_VERIFY for every tenth test, by its name; never for those that watch what is planned and compiled."""
     if request.node.get_closest_marker("unverified"):
-        monkeypatch.delenv("TILEWRIGHT_VERIFY", raising=False)
-    elif request.config.option.markexpr != ALONE and is_tenth(request.node) and "TILEWRIGHT_VERIFY" not in os.environ:
+        monkeypatch.setenv("TILEWRIGHT_VERIFY", "graphs")
+    elif request.config.option.markexpr != ALONE and is_tenth(request.node) and os.environ["TILEWRIGHT_VERIFY"] == "graphs":
         monkeypatch.setenv("TILEWRIGHT_VERIFY", "1")
 
 

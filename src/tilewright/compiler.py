@@ -47,7 +47,7 @@ from tilewright.graph.rewrites.recognise_functions import RecogniseFunctions
 from tilewright.graph.rewrites.redundancy import CanonicalBodies, CommonSubexpressions, DeadCode
 from tilewright.graph.short_names import file_name
 from tilewright.graph.types import Graph
-from tilewright.graph.verifier import check_sizes, verify
+from tilewright.graph.verifier import check_sizes, verify, verify_stage
 from tilewright.kernels import registry
 from tilewright.machine import Machine
 from tilewright.plan.decisions.inlined_kernels import guessed, with_inlined_kernels
@@ -159,7 +159,7 @@ def plan(
     them. Raises PlanningError where no plan exists.
     """
     with _turn, rare_collections(), bugs_reported(f"planning {graph.name} for {machine.name}", lambda: to_text(graph)):
-        verify(graph)
+        verify_stage(graph)
         check_sizes(graph)
         _dump("trace", graph.name, lambda: to_text(graph))
         rewritten = rewrite(graph, rewrites_for(machine, precision))
@@ -186,7 +186,7 @@ def _with_merged_arguments(graph: Graph, machine: Machine) -> tuple[Graph, tuple
     if not for_machine(machine).takes_merged_arguments:
         return graph, ()
     merged, joined = with_merged_arguments(graph)
-    verify(merged)
+    verify_stage(merged)
     return merged, tuple(MergedArgument(graph.tensor(name), dims) for name, dims in joined.items())
 
 
@@ -210,12 +210,17 @@ def rewrites_for(machine: Machine, precision: Precision = Precision.FLOAT32) -> 
 
 
 def rewrite(graph: Graph, steps: Iterable[Rewrite] = (*REWRITES, *PLANNING_FORMS), *, marks: bool = True) -> Graph:
-    """Run every rewrite, with the verifier after each; new tensors inherit `marks` of exactness from those that they make."""
+    """Run every rewrite, with the verifier after each where TILEWRIGHT_VERIFY asks for it.
+
+    New tensors inherit `marks` of exactness from those that they make.
+    """
+    is_verified = settings.current().verify != "off"
     for step in steps:
         before, graph = graph, step.run(graph)
         graph = with_inherited_marks(graph, before) if marks else graph
-        verify(graph, before)
-        check_licence(graph, before, step)
+        if is_verified:
+            verify(graph, before)
+            check_licence(graph, before, step)
     return graph
 
 
@@ -240,7 +245,7 @@ def _with_algorithms(graph: Graph, known: KnownDivisions, precision: Precision) 
 def _chosen(prices: AlgorithmPrices, layouts: ChosenLayouts, precision: Precision) -> Chosen:
     """The graph in these layouts with an algorithm for every operator."""
     laid_out = with_orders(prices.graph, layouts.orders)
-    verify(laid_out, prices.graph)
+    verify_stage(laid_out, prices.graph)
     return replace(choose_algorithms(prices.of(laid_out), precision), images=layouts.reported())
 
 

@@ -18,6 +18,7 @@ from tilewright.errors import TilewrightError
 
 LOG_TOPICS = ("plan", "fuse", "codegen", "cache")
 ISA_LEVELS = ("x86-64-v2", "x86-64-v3", "x86-64-v4")
+VERIFICATIONS = ("off", "graphs", "results")
 TRUTH = {"1": True, "on": True, "true": True, "yes": True, "0": False, "off": False, "false": False, "no": False}
 
 
@@ -25,6 +26,12 @@ def _boolean(text: str) -> bool:
     if text.lower() not in TRUTH:
         raise ValueError(f"choose from {', '.join(TRUTH)}")
     return TRUTH[text.lower()]
+
+
+def _verification(text: str) -> str:
+    if text.lower() in VERIFICATIONS:
+        return text.lower()
+    return "results" if _boolean(text) else "off"
 
 
 def _positive(text: str) -> int:
@@ -102,8 +109,11 @@ class Settings:
         (), "TILEWRIGHT_LOG", _topics, f"comma-separated topics to log to stderr ({', '.join(LOG_TOPICS)})"
     )
     dump_dir: Path | None = _knob(None, "TILEWRIGHT_DUMP_DIR", Path, "write what every stage produced into this directory")
-    verify: bool = _knob(
-        False, "TILEWRIGHT_VERIFY", _boolean, "check every rewrite and every new kernel against the NumPy interpreter (slow)"
+    verify: str = _knob(
+        "off",
+        "TILEWRIGHT_VERIFY",
+        _verification,
+        "check every rewrite and every new kernel against the NumPy interpreter (slow); graphs: only that graphs are well formed",
     )
     full_tracebacks: bool = _knob(
         False, "TILEWRIGHT_FULL_TRACEBACKS", _boolean, "keep Tilewright's frames in the tracebacks of a user's errors"

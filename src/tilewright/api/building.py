@@ -80,7 +80,7 @@ class Options:
             return replace(self, precision=Precision.STRICT).artifact(graph)
 
         loaded = loading.load(artifact, graph, self.machine, threads=self.threads, copies=copies, strict=strict)
-        if settings.current().verify:
+        if settings.current().verify == "results":
             from tilewright.verification import verify_results
 
             verify_results(graph, self.machine, fuse=self.fuse, precision=self.precision, threads=self.threads)

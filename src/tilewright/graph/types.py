@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
+from operator import is_
 
 import numpy as np
 
@@ -69,8 +70,8 @@ class Access:
     _is_affine: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        is_affine = self.guard is None and not self.lookups and all(index.is_affine() for index in self.indices)
-        object.__setattr__(self, "_axes", frozenset().union(*(index.axes() for index in self.indices)))
+        is_affine = self.guard is None and not self.lookups and all(map(Index.is_affine, self.indices))
+        object.__setattr__(self, "_axes", frozenset().union(*map(Index.axes, self.indices)))
         object.__setattr__(self, "_is_affine", is_affine)
 
     def axes(self) -> frozenset[str]:
@@ -82,10 +83,10 @@ class Access:
         last = next((index.terms for index in reversed(self.indices) if index.terms), ())
         return next((atom for atom, coefficient in last if isinstance(atom, str) and coefficient == 1), None)
 
-    def mapped(self, change: Callable[[Index], Index]) -> Access:
-        """The access with every index changed, those of its guard included."""
+    def mapped(self, change: Callable[[Index], Index], tensor: str = "") -> Access:
+        """The access, of another tensor where one is named, with every index changed, those of its guard included."""
         guard = self.guard and Guard(tuple(map(change, self.guard.constraints)), self.guard.otherwise)
-        return Access(self.tensor, tuple(map(change, self.indices)), guard, self.lookups)
+        return Access(tensor or self.tensor, tuple(map(change, self.indices)), guard, self.lookups)
 
     def is_affine(self) -> bool:
         """Whether it is unguarded and free of divisions and lookups: base plus strides times axes."""
@@ -130,6 +131,16 @@ class Reduction:
     finish: Scalar
     rescales: tuple[Rescale, ...] = ()
 
+    def mapped(self, change: Callable[[Scalar], Scalar]) -> Reduction:
+        """The reduction with its contributions and its finish changed; rescaling factors speak of states alone and stay."""
+        contributions, finish = [change(state.contribution) for state in self.states], change(self.finish)
+        if finish is self.finish and all(
+            new is state.contribution for new, state in zip(contributions, self.states, strict=True)
+        ):
+            return self
+        states = [replace(state, contribution=new) for new, state in zip(contributions, self.states, strict=True)]
+        return Reduction(tuple(states), finish, self.rescales)
+
 
 SUM = Reduction((StateVariable("sum", 0.0, Point(), "add"),), State("sum"))
 """The plain sum: what a contraction carries."""
@@ -160,8 +171,8 @@ class Operator:
     _is_contraction: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "axis_names", frozenset(axis.name for axis in self.axes))
-        object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(a.is_affine() for a in self.accesses()))
+        object.__setattr__(self, "axis_names", frozenset([axis.name for axis in self.axes]))
+        object.__setattr__(self, "_is_contraction", self.is_product_sum() and all(map(Access.is_affine, self.accesses())))
 
     def accesses(self) -> tuple[Access, ...]:
         """All reads, then the write."""
@@ -170,6 +181,16 @@ class Operator:
     def with_accesses(self, change: Callable[[Access], Access]) -> Operator:
         """The same operator, with other reads, and another write."""
         return replace(self, reads=tuple(map(change, self.reads)), write=change(self.write))
+
+    def with_reads(self, change: Callable[[Access], Access]) -> Operator:
+        """The same operator, itself where no read changes, with other reads."""
+        reads = tuple(map(change, self.reads))
+        return self if all(map(is_, reads, self.reads)) else replace(self, reads=reads)
+
+    def with_scalars(self, change: Callable[[Scalar], Scalar]) -> Operator:
+        """The same operator, itself where none changes, with another body, other contributions, and another finish."""
+        body, reduction = change(self.body), self.reduction and self.reduction.mapped(change)
+        return self if body is self.body and reduction is self.reduction else replace(self, body=body, reduction=reduction)
 
     def with_indices(self, change: Callable[[Index], Index]) -> Operator:
         """The same operator, with every index of its accesses and their guards changed."""
@@ -359,6 +380,7 @@ class Chain:
     """Tensors written by one operator and read by another, in order of production."""
     inputs: tuple[str, ...] = field(init=False, repr=False, compare=False)
     """Tensors read but not written here, in order of first use."""
+    _tensors: Mapping[str, Tensor] = field(init=False, repr=False, compare=False)
     _by_name: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
     _by_result: Mapping[str, Operator] = field(init=False, repr=False, compare=False)
     _by_operand: Mapping[str, tuple[Operator, ...]] = field(init=False, repr=False, compare=False)
@@ -377,6 +399,7 @@ class Chain:
         object.__setattr__(self, "extents", extents)
         object.__setattr__(self, "intermediates", tuple(operator.write.tensor for operator in self.operators[:-1]))
         object.__setattr__(self, "inputs", tuple(tensor for tensor in readers if tensor not in results))
+        object.__setattr__(self, "_tensors", {tensor.name: tensor for tensor in self.tensors})
         object.__setattr__(self, "_by_name", {operator.name: operator for operator in self.operators})
         object.__setattr__(self, "_by_result", results)
         object.__setattr__(self, "_by_operand", readers)
@@ -388,7 +411,7 @@ class Chain:
 
     def tensor(self, name: str) -> Tensor:
         """The tensor of that name."""
-        return next(tensor for tensor in self.tensors if tensor.name == name)
+        return self._tensors[name]
 
     def operator(self, name: str) -> Operator:
         """The operator of that name."""

@@ -1,6 +1,6 @@
 """What every graph must be: well formed, and no larger than what is planned.
 
-Every stage hands on a verified graph; what fails here is a bug of Tilewright.
+Every stage hands on a well-formed graph; what fails here is a bug of Tilewright, which tests look for, and TILEWRIGHT_VERIFY.
 
 Sizes that can be planned: arrays that fit an address space, and index spaces whose points are counted exactly.
 """
@@ -15,6 +15,7 @@ from math import prod
 
 import numpy as np
 
+from tilewright import settings
 from tilewright.errors import InternalError, PlanningError, ShapeError
 from tilewright.graph.expressions.extents import Extent, dimensions_of, times, value_of
 from tilewright.graph.expressions.index import Index
@@ -44,6 +45,12 @@ def verify(graph: Graph, before: Graph | None = None) -> None:
         problems = [f"{operator.name}: {text}" for operator in new for text in _operator_problems(operator, graph.by_name)]
     if problems:
         raise InternalError(f"the graph {graph.name!r} is not well formed: {'; '.join(problems)}", dump=to_text(graph))
+
+
+def verify_stage(graph: Graph, before: Graph | None = None) -> None:
+    """As `verify`, where TILEWRIGHT_VERIFY asks for it: of what a stage hands on, which no user can get wrong."""
+    if settings.current().verify != "off":
+        verify(graph, before)
 
 
 def _new_operators(graph: Graph, before: Graph) -> Iterator[Operator]:

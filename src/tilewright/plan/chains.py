@@ -11,14 +11,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, wraps
+from functools import lru_cache, partial, wraps
 from typing import Annotated, Concatenate, ParamSpec, TypeAlias, TypeVar
 from weakref import ref
 
 from tilewright.errors import PlanningError
 from tilewright.graph.expressions.index import Index
 from tilewright.graph.expressions.scalar import AxisValue, Scalar, rewrite
-from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, Reduction, SymbolicExtent, Tensor
+from tilewright.graph.types import Access, Axis, Chain, Graph, Operator, SymbolicExtent, Tensor
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -225,26 +225,12 @@ def with_axes(operator: Operator, new: Mapping[str, str]) -> Operator:
     """An operator whose axes have other names."""
     if all(new[axis.name] == axis.name for axis in operator.axes):
         return operator
-    return replace(
-        operator,
-        axes=tuple(Axis(new[axis.name], axis.extent, axis.kind) for axis in operator.axes),
-        reads=tuple(access.mapped(lambda index: index.renamed(new)) for access in operator.reads),
-        write=operator.write.mapped(lambda index: index.renamed(new)),
-        body=_rename_scalar(operator.body, new),
-        reduction=_rename_reduction(operator.reduction, new),
-    )
+    tensors = {access.tensor: access.tensor for access in operator.accesses()}
+    return _renamed_operator(operator, Names(new, tensors, {operator.name: operator.name}), operator.kind)
 
 
 def _rename_scalar(scalar: Scalar, new: Mapping[str, str]) -> Scalar:
     return rewrite(scalar, lambda node: AxisValue(new[node.axis]) if isinstance(node, AxisValue) else None)
-
-
-def _rename_reduction(reduction: Reduction | None, new: Mapping[str, str]) -> Reduction | None:
-    if reduction is None:
-        return None
-    states = tuple(replace(state, contribution=_rename_scalar(state.contribution, new)) for state in reduction.states)
-    rescales = tuple(replace(rescale, factor=_rename_scalar(rescale.factor, new)) for rescale in reduction.rescales)
-    return Reduction(states, _rename_scalar(reduction.finish, new), rescales)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,11 +249,22 @@ class Names:
         return Names(axes, tensors, operators)
 
 
-@derived_once
 def canonical_form(chain: Chain) -> Chain:
     """A chain with numbers for names: in the order of the operators, of their axes, and of the tensors of the chain."""
-    numbered = renamed(chain, names_of(chain).inverse())
-    return replace(numbered, operators=tuple(replace(operator, kind="") for operator in numbered.operators))
+    return chain if _is_canonical(chain) else _numbered_chain(chain)
+
+
+@derived_once
+def _is_canonical(chain: Chain) -> bool:
+    names = names_of(chain)
+    kinds = (names.axes, names.tensors, names.operators)
+    is_numbered = all(number == name for of_kind in kinds for number, name in of_kind.items())
+    return is_numbered and not any((chain.name, *(operator.kind for operator in chain.operators)))
+
+
+@derived_once
+def _numbered_chain(chain: Chain) -> Chain:
+    return renamed(chain, names_of(chain).inverse(), kind="")
 
 
 def names_of(chain: Chain) -> Names:
@@ -277,10 +274,10 @@ def names_of(chain: Chain) -> Names:
     return Names(_numbered("%a", chain.extents), tensors, operators, chain.name)
 
 
-def renamed(chain: Chain, names: Names) -> Chain:
-    """The chain in other names."""
-    tensors = tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors)
-    operators = tuple(_renamed_operator(operator, names) for operator in chain.operators)
+def renamed(chain: Chain, names: Names, kind: str | None = None) -> Chain:
+    """The chain in other names, and with another kind for its operators."""
+    tensors = tuple([replace(tensor, name=names.tensors[tensor.name]) for tensor in chain.tensors])
+    operators = tuple([_renamed_operator(op, names, op.kind if kind is None else kind) for op in chain.operators])
     return Chain(names.chain, tensors, operators, tuple(names.tensors[name] for name in chain.constants))
 
 
@@ -289,7 +286,7 @@ def renamed_graph(graph: Graph, names: Names) -> Graph:
     return replace(
         graph,
         tensors=tuple(replace(tensor, name=names.tensors[tensor.name]) for tensor in graph.tensors),
-        operators=tuple(_renamed_operator(operator, names) for operator in graph.operators),
+        operators=tuple(_renamed_operator(operator, names, operator.kind) for operator in graph.operators),
         inputs=tuple(names.tensors[name] for name in graph.inputs),
         outputs=tuple(names.tensors[name] for name in graph.outputs),
         constants=tuple((names.tensors[name], constant) for name, constant in graph.constants),
@@ -300,11 +297,19 @@ def _numbered(prefix: str, names: Iterable[str]) -> dict[str, str]:
     return {f"{prefix}{number}": name for number, name in enumerate(names)}
 
 
-def _renamed_operator(operator: Operator, names: Names) -> Operator:
-    reads = tuple(_renamed_access(access, names) for access in operator.reads)
-    write = _renamed_access(operator.write, names)
-    return with_axes(replace(operator, name=names.operators[operator.name], reads=reads, write=write), names.axes)
+def _renamed_operator(operator: Operator, names: Names, kind: str) -> Operator:
+    rename = partial(_rename_scalar, new=names.axes)
+    return Operator(
+        names.operators[operator.name],
+        kind,
+        tuple([Axis(names.axes[axis.name], axis.extent, axis.kind) for axis in operator.axes]),
+        tuple([_renamed_access(access, names) for access in operator.reads]),
+        _renamed_access(operator.write, names),
+        rename(operator.body),
+        operator.reduction and operator.reduction.mapped(rename),
+        operator.accumulator,
+    )
 
 
 def _renamed_access(access: Access, names: Names) -> Access:
-    return Access(names.tensors[access.tensor], access.indices, access.guard, access.lookups)
+    return access.mapped(lambda index: index.renamed(names.axes), names.tensors[access.tensor])

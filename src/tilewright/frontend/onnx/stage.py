@@ -29,7 +29,7 @@ from tilewright.graph.builders.builder import Builder, NotKnown
 from tilewright.graph.expressions.extents import times
 from tilewright.graph.licences import with_exact
 from tilewright.graph.types import Extent, Graph, SymbolicExtent, Tensor
-from tilewright.graph.verifier import verify
+from tilewright.graph.verifier import verify_stage
 
 MOST_FOLDED = 1 << 16
 """Elements of the largest operands and results that are computed while a model is imported; larger ones become operators."""
@@ -318,7 +318,7 @@ class _Traversal:
         constants = tuple((name, constant) for name, constant in self.builder.constants.items() if name in touched)
         tensors = tuple(tensor for name, tensor in self.builder.tensors.items() if name in touched or name in used)
         graph = Graph(self.builder.name, tensors, tuple(operators), tuple(used), outputs, constants)
-        verify(graph)
+        verify_stage(graph)
         return graph, tuple(used)
 
 

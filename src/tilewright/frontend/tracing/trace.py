@@ -20,7 +20,7 @@ from tilewright.graph.expressions.scalar import Load
 from tilewright.graph.printer import to_text
 from tilewright.graph.rewrites.rebuild import rename_tensors
 from tilewright.graph.types import Extent, Graph, SymbolicExtent
-from tilewright.graph.verifier import verify
+from tilewright.graph.verifier import verify_stage
 
 NEVER_MEANT = (AssertionError, LookupError, NameError, StopIteration)
 """Exceptions that lines of this package do not raise for arguments of a wrong type or value."""
@@ -65,7 +65,7 @@ def trace(
     results = list(returned) if isinstance(returned, list | tuple) else [returned]
     outputs = tuple(_output(recorder, result, results[:position]) for position, result in enumerate(results))
     graph = _with_output_names(recorder.graph(outputs))
-    verify(graph)
+    verify_stage(graph)
     return graph
 
 

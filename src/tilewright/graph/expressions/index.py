@@ -63,7 +63,7 @@ class Index:
     _is_affine: bool = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        plain = frozenset(atom for atom, _ in self.terms if isinstance(atom, str))
+        plain = frozenset([atom for atom, _ in self.terms if isinstance(atom, str)])
         divided = [atom.dividend.axes() for atom, _ in self.terms if isinstance(atom, DIVISIONS)]
         object.__setattr__(self, "_axes", plain.union(*divided) if divided else plain)
         object.__setattr__(self, "_is_affine", not divided)
@@ -118,6 +118,8 @@ class Index:
 
     def renamed(self, names: Mapping[str, str]) -> Index:
         """The same expression of axes with other names, no two of which are the same."""
+        if all(names.get(name) == name for name in self._axes):
+            return self
         if not self._is_affine:
             return self.substitute({old: axis(new) for old, new in names.items()})
         terms = {names[atom] if isinstance(atom, str) else atom: coefficient for atom, coefficient in self.terms}
@@ -250,7 +252,14 @@ def _lifted(dividend: Index, divisor: int, extents: Mapping[str, int]) -> tuple[
 
 def _build(sums: Mapping[Atom, int], offset: int) -> Index:
     terms = [(atom, coefficient) for atom, coefficient in sums.items() if coefficient]
-    return Index(tuple(sorted(terms, key=lambda term: str(term[0])) if len(terms) > 1 else terms), offset)
+    if len(terms) > 1:
+        terms.sort(key=lambda term: str(term[0]))
+    elif not offset and (not terms or (terms[0][1] == 1 and isinstance(terms[0][0], str))):
+        return axis(terms[0][0]) if terms else _ZERO
+    return Index(tuple(terms), offset)
+
+
+_ZERO = Index()
 
 
 def _split(dividend: Index, divisor: int) -> tuple[Index, Index]:

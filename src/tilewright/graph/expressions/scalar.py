@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
+from operator import is_
 from typing import TypeAlias
 
 from tilewright.graph.expressions.extents import Extent, SymbolicExtent
@@ -109,9 +110,10 @@ def rewrite(scalar: Scalar, replace: Callable[[Scalar], Scalar | None]) -> Scala
     replacement = replace(scalar)
     if replacement is not None:
         return replacement
-    if isinstance(scalar, Apply):
-        return Apply(scalar.function, tuple(rewrite(operand, replace) for operand in scalar.operands))
-    return scalar
+    if not isinstance(scalar, Apply):
+        return scalar
+    operands = tuple([rewrite(operand, replace) for operand in scalar.operands])
+    return scalar if all(map(is_, operands, scalar.operands)) else Apply(scalar.function, operands)
 
 
 def with_loads(body: Scalar, values: Mapping[int, Scalar]) -> Scalar:

@@ -23,7 +23,7 @@ def with_operators(graph: Graph, operators: Iterable[Operator]) -> Graph:
     """
     originals = {operator.write.tensor: operator for operator in graph.operators}
     pairs = ((operator, originals.get(operator.write.tensor, operator)) for operator in operators)
-    kept = tuple(original if original == operator else operator for operator, original in pairs)
+    kept = tuple([operator if operator is original or operator != original else original for operator, original in pairs])
     used = {*graph.inputs, *graph.outputs}
     for operator in kept:
         used.update(access.tensor for access in operator.accesses())
@@ -104,16 +104,7 @@ def with_used_reads(operator: Operator) -> Operator:
     def renumbered(scalar: Scalar) -> Scalar:
         return rewrite(scalar, lambda node: Load(new[node.read]) if isinstance(node, Load) else None)
 
-    return with_scalars(replace(operator, reads=tuple(reads)), renumbered)
-
-
-def with_scalars(operator: Operator, change: Callable[[Scalar], Scalar]) -> Operator:
-    """The operator with its body, contributions and finish changed; rescaling factors speak of states alone and stay."""
-    reduction = operator.reduction
-    if reduction is not None:
-        states = tuple(replace(state, contribution=change(state.contribution)) for state in reduction.states)
-        reduction = replace(reduction, states=states, finish=change(reduction.finish))
-    return replace(operator, body=change(operator.body), reduction=reduction)
+    return replace(operator, reads=tuple(reads)).with_scalars(renumbered)
 
 
 def read_once(graph: Graph) -> set[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
+from operator import is_
 
 import numpy as np
 
@@ -62,8 +63,8 @@ def _reading(operator: Operator, same: dict[str, str]) -> Operator:
 
 def _key(operator: Operator, result: Tensor) -> Hashable:
     """What operators that make the same have in common: builders name axes alike."""
-    nameless = replace(operator, name="", kind="", write=replace(operator.write, tensor=""))
-    return nameless, result.shape, result.dtype
+    write, computed = operator.write, (operator.body, operator.reduction, operator.accumulator)
+    return operator.axes, operator.reads, write.indices, write.guard, write.lookups, computed, result.shape, result.dtype
 
 
 MIRRORED = {"greater": "less", "greater_equal": "less_equal"}
@@ -80,19 +81,21 @@ class CanonicalBodies(Rewrite):
 def _spelled(operator: Operator) -> Operator:
     if operator.accumulator != "float32":
         return operator
-    return replace(operator, body=_canonical(operator.body))
+    body = _canonical(operator.body)
+    return operator if body is operator.body else replace(operator, body=body)
 
 
 def _canonical(scalar: Scalar) -> Scalar:
     if isinstance(scalar, Literal):
         with np.errstate(over="ignore"):
-            return Literal(float(np.float32(scalar.value)))
+            rounded = float(np.float32(scalar.value))
+        return scalar if rounded == scalar.value and isinstance(scalar.value, float) else Literal(rounded)
     if not isinstance(scalar, Apply):
         return scalar
-    operands = tuple(_canonical(operand) for operand in scalar.operands)
+    operands = tuple([_canonical(operand) for operand in scalar.operands])
     match scalar.function, scalar.operands:
         case ("greater" | "greater_equal") as function, _:
             return Apply(MIRRORED[function], operands[::-1])
         case "multiply", (Literal(), other) if not isinstance(other, Literal):
             return apply("multiply", operands[1], operands[0])
-    return Apply(scalar.function, operands)
+    return scalar if all(map(is_, operands, scalar.operands)) else Apply(scalar.function, operands)

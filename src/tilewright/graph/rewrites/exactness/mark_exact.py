@@ -44,7 +44,7 @@ from tilewright.graph.rewrites import Rewrite
 from tilewright.graph.rewrites.exactness.continuous_choices import ContinuousChoices, exact_parts
 from tilewright.graph.rewrites.fusion.fuse_maps import InlineConditions
 from tilewright.graph.rewrites.fusion.match_softmax_and_norms import is_known
-from tilewright.graph.rewrites.rebuild import with_operators, with_scalars
+from tilewright.graph.rewrites.rebuild import with_operators
 from tilewright.graph.types import Graph, Operator, Tensor
 
 Types = Mapping[str, Tensor]
@@ -158,7 +158,7 @@ def _kept(operator: Operator, tensors: Types) -> Operator:
         return operator
     parts = exact_parts_of(operator, tensors)
     rounds = any(isinstance(part, Apply) and part.function in ("add", "subtract", "divide") for part in parts)
-    return with_scalars(operator, lambda scalar: _rounded(scalar, parts)) if rounds else operator
+    return operator.with_scalars(lambda scalar: _rounded(scalar, parts)) if rounds else operator
 
 
 def _rounded(scalar: Scalar, parts: frozenset[Scalar]) -> Scalar:

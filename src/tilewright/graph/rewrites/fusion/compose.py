@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from operator import is_
 
 from tilewright.errors import InternalError
 from tilewright.graph.exactness import LARGEST_WHOLE
@@ -21,7 +22,6 @@ from tilewright.graph.expressions.scalar import (
     subexpressions,
     with_loads,
 )
-from tilewright.graph.rewrites.rebuild import with_scalars
 from tilewright.graph.types import Access, Operator, largest_extent
 
 
@@ -77,7 +77,9 @@ def inlined(operator: Operator, producers: Mapping[str, Operator]) -> Operator:
         else:
             inner = [_number_of(composed(read, positions, extents), reads) for read in producer.reads]
             values[number] = with_loads(body, {old: Load(new) for old, new in enumerate(inner)})
-    return with_scalars(replace(operator, reads=tuple(reads)), lambda scalar: with_loads(scalar, values))
+    if len(reads) == len(operator.reads) and all(map(is_, reads, operator.reads)):
+        return operator
+    return replace(operator, reads=tuple(reads)).with_scalars(lambda scalar: with_loads(scalar, values))
 
 
 def _at(body: Scalar, positions: Mapping[str, Index], extents: Mapping[str, int]) -> Scalar | None:
@@ -115,6 +117,8 @@ def _number_of(access: Access, reads: list[Access]) -> int:
 
 def _looking_up(access: Access, values: Mapping[int, Scalar]) -> Access:
     """An access whose lookups are made by the reads that stand for the old ones."""
+    if not access.lookups:
+        return access
     new = {number: value.read for number, value in values.items() if isinstance(value, Load)}
     return replace(access, lookups=tuple((dimension, new[number]) for dimension, number in access.lookups))
 

@@ -169,7 +169,7 @@ def inlined_as_read(operator: Operator, producers: Mapping[str, Operator], tenso
     readable = [as_read(producer, operator, tensors) for producer in producers.values()]
     kept = {producer.write.tensor: producer for producer in readable if producer is not None}
     fused = inlined(operator, kept)
-    return fused if _computed(fused, tensors) == _computed(operator, tensors) else operator
+    return fused if fused is operator or _computed(fused, tensors) == _computed(operator, tensors) else operator
 
 
 def as_read(producer: Operator, reader: Operator, tensors: Types) -> Operator | None:

@@ -8,6 +8,7 @@ Lets operators write where an index change behind them puts their results: heads
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from tilewright.graph.exactness import BYTES
 from tilewright.graph.expressions.index import FloorDiv, Index, Mod
@@ -44,14 +45,14 @@ class FoldIndexMaps(Rewrite):
         changes: dict[str, Operator] = {}
         operators = []
         for operator in graph.operators:
-            folded = replace(operator, reads=tuple(self._seen(operator, access, changes, graph) for access in operator.reads))
+            folded = operator.with_reads(partial(self._seen, operator, changes, graph))
             is_foldable = folded.is_index_change() and is_invertible(folded) and _keeps_type(folded, graph)
             if is_foldable and (folded.write.tensor not in made or _keeps_order(folded, graph)):
                 changes[folded.write.tensor] = folded
             operators.append(folded)
         return with_operators(graph, operators)
 
-    def _seen(self, operator: Operator, access: Access, changes: dict[str, Operator], graph: Graph) -> Access:
+    def _seen(self, operator: Operator, changes: dict[str, Operator], graph: Graph, access: Access) -> Access:
         """A read of the source of the change before it, or as it is."""
         through = _through(operator, access, changes)
         is_turned = self.turns_bytes and _reads_groups(operator, access, graph) and not _reads_groups(operator, through, graph)
